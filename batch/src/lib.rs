@@ -31,12 +31,13 @@ pub use vector::{BatchError, Vector};
 
 use std::sync::Arc;
 
-use arrays::Shape;
-use chunk::OneByOne;
 use env_core::contract::ParamError;
 use env_core::envs::{NativeEnvironment, Visitor, visit};
 use env_core::grid::{CogridRules, Grid, GridWorld};
 use env_core::{Environment as _, World};
+
+use arrays::Shape;
+use chunk::OneByOne;
 use instances::{Natives, Worlds};
 use lanes::{Lanes, Plan};
 use vector::Batch;

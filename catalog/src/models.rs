@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use policy::Partners;
 use policy::network::ActionChoice;
+use protocol::hash::sha256_hex;
 use study::Study;
 use study::stage::{CompiledModel, Env, Model};
 
 use crate::open_world;
-use protocol::hash::sha256_hex;
 
 /// Makes a network of a model, for an environment: the name under which it plays, and its bytes. Nothing if the
 /// environment cannot be opened.

@@ -11,7 +11,6 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use crate::chat::Chat;
 use peer::clock::ServerClock;
 use peer::{Now, Peer, World};
 use protocol::control::{
@@ -19,6 +18,7 @@ use protocol::control::{
 };
 use protocol::{DecodeError, Seat};
 
+use crate::chat::Chat;
 use crate::connection::{Connection, Due, SocketId};
 use crate::drafts::Drafts;
 use crate::effects::{PageEffect, PageEvent, StopReason};

@@ -21,7 +21,6 @@ use crate::shell::frames::Frames;
 use crate::shell::inbox::{Inbox, Input, SocketNews};
 use crate::shell::layout::{self, PageLayout};
 use crate::shell::{credentials, dom, iframe};
-
 use stages::Card;
 
 /// The shell of a page.

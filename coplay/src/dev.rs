@@ -15,20 +15,19 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use serde::Serialize;
-use study::{Problem, Study};
-use tokio::net::TcpListener;
-use tokio::sync::oneshot;
-
 use catalog::StartError;
 use catalog::lint::{self, Found};
 use catalog::read_study;
+use serde::Serialize;
 use signaling_server::admin::{self, Admin};
 use signaling_server::http::secure_alone;
 use signaling_server::server::{Options, Server};
 use store::data_folder;
 use store::study_version::OnStudyChange;
 use study::plural::count;
+use study::{Problem, Study};
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 use watch::Watch;
 

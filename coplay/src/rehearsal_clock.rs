@@ -5,9 +5,8 @@
 use std::pin::Pin;
 
 use anyhow::Context as _;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-
 use clock::Clock;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 
 /// When a server is to stop.
 pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;

@@ -8,16 +8,15 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::Context as _;
-use serde::Serialize;
-use tokio::net::TcpListener;
-
 use catalog::StartError;
 use catalog::read_study;
 use clock::Clock;
+use serde::Serialize;
 use signaling_server::server::{Options, Server};
 use store::data_folder;
 use store::{FILE, PayState, SqliteStore};
 use study::plural::count;
+use tokio::net::TcpListener;
 
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 

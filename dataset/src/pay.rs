@@ -11,11 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
-use study::payment::{decimals, written};
-use study::recruitment::usual_floor_per_hour;
-
 use store::{Identifier, PayState, Payment, SqliteStore};
+use study::payment::{decimals, written};
 use study::plural::count;
+use study::recruitment::usual_floor_per_hour;
 
 /// The reader of a payment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

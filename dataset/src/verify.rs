@@ -12,14 +12,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use protocol::log::{self, Log};
-use serde::Serialize;
-
-use crate::progress::Progress;
 use archive::{ReplayError, Replica, ReplicaError, replay};
 use protocol::hash::sha256_hex;
+use protocol::log::{self, Log};
+use serde::Serialize;
 use store::data_folder;
 use store::reason_name;
+
+use crate::progress::Progress;
 
 pub use order::{DivergedPage, Equivocation};
 

@@ -12,6 +12,7 @@ use env_core::envs::overcooked::{
 use env_core::grid::{ActionSet, Direction};
 use env_core::rng::Rng;
 use env_core::{Environment, StepOutcome};
+
 use kitchen::{Scene, State, both, event};
 
 fn layout(name: &str) -> Params {

@@ -11,6 +11,7 @@ use env_core::envs::kitchen::params::Second;
 use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, RuleSet, TOGGLE};
 use env_core::envs::overcooked_v2::{Chart, Earning, KitchenReward, OvercookedV2, Params};
 use env_core::grid::Direction;
+
 use kitchen::{Scene, both, event};
 
 fn layout(name: &str) -> Params {

@@ -7,8 +7,8 @@ use peer::Status;
 use protocol::change::{LEASE_S, Presence};
 use protocol::control::{ClientMessage, EndReason, Link, ServerMessage};
 use protocol::{Controller, Era, Life, Seat, Tick};
-
 use rollback::{EpisodeRecord, rebuild};
+
 use support::server::HZ;
 use support::{DIRECT_US, OPENS_US, Rig};
 

@@ -7,8 +7,9 @@ mod support;
 #[path = "../benches/versus/mod.rs"]
 mod versus;
 
-use versus::{Clocks, figures};
 use wasm_bindgen::prelude::*;
+
+use versus::{Clocks, figures};
 
 #[wasm_bindgen]
 extern "C" {

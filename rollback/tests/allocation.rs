@@ -7,6 +7,7 @@ use std::cell::Cell;
 
 use protocol::{Controller, Era, Seat};
 use rollback::{Config, Session};
+
 use support::toy::{Partner, Toy};
 
 /// Counts what this thread allocates.

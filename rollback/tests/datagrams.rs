@@ -7,6 +7,7 @@ use env_core::rng::Rng;
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, Session};
+
 use support::network::{Conditions, Network};
 use support::toy::{ACTIONS, Toy};
 

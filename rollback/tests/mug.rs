@@ -12,6 +12,7 @@ use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Era, Seat, Tick};
 use rollback::{DatagramError, Session, SessionEvent};
 use serde::{Deserialize, Serialize};
+
 use support::network::{Conditions, Partition};
 use support::play::{Mischief, Report, config, play, play_in};
 use support::scenario::{Pause, READY_US, Scenario};

@@ -5,6 +5,7 @@ mod support;
 use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Era, Seat, Tick};
 use rollback::{Config, Session, SessionEvent};
+
 use support::network::Conditions;
 use support::play::{Mischief, Report, config, play};
 use support::scenario::{Pause, READY_US, Scenario};

@@ -7,6 +7,7 @@ use env_core::{Action, World};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Seat};
 use rollback::{EpisodeRecord, RebuildError, Session, rebuild};
+
 use support::network::{Conditions, Network};
 use support::play::config;
 use support::scenario::{READY_US, Scenario};

@@ -8,6 +8,7 @@ use env_core::{Instance, envs};
 use protocol::Controller;
 use protocol::datagram::{Datagram, DatagramLayout};
 use rollback::Config;
+
 use support::network::Packet;
 use support::play::{Mischief, Report, play, play_in};
 use support::scenario::Scenario;

@@ -10,13 +10,13 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use protocol::hash::sha256_hex;
 use serde::Serialize;
+use store::data_folder::secret;
+use store::{self, Session, SqliteStore};
 use study::{Progress, Study};
 
 use crate::http::secure_alone;
-use protocol::hash::sha256_hex;
-use store::data_folder::secret;
-use store::{self, Session, SqliteStore};
 
 const PAGE: &str = include_str!("../pages/admin.html");
 const SCRIPT: &str = include_str!("../pages/admin.js");

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clock::Clock;
+use protocol::hash::is_sha256;
+use server_core::arbiter::Event;
+use server_core::limits::Limits;
+use store::data_folder::{Bytes, EnvModule};
 use study::media::Media;
 use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::Assets;
 use crate::socket::Connections;
-use clock::Clock;
-use protocol::hash::is_sha256;
-use server_core::arbiter::Event;
-use server_core::limits::Limits;
-use store::data_folder::{Bytes, EnvModule};
 
 /// The state that the handlers share.
 #[derive(Debug)]

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use clock::Clock;
 use protocol::Era;
+use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work};
+use store::persistence::Persistence;
 use tokio::sync::mpsc;
 
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
-use clock::Clock;
-use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work};
-use store::persistence::Persistence;
 
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;

@@ -4,12 +4,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::mpsc;
 
-use protocol::Era;
-use tokio::sync::mpsc::UnboundedSender;
-
 use archive::Episode;
 use archive::work::perform_work;
+use protocol::Era;
 use server_core::arbiter::{Event, Work};
+use tokio::sync::mpsc::UnboundedSender;
 
 /// To the thread of an episode.
 #[derive(Debug)]

@@ -10,15 +10,14 @@ use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use protocol::hash::sha256_hex;
 use sha2::{Digest as _, Sha256};
-
 use study::recruitment::Provider;
 
 use crate::app::App;
 use crate::assets::media_type;
 use crate::http_range::{Range, find_range};
 use crate::socket;
-use protocol::hash::sha256_hex;
 
 /// The content security policy of pages: their own files, their own socket, nothing else.
 const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \

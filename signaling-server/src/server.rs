@@ -6,23 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use archive::Episode;
 use axum::Router;
 use axum::serve::ListenerExt as _;
-use study::media::{FOLDER, Media};
-use study::recruitment::{Provider, RecruiterAction};
-use study::stage::Env;
-use study::{EnvFacts, EnvFactsByStage, Outcome, StageKind, Study};
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
-use tokio::task::JoinHandle;
-
-use crate::app::App;
-use crate::assets::Assets;
-use crate::driver::{self, Executor};
-use crate::episode_writer::EpisodeWriter;
-use crate::http::build_handler;
-use crate::socket::Connections;
-use archive::Episode;
 use catalog::{StartError, read_study};
 use clock::Clock;
 use protocol::Era;
@@ -31,8 +17,21 @@ use server_core::limits::Limits;
 use store::data_folder::{self, DataDir, EnvModule};
 use store::persistence::Persistence;
 use store::study_version::OnStudyChange;
+use study::media::{FOLDER, Media};
+use study::recruitment::{Provider, RecruiterAction};
+use study::stage::Env;
+use study::{EnvFacts, EnvFactsByStage, Outcome, StageKind, Study};
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::JoinHandle;
 use turn::{Issuer, Secret};
 
+use crate::app::App;
+use crate::assets::Assets;
+use crate::driver::{self, Executor};
+use crate::episode_writer::EpisodeWriter;
+use crate::http::build_handler;
+use crate::socket::Connections;
 use crate::turn_sockets::{self, Turn, TurnOptions};
 
 /// Messages of pages that may wait for the arbiter.

@@ -11,12 +11,12 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use protocol::DecodeError;
 use protocol::control::{ClientMessage, Refusal, ServerMessage, decode, encode};
+use server_core::arbiter::{ConnId, Event};
+use server_core::limits::Limits;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::app::App;
-use server_core::arbiter::{ConnId, Event};
-use server_core::limits::Limits;
 
 /// Bytes that a connection reads at once. It keeps a buffer of this size while it is idle, and most messages are shorter.
 const READ_BUFFER: usize = 4 * 1024;

@@ -5,10 +5,9 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use protocol::hash::sha256_hex;
 use study::Study;
 use study::stage::CompiledModel;
-
-use protocol::hash::sha256_hex;
 
 use crate::FILE;
 

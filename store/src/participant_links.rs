@@ -4,8 +4,9 @@
 use std::io;
 use std::path::Path;
 
-use crate::data_folder::secret;
 use protocol::hash::sha256_hex;
+
+use crate::data_folder::secret;
 
 /// The secret of a data folder.
 pub struct LinkKey([u8; 32]);

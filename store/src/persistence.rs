@@ -9,6 +9,9 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use protocol::control::Answer;
 use serde::Serialize;
+use server_core::arbiter::{
+    Attendance, EpisodeRow, GroupRow, MessageRow, PlaceRow, WaitRow, Write,
+};
 use study::{OnWithdraw, Study};
 
 use crate::Answers;
@@ -18,9 +21,6 @@ use crate::Place;
 use crate::SqliteStore;
 use crate::StoreError;
 use crate::data_folder::DataDir;
-use server_core::arbiter::{
-    Attendance, EpisodeRow, GroupRow, MessageRow, PlaceRow, WaitRow, Write,
-};
 
 /// The database, and the study whose sessions it keeps.
 pub struct Persistence {

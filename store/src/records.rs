@@ -6,9 +6,8 @@ use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use serde::Serialize;
-use study::survey::{Mark, ShownOrder};
-
 use server_core::arbiter::{DepartureReason, Identity};
+use study::survey::{Mark, ShownOrder};
 
 /// A participant link.
 #[derive(Clone, Debug, PartialEq, Eq)]

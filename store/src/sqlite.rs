@@ -13,13 +13,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use protocol::Era;
+use server_core::token::token_hash;
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
 };
 use sqlx::{Row as _, raw_sql};
-
-use server_core::token::token_hash;
 
 use super::{ParticipantLink, StoreError};
 

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use protocol::hash::sha256_hex;
 use serde_json::json;
 
 use crate::about::About;
@@ -17,7 +18,6 @@ use crate::recruitment::Recruitment;
 use crate::stage::Stage;
 use crate::study::{FILE, Study, pages};
 use crate::yaml;
-use protocol::hash::sha256_hex;
 
 /// A study as it was read from its folder: `study.yaml` and the files that it names, as far as they could be read, and the
 /// problems that were found in them.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use protocol::hash::sha256_hex;
 use pulldown_cmark_escape::escape_html;
 use serde::Serialize;
 
@@ -12,7 +13,6 @@ use crate::folder;
 use crate::limits::{MAX_PICTURE, MAX_VIDEO};
 use crate::problem::hint;
 use crate::read::Cursor;
-use protocol::hash::sha256_hex;
 
 /// Where pages find media on their own server.
 pub const FOLDER: &str = "/media/";

@@ -6,9 +6,11 @@ pub(crate) mod sanitise;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use protocol::hash::sha256_hex;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
+use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
 use crate::folder::{Source, read_text, translations_of};
 use crate::limits::MAX_PAGE;
 use crate::media::{self, Media};
@@ -16,9 +18,6 @@ use crate::problem::{LineColumn, ProblemReport};
 use crate::read::Cursor;
 use crate::text;
 use crate::yaml::{Data, Node};
-use protocol::hash::sha256_hex;
-
-use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
 
 /// A page of the study, in its language and perhaps in others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -4,11 +4,12 @@ mod folder;
 
 use std::collections::BTreeMap;
 
-use folder::Folder;
 use proptest::prelude::*;
 use study::assign::{self, Counts, Standing, UnitAssignment};
 use study::design::{Assign, Between, Design, Level, LevelOrder, Quota, Unit, Within};
 use study::{Progress, StudyFull};
+
+use folder::Folder;
 
 fn levels(count: usize) -> Vec<Level> {
     let level = |index: usize| Level {

@@ -5,10 +5,11 @@ mod folder;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use folder::{Folder, opening};
 use study::assign::{self, Assignment, Counts, UnitAssignment};
 use study::design::Unit;
 use study::{EnvFacts, EnvFault, Progress, Study};
+
+use folder::{Folder, opening};
 
 const HEAD: &str = "format: 1
 study: {id: blocks, version: 1.0.0, title: Blocks, contact: lab@example.edu}

@@ -2,10 +2,11 @@
 
 mod folder;
 
-use folder::{Folder, STUDY};
 use protocol::control::{Answer, StageView};
 use study::assign::UnitAssignment;
 use study::{EventRefusal, Progress, ProgressEvent, ProgressStep, StageKind, Study};
+
+use folder::{Folder, STUDY};
 
 const CHAT: &str = "  - {id: talk, type: chat, min_s: 10, max_s: 60, file: how.md}\n  - id: play\n";
 

@@ -4,9 +4,10 @@ mod folder;
 
 use std::path::Path;
 
-use folder::{Folder, STUDY};
 use protocol::control::StageView;
 use study::StageKind;
+
+use folder::{Folder, STUDY};
 
 #[test]
 fn the_example_loads() {

@@ -2,9 +2,10 @@
 
 mod folder;
 
-use folder::Folder;
 use protocol::control::EndReason;
 use study::{Episode, Outcome, Payment, Progress, ProgressEvent, Study, UnitAssignment};
+
+use folder::Folder;
 
 const PAID: &str = "format: 1
 study: {id: paid, version: 1.0.0, title: Paid, contact: lab@example.edu}

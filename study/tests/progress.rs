@@ -4,7 +4,6 @@ mod folder;
 
 use std::collections::BTreeMap;
 
-use folder::{Folder, Host, STUDY, opening};
 use proptest::prelude::*;
 use protocol::control::{Answer, Draft, EndReason, StageView};
 use study::disconnect::{IcePolicy, Meanwhile, OnDisconnect, Then};
@@ -13,6 +12,8 @@ use study::{
     EnvFacts, EnvFault, Episode, EventRefusal, Outcome, Progress, ProgressEvent, ProgressStep,
     Study, UnitAssignment,
 };
+
+use folder::{Folder, Host, STUDY, opening};
 
 fn small(name: &str) -> Study {
     let folder = Folder::new(name);

@@ -3,8 +3,9 @@
 
 mod folder;
 
-use folder::{Folder, STUDY};
 use std::path::Path;
+
+use folder::{Folder, STUDY};
 
 #[test]
 fn the_schema_in_the_documents_is_what_the_readers_take() {

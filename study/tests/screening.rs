@@ -2,10 +2,11 @@
 
 mod folder;
 
-use folder::{Folder, STUDY};
 use protocol::control::{Ability, Answer, Device, Lack};
 use study::screening::{ID, Measured};
 use study::{Outcome, Progress, ProgressEvent, StageKind, Study, UnitAssignment};
+
+use folder::{Folder, STUDY};
 
 fn load(name: &str, screening: &str) -> Result<Study, Vec<String>> {
     let folder = Folder::new(name);

@@ -14,11 +14,11 @@ use std::path::PathBuf;
 use std::{fmt, fs};
 
 use anyhow::{Context as _, Result, bail};
-use rust::RustFile;
 
 use crate::figures::{machine, object, table};
 use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output};
+use rust::RustFile;
 
 const HELP: &str = "\
 cargo xtask tidy [--figures [--build] [--json] [--write] [--root DIR]]

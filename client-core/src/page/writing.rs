@@ -1,11 +1,11 @@
 //! The chat of the group, at a stage of its own or beside an episode, and the field in which the person writes.
 
-use crate::chat::{self, Chat};
 use peer::World;
 use protocol::Tick;
 use protocol::control::{Answer, ClientMessage, Draft, ServerMessage, StageView};
 
 use super::Page;
+use crate::chat::{self, Chat};
 use crate::effects::PageEvent;
 
 /// The chat of the group, and the field in which the person writes.

@@ -6,11 +6,10 @@
 
 use env_core::guest::{Engine, Export, Guest, MessageLimits};
 use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
+use policy::Partners;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
-
-use policy::Partners;
 
 use crate::shell::dom;
 

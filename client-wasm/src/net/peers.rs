@@ -20,7 +20,6 @@ use web_sys::{RtcConfiguration, RtcIceServer, RtcIceTransportPolicy};
 
 use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input};
-
 use connection::Connection;
 
 /// The most news that wait to be taken; datagrams beyond that are lost, as on the way.

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-
 use dataset::pay::PaymentFormat;
 use rehearsal::Faults;
 use store::study_version::OnStudyChange;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
+use store::{SqliteStore, Withdrawn};
 
 use super::ExportReport;
 use super::table::Table;
-use store::{SqliteStore, Withdrawn};
 
 /// One message. Its first columns are those of every table of episodes, but those of the episode may be empty.
 #[derive(Default, Serialize)]

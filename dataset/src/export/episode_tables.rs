@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use protocol::Seat;
 use protocol::control::EndReason;
 use protocol::log::{Header, Log};
+use store::Withdrawn;
 
 use super::notes::NoteTables;
 use super::seats::SeatTable;
@@ -14,7 +15,6 @@ use super::seen::SeenTable;
 use super::steps::{Step, StepTable, simulate_steps};
 use super::{ExportReport, Skipped};
 use crate::progress::Progress;
-use store::Withdrawn;
 
 /// An episode as it was simulated again.
 pub(super) struct SimulatedEpisode<'a> {

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
+use store::{SqliteStore, gone_name};
 
 use super::ExportReport;
 use super::table::Table;
-use store::{SqliteStore, gone_name};
 
 /// One place of a group.
 #[derive(Default, Serialize)]

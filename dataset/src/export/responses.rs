@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use serde::Serialize;
+use store::SqliteStore;
 
 use super::ExportReport;
 use super::table::Table;
-use store::SqliteStore;
 
 /// One answer.
 #[derive(Default, Serialize)]

@@ -5,12 +5,12 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
+use store::SqliteStore;
 use study::Progress;
 use study::screening::Measured;
 
 use super::ExportReport;
 use super::table::Table;
-use store::SqliteStore;
 
 /// One session. A column for each measure follows.
 #[derive(Default, Serialize)]

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use archive::{Screens, ShownPage};
 use protocol::Tick;
 use serde::Serialize;
 
 use super::episode_tables::{EpisodeTable, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 use super::{ExportReport, Skipped};
-use archive::{Screens, ShownPage};
 
 /// One frame.
 #[derive(Default, Serialize)]

@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
+use archive::{Replica, replay};
 use protocol::change::Change;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
 use serde::Serialize;
+use store::reason_name;
 
 use super::ExportReport;
 use super::episode_tables::{EpisodeTable, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
-use archive::{Replica, replay};
-use store::reason_name;
 
 /// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
 #[derive(Default, Serialize)]

@@ -1,17 +1,16 @@
 use std::collections::BTreeMap;
 
+use archive::fixtures::two_pages;
+use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
 use protocol::change::Presence;
 use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing, Upload};
 use protocol::log::{Header, Record};
 use protocol::rules::Course;
 use protocol::{Controller, Seat, Tick};
-
-use super::*;
-use archive::fixtures::two_pages;
-use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
+use store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
 use study::survey::{Mark, ShownOrder};
 
-use store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
+use super::*;
 
 /// The columns that every table of episodes begins with.
 const KEYS: &str = "study_id version stage_id group_id episode_id participant_id seat";

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
+use protocol::control::EndReason;
+use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use store::{Episode, Payment, Session, SqliteStore, reason_name};
 use study::payment::written;
 use study::{Progress, UnitAssignment};
 
 use super::table::Table;
 use super::{ExportReport, WrittenTable};
-use protocol::control::EndReason;
-use protocol::hash::sha256_hex;
-use store::{Episode, Payment, Session, SqliteStore, reason_name};
 
 /// One session.
 #[derive(Default, Serialize)]

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use archive::{Replica, ShownPage};
 use protocol::change::Change;
 use protocol::log::Log;
 use protocol::seen::Frame;
 use protocol::{Controller, Seat, Tick};
 
 use super::{DivergedPage, Equivocation};
-use archive::{Replica, ShownPage};
 
 /// Counts the frames that the pages showed. Those simulated without a guess must have the replica's states.
 /// Nothing is asked of pages that are known to have simulated something else, or to have been told something else.

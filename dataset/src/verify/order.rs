@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use archive::Replica;
 use protocol::change::Change;
 use protocol::log::{Log, Record};
 use protocol::{Controller, Seat, Tick};
 use serde::Serialize;
-
-use archive::Replica;
 
 /// A page that simulated something else than the replica.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

@@ -1,14 +1,14 @@
+use archive::Episode;
+use archive::fixtures::two_pages;
+use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
 use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
 use protocol::seen;
 use protocol::{Controller, Era, Life, Seat, Tick};
+use store::{NewEpisode, SqliteStore};
 
 use super::*;
-use archive::Episode;
-use archive::fixtures::two_pages;
-use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
-use store::{NewEpisode, SqliteStore};
 
 const WASM: &[u8] = b"\0asm";
 

@@ -1,11 +1,12 @@
 //! A module that misbehaves is stopped with a sentence, and nothing else is harmed.
 
-use crate::counter::{FACTS, broken, counter, sound};
 use env_core::World;
 use env_core::conformance;
 use env_core::contract::StateError;
 use env_core::draw::DrawList;
 use module::{Module, ModuleError, ModuleLimits};
+
+use crate::counter::{FACTS, broken, counter, sound};
 
 /// The words of a module's refusal.
 fn refused(result: Result<Module, ModuleError>) -> String {

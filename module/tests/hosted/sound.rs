@@ -1,10 +1,11 @@
 //! A module that follows the interface keeps the laws, and is what its own code says.
 
-use crate::counter;
 use env_core::World;
 use env_core::conformance::{self, SEEDS};
 use env_core::contract::StateError;
 use env_core::draw::DrawList;
+
+use crate::counter;
 
 #[test]
 fn a_sound_module_keeps_the_laws() {

@@ -1,8 +1,9 @@
 //! The controllers of the seats: the start, fences and changes, the loss of the own seat and the way back.
 
-use super::*;
 use protocol::change::Change;
 use rollback::ChangeError;
+
+use super::*;
 
 impl<W: World> Peer<W> {
     /// Everyone is ready.

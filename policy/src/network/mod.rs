@@ -13,10 +13,9 @@ mod tests;
 
 use std::ops::Range;
 
-use serde::{Deserialize, Serialize};
-
 use env_core::Spec;
 use env_core::contract::FieldSpec;
+use serde::{Deserialize, Serialize};
 
 pub use choice::ActionChoice;
 pub(crate) use player::Player;

@@ -1,8 +1,9 @@
-use super::*;
-use crate::Partners;
 use env_core::Policy;
 use env_core::contract::{ActionSpec, FieldSpec};
 use proptest::prelude::*;
+
+use super::*;
+use crate::Partners;
 
 /// An environment with so many values and actions.
 fn spec(values: u32, actions: usize) -> Spec {

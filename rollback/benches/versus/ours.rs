@@ -5,7 +5,6 @@ use env_core::Action;
 use peer::clock::ServerClock;
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Seat};
-
 use rollback::{Config, EpisodeRecord, Session, SessionEvent};
 
 use super::arena::{Contestant, Marks};

@@ -10,6 +10,7 @@ use protocol::control::{Report, Return};
 use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{ChangeError, Config, DatagramError, ResumeError, Session, SessionEvent};
+
 use support::toy::{NOOP, Partner, Toy};
 
 const HZ: u16 = 10;

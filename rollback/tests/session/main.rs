@@ -13,6 +13,7 @@ use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::rules::Rules;
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, DatagramError, Session, SessionEvent};
+
 use support::toy::{NOOP, PRESS, Partner, Toy};
 
 const HZ: u16 = 10;

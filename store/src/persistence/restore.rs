@@ -3,8 +3,13 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use anyhow::Context as _;
+use archive::{Episode, restore_episode};
 use protocol::control::EndReason;
 use protocol::{Era, Seat, Tick};
+use server_core::arbiter::{
+    Attendance, GroupRow, Identity, MessageRow, PlaceRow, Restored, RestoredSession,
+};
+use server_core::token::token_hash;
 use study::{Outcome, Progress};
 
 use super::{Persistence, place};
@@ -12,11 +17,6 @@ use crate::Session;
 use crate::data_folder::DataDir;
 use crate::participant_links::LinkKey;
 use crate::study_version::{self, OnStudyChange};
-use archive::{Episode, restore_episode};
-use server_core::arbiter::{
-    Attendance, GroupRow, Identity, MessageRow, PlaceRow, Restored, RestoredSession,
-};
-use server_core::token::token_hash;
 
 impl Persistence {
     /// Reads the stored state. Episodes that were running are opened again, and their logs are returned;

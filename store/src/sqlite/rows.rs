@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use protocol::log::Ending;
 use protocol::{Era, Tick};
+use server_core::arbiter::Identity;
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 use study::Outcome;
 use study::recruitment::RecruiterAction;
-
-use server_core::arbiter::Identity;
 
 use super::super::{
     Episode, Identifier, PageTime, PayState, Payment, REASONS, Response, Session, Wait,

@@ -1,5 +1,7 @@
 //! Sessions: whose they are, where they stand, and what was answered.
 
+use server_core::arbiter::Identity;
+use server_core::token::token_hash;
 use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
@@ -13,8 +15,6 @@ use crate::Place;
 use crate::Response;
 use crate::Session;
 use crate::StoreError;
-use server_core::arbiter::Identity;
-use server_core::token::token_hash;
 
 impl SqliteStore {
     /// Makes a session and its participant.

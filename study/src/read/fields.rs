@@ -2,11 +2,10 @@
 
 use serde::Serialize;
 
+use super::Cursor;
 use crate::problem::{LineColumn, hint};
 use crate::shape::{Block, Entry, Shape};
 use crate::yaml::{Data, join};
-
-use super::Cursor;
 
 /// A block of keys, read key by key.
 pub(crate) struct Fields<'a> {

@@ -3,12 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
+use protocol::hash::sha256_hex;
 use serde::Serialize;
 
 use crate::folder::{self, Source};
 use crate::limits::MAX_MODEL;
 use crate::read::Cursor;
-use protocol::hash::sha256_hex;
 
 /// An AI partner.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,9 +1,8 @@
 //! Checks of stages beside those that come before them.
 
+use super::{Stage, StageKind};
 use crate::problem::hint;
 use crate::read::Cursor;
-
-use super::{Stage, StageKind};
 
 /// Reports what only shows beside the stages before.
 pub(crate) fn check_stages(places: &[Cursor<'_>], stages: &[Option<Stage>]) {

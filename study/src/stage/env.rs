@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,7 +18,6 @@ use crate::limits::{MAX_MODULE, MAX_SEATS};
 use crate::page::{self, TextPage};
 use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
-use protocol::hash::sha256_hex;
 
 /// Episodes of an environment.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -2,14 +2,13 @@
 
 use serde::Serialize;
 
+use super::ai_partner::{self, AiPartner};
 use crate::folder::Source;
 use crate::formula::Formula;
 use crate::limits::MAX_SEATS;
 use crate::outcome::{self, Outcome};
 use crate::read::{Cursor, Fields};
 use crate::yaml::Node;
-
-use super::ai_partner::{self, AiPartner};
 
 /// The waiting room that makes a group.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -21,7 +21,6 @@ use self::attention::{attention, check_attention};
 use self::kinds::read_own_keys;
 use self::looks::{ELEMENT_LOOKS, LOOKS};
 use self::part::{Part, Reading, Type, condition, pass, texts};
-
 use super::Survey;
 use crate::folder::{Source, read_text};
 use crate::formula;

@@ -4,10 +4,9 @@
 
 use std::collections::BTreeSet;
 
+use super::tree::{Block, Node};
 use crate::design::Design;
 use crate::stage::{Stage, StageKind};
-
-use super::tree::{Block, Node};
 
 /// Which stages may be next to each other. `None` stands for the beginning and the end.
 #[derive(Debug, Default)]

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::design::Design;
-use crate::read::Cursor;
-use crate::stage::StageKind;
-
 use super::names;
 use super::read::Read;
 use super::tree::{Block, Node};
+use crate::design::Design;
 use crate::limits::MAX_VISITS;
+use crate::read::Cursor;
+use crate::stage::StageKind;
 use crate::yaml::Data;
 
 /// Reports ids that are there twice, and those that formulas know as something else.

@@ -2,9 +2,8 @@
 
 use serde_json::Value;
 
-use crate::design::Level;
-
 use super::tree::Bindings;
+use crate::design::Level;
 
 /// A `{{ … }}` that cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::adjacency::Adjacency;
+use super::read::Read;
+use super::tree::{ForEach, Node};
 use crate::design::{Design, Unit};
 use crate::problem::hint;
 use crate::read::Cursor;
@@ -9,10 +12,6 @@ use crate::stage::StageKind;
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::env::Env;
 use crate::stage::lobby::Lobby;
-
-use super::adjacency::Adjacency;
-use super::read::Read;
-use super::tree::{ForEach, Node};
 
 /// The lobbies that make the group of a stage.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

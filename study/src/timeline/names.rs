@@ -5,8 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::fill::{self, Malformed, Reference};
+use super::read::{Read, unknown};
+use super::tree::{Block, ForEach, Guard, Node};
 use crate::design::{Design, Level, Unit};
 use crate::formula::{Formula, Type, Types};
+use crate::limits::MAX_COMBINATIONS;
 use crate::problem::hint;
 use crate::read::Cursor;
 use crate::screening::Measured;
@@ -15,11 +19,6 @@ use crate::stage::course::Mode;
 use crate::stage::env::Env;
 use crate::stage::live::{self, Formulas};
 use crate::yaml;
-
-use super::fill::{self, Malformed, Reference};
-use super::read::{Read, unknown};
-use super::tree::{Block, ForEach, Guard, Node};
-use crate::limits::MAX_COMBINATIONS;
 
 /// The values that names can have at a stage.
 pub(crate) type Scope = BTreeMap<String, Vec<Level>>;

@@ -1,13 +1,12 @@
 //! Reads the timeline: stages and blocks, nested as in the file.
 
+use super::tree::{Block, ForEach, Node};
 use crate::design;
 use crate::folder::Source;
 use crate::limits::{MAX_DEPTH, MAX_STAGES, MAX_VISITS};
 use crate::problem::hint;
 use crate::read::{Cursor, Fields};
 use crate::stage::{self, Stage, StageKind};
-
-use super::tree::{Block, ForEach, Node};
 
 /// The timeline as it was read: stages in the order of the file with the places of all, for the checks that follow.
 pub(crate) struct Read<'a> {

@@ -3,13 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::tree::{Bindings, Block, ForEach, Guard, Node};
 use crate::assign::{Assignment, Rng, UnitAssignment};
 use crate::design::{Level, Unit};
 use crate::limits::MAX_VISITS;
 use crate::stage::{Stage, StageKind};
 use crate::study::Study;
-
-use super::tree::{Bindings, Block, ForEach, Guard, Node};
 
 /// One visit of a stage on a participant's route.
 #[derive(Clone, Debug, PartialEq)]

@@ -4,10 +4,11 @@
 mod files;
 
 use env_core::rng::Rng;
-use files::{Lines, replay};
 use parity::host::Native;
 use parity::{Report, replay_bytes};
 use serde_json::{Value, json};
+
+use files::{Lines, replay};
 
 const FILE: &str = "Overcooked-CrampedRoom-V0";
 

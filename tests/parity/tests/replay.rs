@@ -5,9 +5,10 @@ mod files;
 
 use std::collections::BTreeSet;
 
-use files::{Lines, golden, replay};
 use parity::{FileReport, Modules, Report, run};
 use serde_json::{Value, json};
+
+use files::{Lines, golden, replay};
 
 #[test]
 fn every_recording_is_played_without_a_mismatch() {

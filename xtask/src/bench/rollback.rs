@@ -7,13 +7,12 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
+use super::DOCUMENT;
 use crate::build::bundler;
 use crate::figures::{machine, section};
 use crate::options::Options;
 use crate::setup::{self, WASM};
 use crate::workspace::{Workspace, output, run, say};
-
-use super::DOCUMENT;
 
 /// A line of the comparison.
 struct Row {

@@ -314,6 +314,7 @@ mod tests {
 //! More.
 
 use std::fmt;
+
 use crate::{one::{self, Two as Other}, three::*};
 
 mod child;
