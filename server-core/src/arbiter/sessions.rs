@@ -294,3 +294,78 @@ impl Sessions {
             .min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use study::UnitAssignment;
+
+    use super::*;
+    use crate::arbiter::Attendance;
+
+    const FIRST: ConnId = ConnId(1);
+    const SECOND: ConnId = ConnId(2);
+
+    /// One session without a page, which somebody was last at after a second.
+    fn one() -> (Sessions, SessionId) {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+        let (mut study, _) = catalog::read_study(&dir).unwrap();
+        study.keeping.expires_h = Some(2);
+        let mut sessions = Sessions::new(&study, &Limits::default(), vec![token_hash("link")]);
+        let who = sessions.add_session(RestoredSession {
+            participant: "P-ONE".into(),
+            token_hash: token_hash("token"),
+            link_hash: Some(token_hash("link")),
+            progress: study::Progress::new(&study, UnitAssignment::default()),
+            attendance: Attendance {
+                spent_us: 0,
+                seen_us: 1_000_000,
+            },
+            payment: None,
+            identity: None,
+            is_erased: false,
+        });
+        (sessions, who)
+    }
+
+    #[test]
+    fn a_session_is_found_by_its_present_token_alone() {
+        let (mut sessions, who) = one();
+        assert_eq!(sessions.find_by_token("token"), Some(who));
+        sessions.replace_token(who, "next");
+        assert_eq!(sessions.find_by_token("token"), None);
+        assert_eq!(sessions.find_by_token("next"), Some(who));
+        assert_eq!(sessions.find_by_link("link"), Some(Some(who)));
+        assert_eq!(sessions.find_by_link("other"), None);
+    }
+
+    #[test]
+    fn a_newer_page_takes_the_session_from_the_older_one() {
+        let (mut sessions, who) = one();
+        assert_eq!(sessions.attach_page(2_000_000, FIRST, who), None);
+        assert_eq!(sessions.attach_page(3_000_000, SECOND, who), Some(FIRST));
+        assert_eq!(sessions.find_by_conn(FIRST), None);
+        assert_eq!(sessions.detach_page(4_000_000, FIRST), None);
+        assert_eq!(sessions[who].conn, Some(SECOND));
+        assert_eq!(sessions.detach_page(4_000_000, SECOND), Some(who));
+        assert_eq!(sessions[who].conn, None);
+    }
+
+    #[test]
+    fn a_session_ends_some_hours_after_its_last_page() {
+        let (mut sessions, who) = one();
+        let end = |after_us: u64| Some((after_us + 2 * HOUR_US, "end of an absent session"));
+        assert_eq!(sessions.poll_timeout(0), end(1_000_000));
+        sessions.attach_page(2_000_000, FIRST, who);
+        assert_eq!(
+            sessions.poll_expired(2 * HOUR_US + 1_000_000),
+            None,
+            "it is there"
+        );
+        sessions.detach_page(9_000_000, FIRST);
+        assert_eq!(sessions.poll_timeout(9_000_000), end(9_000_000));
+        assert_eq!(sessions.poll_expired(2 * HOUR_US + 9_000_000), Some(who));
+        assert_eq!(sessions.poll_expired(3 * HOUR_US), None);
+    }
+}

@@ -200,6 +200,25 @@ fn nobody_is_let_in_whom_those_under_way_leave_no_place() {
 }
 
 #[test]
+fn the_arbiter_says_when_and_why_it_wants_to_be_called() {
+    let mut stage = stage(|study| study.keeping.expires_h = Some(2));
+    let reason = |stage: &Stage| stage.arbiter.poll_timeout();
+    assert_eq!(reason(&stage), None, "nobody is there");
+    stage.wait(SECOND);
+    stage.queue(1);
+    let waits = reason(&stage).map(|(_, reason)| reason);
+    assert_eq!(waits, Some("end of the wait"));
+    stage.queue(2);
+    let ready_us = stage.limits.ready.as_micros() as u64;
+    let linking = Some((stage.now_us + ready_us, "pages that are not ready"));
+    assert_eq!(reason(&stage), linking);
+    stage.close(1);
+    stage.close(2);
+    let ends = Some((stage.now_us + 2 * HOUR, "end of an absent session"));
+    assert_eq!(reason(&stage), ends);
+}
+
+#[test]
 fn a_group_that_is_about_to_play_takes_one_place() {
     let mut stage = stage(|study| {
         study.design.quota = Quota::Total(2);
