@@ -484,6 +484,9 @@ impl RehearsalReport {
                 .try_for_each(|why| writeln!(f, "    {why}"))?;
             writeln!(f, "{}", stuck.trace)?;
         }
-        write!(f, "  The server's log ends with:\n{}", self.log)
+        match self.log.is_empty() {
+            true => write!(f, "  The same seed shows it again."),
+            false => write!(f, "  The server's log ends with:\n{}", self.log),
+        }
     }
 }

@@ -166,8 +166,10 @@ impl Machine {
 
     /// The process dies, and with it every connection.
     fn kill(&mut self) -> Result<(), String> {
-        if self.starts_us.is_some() {
-            // It is dead already.
+        if let Some(starts_us) = self.starts_us {
+            // It is dead already, and dies soon after it is there again.
+            self.kills_us.push(starts_us + DOWN_US[0]);
+            self.kills_us.sort_unstable_by(|one, other| other.cmp(one));
             return Ok(());
         }
         self.killed += 1;
