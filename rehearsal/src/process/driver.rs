@@ -112,7 +112,9 @@ impl Driver {
                 // A wire that is dropped sends what is queued and closes.
                 BotEffect::Close(wire) => drop(self.take(wire)),
                 BotEffect::Cut(wire) => {
-                    self.take(wire).map(Wire::cut);
+                    if let Some(wire) = self.take(wire) {
+                        wire.cut();
+                    }
                 }
             }
         }

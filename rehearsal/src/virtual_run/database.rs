@@ -1,7 +1,7 @@
 //! The database of a virtual rehearsal, on a thread of its own: writes follow behind, in their order, and nobody waits
 //! for them but a server that starts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
@@ -104,7 +104,7 @@ impl Database {
 
 /// Does the work of the thread until nobody has any more.
 async fn work(
-    data: &PathBuf,
+    data: &Path,
     study: Arc<Study>,
     links: usize,
     todo: &mpsc::Receiver<Order>,
