@@ -151,6 +151,7 @@ mod tests {
             size: 2,
             has_ai,
             talk: None,
+            wait: None,
             members: people.iter().enumerate().map(member).collect(),
         }
     }

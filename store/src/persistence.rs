@@ -222,6 +222,7 @@ impl Persistence {
             size: row.places.len() as u8,
             has_ai: row.has_ai,
             talk: row.talk,
+            wait: row.wait,
             members: (0..)
                 .zip(row.places)
                 .filter(|(_, row)| !row.participant.is_empty())

@@ -233,6 +233,9 @@ pub struct Group {
     /// The visit at which its people write to each other in a chat stage, and since when, microseconds since the
     /// Unix epoch; `None` before the first one.
     pub talk: Option<(u16, u64)>,
+    /// The visit for which it waited last, and until when at most, microseconds since the Unix epoch; `None` before the
+    /// first wait.
+    pub wait: Option<(u16, u64)>,
 }
 
 /// Something that somebody wrote to their group.

@@ -71,6 +71,8 @@ pub(super) enum Phase {
         open: bool,
         /// Seats whose people did not come back to it.
         lost: Vec<Seat>,
+        /// Seats whose people were away at its end, and until when they might have come back, microseconds.
+        away: Vec<(Seat, u64)>,
     },
 }
 
@@ -324,6 +326,14 @@ impl Play {
         let is_back = |page| matches!(page, Page::Waiting | Page::Loading | Page::Ready);
         let lost = people.filter(|(_, state)| state.verdict.is_some() && !is_back(state.page));
         lost.map(|(seat, _)| seat).collect()
+    }
+
+    /// The seats of people who are away and may still come back, and until when, microseconds.
+    pub(super) fn granted_seats(&self) -> Vec<(Seat, u64)> {
+        let people = self.seats.people();
+        let away = people.filter(|(_, state)| state.verdict.is_none() && state.page == Page::Away);
+        away.filter_map(|(seat, state)| Some((seat, state.gone?)))
+            .collect()
     }
 
     /// How the episode ends because of people who are away, if it does.

@@ -197,8 +197,12 @@ impl Arbiter {
             return;
         };
         if let Phase::Playing(play) = &episode.phase {
-            let (open, lost) = (play.open, play.lost_seats());
-            episode.phase = Phase::Ending { reason, open, lost };
+            episode.phase = Phase::Ending {
+                reason,
+                open: play.open,
+                lost: play.lost_seats(),
+                away: play.granted_seats(),
+            };
             self.effects
                 .push_back(Effect::Archive(era, RecordWork::End(reason).into()));
         }
@@ -233,6 +237,7 @@ impl Arbiter {
             reason,
             open,
             ref lost,
+            ref away,
         } = episode.phase
         else {
             return;
@@ -241,6 +246,11 @@ impl Arbiter {
         let reason = ending.map_or(reason, |ending| ending.reason);
         if let Some(group) = episode.group {
             self.note_lost(&episode, group, lost, reason);
+        }
+        for (seat, until_us) in away {
+            if let Some(who) = episode.session_at(*seat) {
+                self.sessions[who].granted_us = Some(*until_us);
+            }
         }
         let id = episode.header.episode.clone();
         let (ticks, score, digest) = ending

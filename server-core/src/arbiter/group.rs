@@ -34,8 +34,8 @@ pub(super) struct Group {
     pub has_ai: bool,
     /// True if it is durable: not before its first episode starts, as until then it may come to nothing.
     pub is_kept: bool,
-    /// Which visit somebody waits for, and since when, microseconds.
-    pub since: Option<(u16, u64)>,
+    /// The wait for those who are missing at the next visit.
+    pub wait: Option<GroupWait>,
     /// The pages that show who is missing.
     pub shown: BTreeSet<SessionId>,
     /// The people who are missing, as those who wait were last told.
@@ -46,6 +46,50 @@ pub(super) struct Group {
     pub said: u32,
     /// When it must be settled even if nothing happens, microseconds.
     pub wake_us: Option<u64>,
+}
+
+/// The wait of a group for those who are missing at a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct GroupWait {
+    /// The number of the visit.
+    pub round: u16,
+    /// When it began, microseconds.
+    pub since_us: u64,
+    /// When those who are missing are given up, microseconds.
+    pub until_us: u64,
+    /// True if nobody is there who waits.
+    pub is_paused: bool,
+}
+
+impl GroupWait {
+    /// A wait that begins, for at most this long.
+    pub(super) fn new(round: u16, now_us: u64, most_us: u64) -> Self {
+        Self {
+            round,
+            since_us: now_us,
+            until_us: now_us + most_us,
+            is_paused: false,
+        }
+    }
+
+    /// A wait that a stop of the server has interrupted.
+    pub(super) fn restored((round, until_us): (u16, u64), most_us: u64) -> Self {
+        Self {
+            round,
+            since_us: until_us.saturating_sub(most_us),
+            until_us,
+            is_paused: true,
+        }
+    }
+
+    /// Somebody waits again. What was missed meanwhile does not begin anew, but those who are missing get `least_us` to
+    /// come back too.
+    pub(super) fn resume(&mut self, now_us: u64, most_us: u64, least_us: u64) {
+        if std::mem::take(&mut self.is_paused) {
+            let least_us = (now_us + least_us.min(most_us)).saturating_sub(most_us);
+            self.since_us = self.since_us.max(least_us);
+        }
+    }
 }
 
 /// Somebody of a group.
@@ -91,7 +135,7 @@ impl Group {
             places,
             has_ai,
             is_kept: false,
-            since: None,
+            wait: None,
             shown: BTreeSet::new(),
             told: Vec::new(),
             talk: None,

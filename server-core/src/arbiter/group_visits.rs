@@ -7,7 +7,7 @@ use study::stage::AiPartner;
 use study::{Episode, GroupVisit, Outcome, Progress, StageKind, UnitAssignment};
 
 use super::flow::Transition;
-use super::group::{DepartureReason, Group, GroupId, Member, SeatAssignment};
+use super::group::{DepartureReason, Group, GroupId, GroupWait, Member, SeatAssignment};
 use super::lobbies::Room;
 use super::{Arbiter, Effect, GroupRow, Place, PlaceRow, SessionId, Write};
 
@@ -91,6 +91,7 @@ impl Arbiter {
             places: group.places.iter().map(place).collect(),
             has_ai: group.has_ai,
             talk: (group.talk.as_ref()).and_then(|talk| Some((talk.round, talk.since_us?))),
+            wait: group.wait.map(|wait| (wait.round, wait.until_us)),
         };
         self.effects.push_back(Effect::Store(Write::Group(row)));
     }
@@ -151,32 +152,61 @@ impl Arbiter {
         self.mark_departed(key);
         self.tell_company(key);
         let muster = self.count_attendance(key);
-        let Some(group) = self.groups.get_mut(key) else {
-            return;
-        };
         let Some(muster) = muster else {
-            (group.since, group.wake_us) = (None, None);
+            if let Some(group) = self.groups.get_mut(key) {
+                group.wake_us = None;
+                group.wait.iter_mut().for_each(|wait| wait.is_paused = true);
+            }
             return;
         };
-        if group.since.is_none_or(|(round, _)| round != muster.round) {
-            group.since = Some((muster.round, now_us));
-        }
-        let since_us = group.since.map_or(now_us, |(_, since_us)| since_us);
-        // Who is still at a chat of the group is not late.
-        let chats_us = group.talk.as_ref().and_then(|talk| talk.until_us);
-        let since_us = since_us.max(chats_us.unwrap_or(0));
-        let lobby = self.study.lobby(group.lobby);
-        let until_us = since_us + lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000);
-        if !muster.coming.is_empty() && now_us < until_us {
-            group.wake_us = Some(until_us);
+        let until_us = self.wait_until(now_us, key, &muster);
+        if let Some(until_us) = until_us.filter(|until_us| now_us < *until_us) {
             return self.tell_missing(key, &muster, until_us - now_us);
         }
-        (group.since, group.wake_us) = (None, None);
+        if let Some(group) = self.groups.get_mut(key) {
+            (group.wait, group.wake_us) = (None, None);
+        }
         for &(_, who) in &muster.coming {
             self.give_up(key, who, DepartureReason::Late);
         }
         let next = self.play_on(now_us, key, &muster.here);
         self.make_transitions(now_us, next);
+    }
+
+    /// Begins, resumes or updates the wait for those who may still come; gives its end, if somebody may.
+    fn wait_until(&mut self, now_us: u64, key: GroupId, muster: &GroupAttendance) -> Option<u64> {
+        let most_us = self.regroup_us(key);
+        let least_us = self.limits.restart.as_micros() as u64;
+        let group = self.groups.get_mut(key)?;
+        let wait = group.wait.filter(|wait| wait.round == muster.round);
+        let is_new = wait.is_none();
+        let mut wait = wait.unwrap_or_else(|| GroupWait::new(muster.round, now_us, most_us));
+        wait.resume(now_us, most_us, least_us);
+        // Who is still at a chat of the group is not late.
+        let chats_us = group.talk.as_ref().and_then(|talk| talk.until_us);
+        let latest_us = wait.since_us.max(chats_us.unwrap_or(0)) + most_us;
+        let granted_us = |who: SessionId| {
+            let session = &self.sessions[who];
+            session.granted_us.filter(|_| session.conn.is_none())
+        };
+        let coming = muster.coming.iter();
+        // Who was away when the last episode ended has only the rest of the time that its rules grant.
+        let untils = coming.map(|(_, who)| granted_us(*who).unwrap_or(latest_us).min(latest_us));
+        let until_us = untils.max()?;
+        let is_news = is_new || wait.until_us != until_us;
+        wait.until_us = until_us;
+        (group.wait, group.wake_us) = (Some(wait), Some(until_us));
+        if is_news && group.is_kept {
+            self.keep_group(key);
+        }
+        Some(until_us)
+    }
+
+    /// How long a group waits for those who are missing at a stage, microseconds.
+    fn regroup_us(&self, key: GroupId) -> u64 {
+        let lobby = self.groups.get(key).map(|group| group.lobby);
+        let lobby = lobby.and_then(|lobby| self.study.lobby(lobby));
+        lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000)
     }
 
     /// Marks those whose way has ended before that of the group.
@@ -349,6 +379,10 @@ impl Arbiter {
         group.has_ai = row.has_ai;
         let key = self.groups.add_group(group);
         self.groups.mark_kept(key);
+        let most_us = self.regroup_us(key);
+        if let Some(group) = self.groups.get_mut(key) {
+            group.wait = row.wait.map(|wait| GroupWait::restored(wait, most_us));
+        }
         for who in people {
             let groups = &self.sessions[who].progress.assignment().groups;
             let is_in = |groups: &std::collections::BTreeMap<u16, UnitAssignment>| {

@@ -171,6 +171,7 @@ impl Arbiter {
                 reason: ending.reason,
                 open: true,
                 lost: play.lost_seats(),
+                away: Vec::new(),
             },
             None => Phase::Playing(Box::new(play)),
         };

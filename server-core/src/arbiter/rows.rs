@@ -88,6 +88,9 @@ pub struct GroupRow {
     /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
     /// microseconds.
     pub talk: Option<(u16, u64)>,
+    /// The number of the visit for which it waited last, among those that it makes together, and until when at most,
+    /// microseconds.
+    pub wait: Option<(u16, u64)>,
 }
 
 /// Something that somebody wrote to their group, as it is stored.

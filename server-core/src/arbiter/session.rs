@@ -37,6 +37,8 @@ pub(super) struct Session {
     pub rest_us: Option<u64>,
     /// When its page was closed in the lobby, microseconds.
     pub away_us: Option<u64>,
+    /// Until when the rules of the episode that ended while it was away grant it to come back, microseconds.
+    pub granted_us: Option<u64>,
     /// The wait in the lobby that is not over.
     pub wait: Option<WaitRow>,
     /// Matches for which its page did not get ready.

@@ -113,6 +113,7 @@ impl Sessions {
             since_us: None,
             rest_us: None,
             away_us: None,
+            granted_us: None,
             wait: None,
             failed: 0,
             attendance: stored.attendance,
@@ -184,6 +185,7 @@ impl Sessions {
         who: SessionId,
     ) -> Option<ConnId> {
         self.note_presence(now_us, who);
+        self[who].granted_us = None;
         let old = self[who].conn.replace(conn);
         old.map(|old| self.by_conn.remove(&old));
         self.by_conn.insert(conn, who);

@@ -216,6 +216,7 @@ impl Persistence {
             places,
             has_ai: group.has_ai,
             talk: group.talk,
+            wait: group.wait,
         }))
     }
 

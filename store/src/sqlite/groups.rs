@@ -17,18 +17,18 @@ impl SqliteStore {
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
     pub async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        let sql = "INSERT INTO groups (id, stage, draw, size, has_ai, talk) VALUES (?, ?, ?, ?, ?, ?) \
-                   ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai), talk = excluded.talk";
-        let talk = group
-            .talk
-            .map(|(round, since_us)| format!("[{round},{since_us}]"));
+        let sql = "INSERT INTO groups (id, stage, draw, size, has_ai, talk, wait) VALUES (?, ?, ?, ?, ?, ?, ?) \
+                   ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai), talk = excluded.talk, \
+                   wait = excluded.wait";
+        let pair = |(round, at_us): (u16, u64)| format!("[{round},{at_us}]");
         sqlx::query(sql)
             .bind(&group.id)
             .bind(&group.stage)
             .bind(&group.draw)
             .bind(group.size)
             .bind(group.has_ai)
-            .bind(talk)
+            .bind(group.talk.map(pair))
+            .bind(group.wait.map(pair))
             .execute(&mut *transaction)
             .await?;
         for member in &group.members {
@@ -48,13 +48,14 @@ impl SqliteStore {
 
     /// All groups, oldest first.
     pub async fn groups(&self) -> Result<Vec<Group>, StoreError> {
-        // A folder that is only read may be older than the column.
-        let talk = match self.version().await? {
-            0..9 => "NULL AS talk",
-            _ => "talk",
+        // A folder that is only read may be older than the columns.
+        let added = match self.version().await? {
+            0..9 => "NULL AS talk, NULL AS wait",
+            9..12 => "talk, NULL AS wait",
+            _ => "talk, wait",
         };
         let sql = sqlx::AssertSqlSafe(format!(
-            "SELECT id, stage, draw, size, has_ai, {talk}, seat, participant, gone FROM groups \
+            "SELECT id, stage, draw, size, has_ai, {added}, seat, participant, gone FROM groups \
              LEFT JOIN members ON group_id = id ORDER BY groups.rowid, seat"
         ));
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
@@ -63,9 +64,11 @@ impl SqliteStore {
             let id: String = row.try_get("id")?;
             if groups.last().is_none_or(|group| group.id != id) {
                 let talk: Option<&str> = row.try_get("talk")?;
+                let wait: Option<&str> = row.try_get("wait")?;
                 groups.push(Group {
                     id,
                     talk: talk.map(json).transpose()?,
+                    wait: wait.map(json).transpose()?,
                     stage: row.try_get("stage")?,
                     draw: row.try_get("draw")?,
                     size: row.try_get("size")?,

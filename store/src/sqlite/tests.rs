@@ -370,10 +370,12 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
             gone: None,
         }],
         talk: None,
+        wait: None,
     };
     store.save_group(&group).await.unwrap();
     group.has_ai = true;
     group.talk = Some((3, 1_700_000_000_000_000));
+    group.wait = Some((4, 1_700_000_300_000_000));
     group.members[0].gone = Some(server_core::arbiter::DepartureReason::Late);
     store.save_group(&group).await.unwrap();
     assert_eq!(store.groups().await.unwrap(), [group]);

@@ -1,5 +1,7 @@
 //! Groups that stay together over several stages.
 
+use std::time::Duration;
+
 use protocol::control::Absent;
 use study::Outcome;
 
@@ -7,6 +9,10 @@ use super::*;
 
 /// Three layouts with a form after each, as `on_disconnect` says.
 fn rounds(on_disconnect: &str) -> Stage {
+    rounds_with(on_disconnect, Limits::default())
+}
+
+fn rounds_with(on_disconnect: &str, limits: Limits) -> Stage {
     let timeline = format!(
         "timeline:
   - {{id: how, type: instructions, pages: [page.md]}}
@@ -24,7 +30,7 @@ fn rounds(on_disconnect: &str) -> Stage {
       surveyjs: {{elements: [{{type: comment, name: why}}]}}
 "
     );
-    Stage::read(&timeline, Limits::default())
+    Stage::read(&timeline, limits)
 }
 
 fn begin(stage: &mut Stage) -> Vec<String> {
@@ -160,6 +166,86 @@ fn who_does_not_come_in_time_is_given_up_and_the_other_goes_on_as_the_stage_says
     assert_eq!(outcome(&stage, 0), Some(Outcome::PartnerLeft));
     answer(&mut stage, 2);
     assert_eq!(outcome(&stage, 1), Some(Outcome::TimedOut));
+}
+
+#[test]
+fn a_wait_goes_on_after_a_restart_and_a_reload() {
+    let limits = Limits {
+        restart: Duration::from_secs(10),
+        ..Limits::default()
+    };
+    let mut stage = rounds_with("{grace_s: 15}", limits);
+    let tokens = begin(&mut stage);
+    play(&mut stage, &[1, 2]);
+    answer(&mut stage, 1);
+    assert_eq!(missing(&stage.hear(1)).unwrap().1, 60_000);
+    stage.close(2);
+    stage.wait(20 * SECOND);
+    stage.restart();
+    stage.resume(3, &tokens[0], None);
+    assert_eq!(missing(&stage.hear(3)).unwrap().1, 40_000);
+    stage.wait(35 * SECOND);
+    // Who is missing has as long to come back as after any restart, and no longer.
+    stage.restart();
+    stage.resume(4, &tokens[0], None);
+    assert_eq!(missing(&stage.hear(4)).unwrap().1, 10_000);
+    stage.wait(8 * SECOND);
+    stage.close(4);
+    stage.resume(5, &tokens[0], None);
+    assert_eq!(missing(&stage.hear(5)).unwrap().1, 10_000);
+    stage.wait(10 * SECOND);
+    assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Late));
+}
+
+#[test]
+fn who_was_away_at_the_end_of_a_round_has_the_rest_of_the_grace_period() {
+    let mut stage = rounds("{grace_s: 15}");
+    let tokens = begin(&mut stage);
+    let plans = [1, 2].map(|conn| stage.plan(conn).unwrap());
+    for (conn, plan) in (1..).zip(&plans) {
+        stage.ready(conn, plan.era, 0);
+    }
+    stage.wait(4 * SECOND);
+    stage.silent(1, plans[0].era, 1, true);
+    stage.close(2);
+    stage.wait(5 * SECOND);
+    stage.say(1, upload(plans[0].era, Some(Tick(7))));
+    answer(&mut stage, 1);
+    let heard = stage.hear(1);
+    assert_eq!(view(&heard), Some(&StageView::Regroup));
+    assert_eq!(missing(&heard).unwrap().1, 10_000);
+    // Who is back has as long as everybody to come to the stage.
+    stage.wait(4 * SECOND);
+    stage.resume(3, &tokens[1], None);
+    assert_eq!(missing(&stage.hear(1)).unwrap().1, 56_000);
+    stage.wait(56 * SECOND - 1);
+    assert_eq!(group(&stage).places[1].gone, None);
+    stage.wait(1);
+    assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Late));
+}
+
+#[test]
+fn who_does_not_come_back_within_the_grace_period_of_a_round_that_ended_is_given_up() {
+    let mut stage = rounds("{grace_s: 15, then: bot}");
+    begin(&mut stage);
+    let plans = [1, 2].map(|conn| stage.plan(conn).unwrap());
+    for (conn, plan) in (1..).zip(&plans) {
+        stage.ready(conn, plan.era, 0);
+    }
+    stage.wait(4 * SECOND);
+    stage.silent(1, plans[0].era, 1, true);
+    stage.close(2);
+    stage.wait(5 * SECOND);
+    stage.say(1, upload(plans[0].era, Some(Tick(7))));
+    answer(&mut stage, 1);
+    stage.wait(10 * SECOND - 1);
+    assert_eq!(group(&stage).places[1].gone, None);
+    stage.wait(1);
+    assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Late));
+    assert!(
+        stage.plan(1).is_some(),
+        "an AI partner plays the next round"
+    );
 }
 
 #[test]
