@@ -224,8 +224,8 @@ impl EpisodeState {
             .collect()
     }
 
-    /// The round trip between the pages of two people as they measured it before the start, microseconds; `None` if a
-    /// page heard nothing of the other.
+    /// The round trip between the pages of two people as they measured it before the start, microseconds: the longer
+    /// one, or that of one page if the other was ready before it could measure; `None` if neither measured.
     pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return None;
@@ -235,7 +235,7 @@ impl EpisodeState {
             let rtt_us = said.rtt_us.get(to.index()).copied();
             rtt_us.filter(|rtt_us| *rtt_us > 0)
         };
-        Some(told(one, other)?.max(told(other, one)?))
+        told(one, other).max(told(other, one))
     }
 
     /// How many of a thousand packets were lost between the pages of two people before the start, in the worse

@@ -266,6 +266,30 @@ fn pages_that_are_too_far_apart_are_back_at_their_places_and_meet_others() {
 }
 
 #[test]
+fn a_page_that_was_ready_before_the_other_is_as_far_as_the_other_measured() {
+    let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_p2p_rtt_ms: 120}");
+    stage.queue(1);
+    stage.queue(2);
+    let era = stage.plan(1).unwrap().era;
+    stage.hear(2);
+    // The person at the second page still reads the end of the last episode, so the first page hears nothing of it.
+    stage.ready(1, era, 0);
+    stage.ready(2, era, 90_000);
+    assert!(matches!(stage.hear(2)[..], [ServerMessage::Start { .. }]));
+    // Of whom nobody measured anything, nothing is known.
+    stage.queue(3);
+    stage.queue(4);
+    let era = stage.plan(3).unwrap().era;
+    stage.hear(4);
+    stage.ready(3, era, 0);
+    stage.ready(4, era, 0);
+    assert!(matches!(
+        view(&stage.hear(4)),
+        Some(StageView::Lobby { .. })
+    ));
+}
+
+#[test]
 fn pages_that_were_too_far_apart_once_are_measured_again_if_nobody_else_comes() {
     let mut stage = lobby("timeout_s: 600, on_timeout: wait, match: {max_p2p_rtt_ms: 120}");
     stage.queue(1);
