@@ -19,7 +19,7 @@ use crate::network_conditions::NetworkConditions;
 use crate::oracle::{Figures, Oracle};
 use crate::rng::SeededRng;
 use crate::scenario::Scenario;
-use crate::server::Server;
+use crate::server::SimulatedServer;
 use crate::tab::Tab;
 use crate::trace::Trace;
 use crate::wire::Wires;
@@ -85,7 +85,7 @@ pub struct Run {
     number: u64,
     rng: SeededRng,
     network: NetworkConditions,
-    server: Server,
+    server: SimulatedServer,
     pages: Vec<Tab>,
     /// The token that each person's browser remembers.
     tokens: Vec<Option<String>>,
@@ -128,7 +128,7 @@ impl Run {
             scenario.heals_us,
         );
         Self {
-            server: Server::new(seed, study, stages, injected),
+            server: SimulatedServer::new(seed, study, stages, injected),
             injected,
             now_us: 0,
             queue: BinaryHeap::new(),

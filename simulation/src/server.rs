@@ -57,7 +57,7 @@ pub struct Program {
 }
 
 /// The machine: what is durable, and the process if it runs.
-pub struct Server<S = MemoryStorage> {
+pub struct SimulatedServer<S = MemoryStorage> {
     program: Program,
     rng: SeededRng,
     injected: FaultInjection,
@@ -115,7 +115,7 @@ pub fn limits() -> Limits {
     }
 }
 
-impl Server {
+impl SimulatedServer {
     /// A machine on which nothing runs yet, with everything in memory.
     pub fn new(seed: u64, study: Arc<Study>, stages: EnvStages, injected: FaultInjection) -> Self {
         let program = Program {
@@ -132,7 +132,7 @@ impl Server {
     }
 }
 
-impl<S: Storage> Server<S> {
+impl<S: Storage> SimulatedServer<S> {
     /// A machine on which nothing runs yet, with this storage.
     pub fn with_storage(seed: u64, program: Program, storage: S, injected: FaultInjection) -> Self {
         Self {

@@ -10,7 +10,7 @@ use server_core::arbiter::{ConnId, Event};
 use server_core::limits::Limits;
 use simulation::fault_injection::FaultInjection;
 use simulation::rng::SeededRng;
-use simulation::server::{EPOCH_US, Outgoing, Program, Server};
+use simulation::server::{EPOCH_US, Outgoing, Program, SimulatedServer};
 use simulation::wire::Budget;
 
 use super::folder::FolderStorage;
@@ -33,7 +33,7 @@ type Coming = Reverse<(u64, u64)>;
 
 /// The machine.
 pub(super) struct Machine {
-    server: Server<FolderStorage>,
+    server: SimulatedServer<FolderStorage>,
     limits: Limits,
     lines: Vec<Stream>,
     connections: BTreeMap<u64, Connection>,
@@ -72,7 +72,7 @@ impl Machine {
     ) -> Result<Self, String> {
         let limits = program.limits.clone();
         let injected = FaultInjection::default();
-        let mut server = Server::with_storage(seed, program, storage, injected);
+        let mut server = SimulatedServer::with_storage(seed, program, storage, injected);
         server.start(run_us(now_us))?;
         Ok(Self {
             server,

@@ -14,9 +14,6 @@ pub(super) type Types<'a> = BTreeMap<&'a str, BTreeMap<&'a str, (&'a str, usize)
 /// A row of the table: where it stands, and the crates.
 type Row<'a> = (usize, BTreeSet<&'a str>);
 
-/// Names of before this rule that are neither renamed nor in the glossary yet: a warning each.
-const UNSETTLED: &[&str] = &["Server"];
-
 /// Folders of crates that no other crate can name anything of, or that show what an author may call things.
 const APART: [&str; 3] = ["examples/", "tests/", "xtask"];
 
@@ -84,10 +81,7 @@ fn compare(types: &Types<'_>, shared: &BTreeMap<&str, Row<'_>>) -> Vec<Finding> 
                     .trim_start_matches('#')
                     .trim()
             );
-            findings.push(match UNSETTLED.contains(name) {
-                true => Finding::warning(path, *line, what),
-                false => Finding::new(path, *line, what),
-            });
+            findings.push(Finding::new(path, *line, what));
         }
     }
     for (name, (line, crates)) in shared {
