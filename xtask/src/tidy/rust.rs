@@ -314,7 +314,6 @@ mod tests {
 //! More.
 
 use std::fmt;
-
 use crate::{one::{self, Two as Other}, three::*};
 
 mod child;
