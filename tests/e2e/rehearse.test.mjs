@@ -85,7 +85,7 @@ async function processes(name) {
 test('people in front of real pages go through every stage, and their answers are in the tables', async t => {
   const folder = await study(t);
   const { code, stdout, stderr } = await coplay(
-    'rehearse', folder, '--sessions', '2', '--browsers', '2', '--faults', 'none', '--arrivals-per-min', '60', '--json');
+    'rehearse', folder, '--process', '--sessions', '2', '--browsers', '2', '--faults', 'none', '--arrivals-per-min', '60', '--json');
   assert.equal(code, 0, stdout + stderr);
   const report = JSON.parse(stdout);
   assert.deepEqual(report.outcomes, { completed: 2 }, stdout);
@@ -103,7 +103,7 @@ test('people in front of real pages go through every stage, and their answers ar
 test('a rehearsal that is stopped leaves no browser behind', async t => {
   const [folder, place] = [await study(t), await scratch(t)];
   const rehearsal = spawn(process.env.COPLAY_BIN ?? path.resolve(import.meta.dirname, '../../target/release/coplay'),
-    ['rehearse', folder, '--sessions', '2', '--browsers', '2', '--faults', 'none', '--arrivals-per-min', '60'],
+    ['rehearse', folder, '--process', '--sessions', '2', '--browsers', '2', '--faults', 'none', '--arrivals-per-min', '60'],
     { stdio: ['ignore', 'ignore', 'pipe'], env: { ...process.env, TMPDIR: place } });
   const gone = once(rehearsal, 'exit');
   t.after(() => rehearsal.kill('SIGKILL'));
@@ -121,7 +121,7 @@ test('a rehearsal that is stopped leaves no browser behind', async t => {
 
 test('a rehearsal without a browser says where to get one', async t => {
   const folder = await study(t);
-  const { code, stderr } = await coplay('rehearse', folder, '--browsers', '1', '--chromium', '/no/such/chrome');
+  const { code, stderr } = await coplay('rehearse', folder, '--process', '--browsers', '1', '--chromium', '/no/such/chrome');
   assert.equal(code, 1);
   assert.match(stderr, /no browser at \/no\/such\/chrome.*--chromium.*COPLAY_CHROMIUM/s);
 });
