@@ -91,7 +91,7 @@ pub struct Skipped {
 /// Work of more than two seconds tells its progress on the standard error.
 ///
 /// # Errors
-/// What the disk or the database says, or that the data folder is not there.
+/// The error of the disk or of the database; also if there is no data folder.
 pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<ExportReport> {
     anyhow::ensure!(
         data_folder::is_there(data),

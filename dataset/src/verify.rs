@@ -110,7 +110,7 @@ impl Verified {
 /// Simulates everything in a data folder again.
 ///
 /// # Errors
-/// What the disk or the database says, or that the data folder is not there. What differs is in the [`VerifyReport`].
+/// The error of the disk or of the database; also if there is no data folder. Differences are in the [`VerifyReport`].
 pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     anyhow::ensure!(
         data_folder::is_there(data),

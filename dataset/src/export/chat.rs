@@ -30,7 +30,7 @@ struct ChatRow<'a> {
 /// Writes the table; those who withdrew what was recorded of them, or their groups, are left out.
 ///
 /// # Errors
-/// What the disk or the database says.
+/// The error of the disk or of the database.
 pub(super) async fn write_table(
     data: &Path,
     out: &Path,

@@ -38,7 +38,7 @@ struct WaitRow<'a> {
 /// Writes both tables.
 ///
 /// # Errors
-/// What the disk or the database says.
+/// The error of the disk or of the database.
 pub(super) async fn write_tables(
     data: &Path,
     out: &Path,

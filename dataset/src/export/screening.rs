@@ -25,7 +25,7 @@ struct ScreeningRow {
 /// Writes `screening.csv`.
 ///
 /// # Errors
-/// What the disk or the database says.
+/// The error of the disk or of the database.
 pub(super) async fn write_table(
     data: &Path,
     out: &Path,

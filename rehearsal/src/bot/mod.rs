@@ -40,7 +40,7 @@ use talk::Talking;
 /// A second, microseconds.
 const S: u64 = 1_000_000;
 
-/// The time within which the first of two tabs is told that the second one plays on, seconds.
+/// The time until the first of two tabs must show that the second one has the seat, seconds.
 const TOLD_WITHIN_S: u64 = 60;
 
 /// The study as all bots know it.

@@ -88,7 +88,7 @@ impl Bot {
         Ok(())
     }
 
-    /// Does what the first of two tabs asks for, until it is told that it is the first.
+    /// Carries out the effects of the first of two tabs, until the server closes that tab.
     pub(super) fn drain_old(&mut self, now_us: u64) {
         while let Some((tab, _)) = &mut self.old {
             let wire = tab.wire.map(|(_, wire)| wire);
@@ -142,10 +142,7 @@ impl Bot {
             StopReason::Refused(Refusal::Malformed | Refusal::OldPage)
                 if self.fault == Some(Fault::Malformed) && self.mishaps > 0 =>
             {
-                self.note(
-                    now_us,
-                    "the page is told that it cannot go on, and is loaded again",
-                );
+                self.note(now_us, "the server refuses the page, which is loaded again");
                 self.reload(now_us, now_us + 2 * S);
                 Ok(())
             }

@@ -77,7 +77,7 @@ struct Stopper(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
 impl Drop for Stopper {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
-        // A panic is told by the missing result.
+        // After a panic the result is missing.
         let _ = self.1.take().map(std::thread::JoinHandle::join);
     }
 }

@@ -1,7 +1,7 @@
 //! The way of one participant from stage to stage.
 //!
-//! What brings somebody on gives [`Transition`]s and makes none itself; [`Arbiter::make_transitions`] makes them one
-//! after the other.
+//! A function that moves a participant on returns [`Transition`]s. [`Arbiter::make_transitions`] makes them, one after
+//! the other.
 
 use std::collections::VecDeque;
 

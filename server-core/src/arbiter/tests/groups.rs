@@ -53,6 +53,20 @@ fn play(stage: &mut Stage, conns: &[u64]) -> Vec<Plan> {
     plans
 }
 
+/// An episode ends five seconds after the page of the second person was closed, and the first one answers the form.
+fn end_while_second_is_away(stage: &mut Stage) {
+    let plans = [1, 2].map(|conn| stage.plan(conn).unwrap());
+    for (conn, plan) in (1..).zip(&plans) {
+        stage.ready(conn, plan.era, 0);
+    }
+    stage.wait(4 * SECOND);
+    stage.silent(1, plans[0].era, 1, true);
+    stage.close(2);
+    stage.wait(5 * SECOND);
+    stage.say(1, upload(plans[0].era, Some(Tick(7))));
+    answer(stage, 1);
+}
+
 /// Is done with the form after an episode.
 fn answer(stage: &mut Stage, conn: u64) {
     let heard = stage.hear(conn);
@@ -201,16 +215,7 @@ fn a_wait_goes_on_after_a_restart_and_a_reload() {
 fn who_was_away_at_the_end_of_a_round_has_the_rest_of_the_grace_period() {
     let mut stage = rounds("{grace_s: 15}");
     let tokens = begin(&mut stage);
-    let plans = [1, 2].map(|conn| stage.plan(conn).unwrap());
-    for (conn, plan) in (1..).zip(&plans) {
-        stage.ready(conn, plan.era, 0);
-    }
-    stage.wait(4 * SECOND);
-    stage.silent(1, plans[0].era, 1, true);
-    stage.close(2);
-    stage.wait(5 * SECOND);
-    stage.say(1, upload(plans[0].era, Some(Tick(7))));
-    answer(&mut stage, 1);
+    end_while_second_is_away(&mut stage);
     let heard = stage.hear(1);
     assert_eq!(view(&heard), Some(&StageView::Regroup));
     assert_eq!(missing(&heard).unwrap().1, 10_000);
@@ -228,16 +233,7 @@ fn who_was_away_at_the_end_of_a_round_has_the_rest_of_the_grace_period() {
 fn who_does_not_come_back_within_the_grace_period_of_a_round_that_ended_is_given_up() {
     let mut stage = rounds("{grace_s: 15, then: bot}");
     begin(&mut stage);
-    let plans = [1, 2].map(|conn| stage.plan(conn).unwrap());
-    for (conn, plan) in (1..).zip(&plans) {
-        stage.ready(conn, plan.era, 0);
-    }
-    stage.wait(4 * SECOND);
-    stage.silent(1, plans[0].era, 1, true);
-    stage.close(2);
-    stage.wait(5 * SECOND);
-    stage.say(1, upload(plans[0].era, Some(Tick(7))));
-    answer(&mut stage, 1);
+    end_while_second_is_away(&mut stage);
     stage.wait(10 * SECOND - 1);
     assert_eq!(group(&stage).places[1].gone, None);
     stage.wait(1);
