@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 use study::design::LevelOrder;
-use study::outline::OutcomePay;
+use study::outline::{LobbyOutline, OutcomePay};
 use study::{Outline, Problem};
 
 use crate::read_study;
@@ -192,6 +192,9 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
             ),
         )?;
     }
+    for lobby in &outline.lobbies {
+        row(f, "lobby", of_lobby(lobby))?;
+    }
     outcomes(f, &outline.outcomes)?;
     let minutes = outline.minutes;
     let declared = minutes
@@ -206,6 +209,22 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     );
     row(f, "time", declared + &rest)?;
     writeln!(f)
+}
+
+/// The rooms of a lobby, and the wait in it.
+fn of_lobby(lobby: &LobbyOutline) -> String {
+    let LobbyOutline {
+        id,
+        cells,
+        same,
+        wait_min,
+    } = lobby;
+    let by = match same.is_empty() {
+        true => String::new(),
+        false => format!(" (same {})", same.join(", ")),
+    };
+    let cells = count(*cells, "cell");
+    format!("{id}: {cells}{by}; with one arrival a minute, a wait of {wait_min:.1} min on average")
 }
 
 fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[OutcomePay]) -> fmt::Result {
@@ -272,6 +291,7 @@ mod tests {
         for part in [
             "play (env, 2 seats, 2 people)",
             "5 visits at most",
+            "lobby       lobby: 1 cell; with one arrival a minute, a wait of 0.5 min on average",
             "outcomes    completed",
             "episodes last 1.5 min at most, waiting 0.5 min",
             "no faults, no warnings",

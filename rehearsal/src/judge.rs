@@ -412,7 +412,7 @@ fn cells(
     data: &Data,
     drawn: &BTreeMap<String, Assignment>,
 ) -> BTreeMap<String, Cell> {
-    let seeds = data.groups.iter().filter(|group| group.has_ai);
+    let seeds = data.groups.iter().filter(|group| group.is_replaced());
     let with_ai: BTreeSet<u64> = seeds.map(quota::seed).collect();
     let mut units: BTreeMap<String, (String, bool, bool)> = BTreeMap::new();
     for session in data.sessions.values() {

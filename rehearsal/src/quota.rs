@@ -9,8 +9,8 @@ use study::{Assignment, Outcome, UnitAssignment};
 use store::{Group, Session};
 
 /// Participants who were turned away while places were left, by the largest possible count at that time: every unit
-/// that had completed the study or could still do so. A group in which an AI partner played for somebody does not
-/// count.
+/// that had completed the study or could still do so. A group in which an AI partner played for somebody who had come
+/// does not count.
 pub(super) fn turned_away(
     design: &Design,
     sessions: &[&Session],
@@ -89,8 +89,8 @@ fn whole(design: &Design, before: &[&Session], groups: &[Group], at: &str) -> (C
             .collect();
         let Some(members) = members else { continue };
         let is_over = !members.iter().any(|session| is_open(session, at));
-        // The time at which an AI partner joined is known only if that was at the beginning, or if all is over.
-        let had_ai = group.has_ai && (is_over || members.len() < usize::from(group.size));
+        // The time at which an AI partner took a place is known only if all is over.
+        let had_ai = group.is_replaced() && is_over;
         if !had_ai && members.iter().all(|session| counts(session, at)) {
             all.add(design, &draw(group), Standing::Completed);
             grouped.extend(
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_turned_away_for_groups_that_an_ai_partner_completed_is_found() {
+    fn who_is_turned_away_for_groups_in_which_an_ai_partner_took_a_place_is_found() {
         let design = Design {
             unit: Unit::Group,
             quota: Quota::Total(1),
@@ -174,13 +174,10 @@ mod tests {
             turned_away(&design, &sessions, groups, &BTreeMap::new())
         };
         assert_eq!(away(&[group(1, false, &["a", "b"])]), []);
-        for unjust in [
-            [group(1, true, &["a", "b"])].as_slice(),
-            &[group(1, true, &["a"]), group(2, true, &["b"])],
-        ] {
-            let away = away(unjust);
-            assert!(away.len() == 1 && away[0].0 == "late", "{away:?}");
-        }
+        // The AI partner of a lobby belongs to the group.
+        assert_eq!(away(&[group(1, true, &["a"])]), []);
+        let away = away(&[group(1, true, &["a", "b"])]);
+        assert!(away.len() == 1 && away[0].0 == "late", "{away:?}");
     }
 
     #[test]

@@ -92,9 +92,9 @@ pub struct Happened {
 pub struct Cell {
     /// Units that were assigned to it.
     pub assigned: usize,
-    /// Units whose people all completed the study, without an AI partner in anybody's place.
+    /// Units whose people all completed the study, without an AI partner in the place of somebody who came.
     pub completed: usize,
-    /// Groups in which an AI partner played for somebody: they do not count for the quota.
+    /// Groups in which an AI partner played for somebody who had come: they do not count for the quota.
     pub with_ai: usize,
 }
 

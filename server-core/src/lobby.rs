@@ -40,7 +40,8 @@ pub struct LobbyRules {
 pub trait MatchRules<P> {
     /// True if two people may be in one group.
     fn may_meet(&self, one: P, other: P) -> bool;
-    /// True if these people, as many as a group has, are a group that the study wants.
+    /// True if these people are a group that the study wants: as many as a group has, or fewer if AI partners take the
+    /// other places.
     fn is_wanted(&self, people: &[P]) -> bool;
 }
 
@@ -303,20 +304,27 @@ impl<P: Copy + Ord> Lobby<P> {
             }
             // AI partners take the places that are empty; others who may be with this person need not wait either.
             OnTimeout::Bot => {
-                let mut group = vec![at];
-                for other in self.others(at) {
-                    let near = MatchPolicy {
-                        match_rules,
-                        again: false,
-                    };
-                    let fits = group.iter().all(|one| self.may_meet(*one, other, near));
-                    if fits && group.len() < self.size() {
-                        group.push(other);
-                    }
-                }
+                let group = self.largest_group(at, match_rules);
                 self.form(group);
             }
         }
+    }
+
+    /// As many people with this one as the study wants together, by the order of those who wait; alone, everybody is
+    /// wanted.
+    fn largest_group(&self, at: usize, match_rules: &dyn MatchRules<P>) -> Vec<usize> {
+        let others = self.others(at);
+        let near = MatchPolicy {
+            match_rules,
+            again: false,
+        };
+        let most = self.size().min(others.len() + 1);
+        let groups = (2..=most).rev().find_map(|size| {
+            let (mut group, mut tries) = (vec![at], MOST_TRIES);
+            let found = self.search(&mut group, &others, size, &mut tries, near);
+            found.then_some(group)
+        });
+        groups.unwrap_or_else(|| vec![at])
     }
 
     /// The others who can be put into a group, in their order.
@@ -342,6 +350,7 @@ impl<P: Copy + Ord> Lobby<P> {
             let found = self.search(
                 &mut group,
                 &others,
+                self.size(),
                 &mut tries,
                 MatchPolicy { match_rules, again },
             );
@@ -349,28 +358,29 @@ impl<P: Copy + Ord> Lobby<P> {
         })
     }
 
-    /// Completes a group with some of the others, in their order, if that can be.
+    /// Completes a group of a size with some of the others, in their order, if that can be.
     fn search(
         &self,
         group: &mut Vec<usize>,
         others: &[usize],
+        size: usize,
         tries: &mut usize,
         near: MatchPolicy<'_, P>,
     ) -> bool {
-        if group.len() == self.size() {
+        if group.len() == size {
             let mut people = group.clone();
             people.sort_unstable();
             let people: Vec<P> = people.iter().map(|at| self.waiting[*at].person).collect();
             return near.match_rules.is_wanted(&people);
         }
         for (number, &other) in others.iter().enumerate() {
-            if others.len() - number < self.size() - group.len() || *tries == 0 {
+            if others.len() - number < size - group.len() || *tries == 0 {
                 return false;
             }
             *tries -= 1;
             if group.iter().all(|one| self.may_meet(*one, other, near)) {
                 group.push(other);
-                if self.search(group, &others[number + 1..], tries, near) {
+                if self.search(group, &others[number + 1..], size, tries, near) {
                     return true;
                 }
                 group.pop();

@@ -238,6 +238,14 @@ pub struct Group {
     pub wait: Option<(u16, u64)>,
 }
 
+impl Group {
+    /// Returns true if an AI partner played for one of its people; one that the lobby alone gave it does not count as such.
+    pub fn is_replaced(&self) -> bool {
+        let is_whole = self.members.len() >= usize::from(self.size);
+        self.has_ai && (is_whole || self.members.iter().any(|member| member.gone.is_some()))
+    }
+}
+
 /// Something that somebody wrote to their group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {

@@ -186,6 +186,7 @@ impl<'a> Timeline<'a> {
         let makers = timeline::groups::groups(&read, known);
         timeline::groups::bots(&mut read, &makers);
         timeline::groups::shared(&mut read, known);
+        timeline::same::same(&mut read, known, &makers);
         let lobbies = makers
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))

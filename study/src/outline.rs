@@ -1,5 +1,7 @@
 //! The figures of a study before it runs, and warnings about what is odd though not wrong.
 
+mod lobbies;
+
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -16,6 +18,8 @@ use crate::stage::{Stage, StageKind};
 use crate::study::{FILE, Study};
 use crate::timeline::tree::most;
 use crate::yaml::Data;
+
+pub use lobbies::LobbyOutline;
 
 /// The figures of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +44,8 @@ pub struct Outline {
     pub treatments: Vec<String>,
     /// The factors of which a unit gets every level.
     pub orders: Vec<FactorOutline>,
+    /// The lobbies.
+    pub lobbies: Vec<LobbyOutline>,
     /// Every way that a participant's session can end.
     pub outcomes: Vec<OutcomePay>,
     /// How long it takes, as far as that is known.
@@ -133,6 +139,7 @@ impl Study {
             quota,
             treatments: names.filter(|name| !name.is_empty()).collect(),
             orders: self.orders(),
+            lobbies: self.lobbies(),
             outcomes: self
                 .outcomes()
                 .into_iter()
@@ -307,6 +314,7 @@ impl Study {
         self.warn_of_pay(&warn);
         self.warn_of_time(playable, &warn);
         self.warn_of_quota(&warn);
+        self.warn_of_free_factors(&warn);
         report.result(Some(())).err().unwrap_or_default()
     }
 

@@ -279,8 +279,8 @@ impl Progress {
         visit.map_or_else(Bindings::new, |visit| Bindings::clone(&visit.bindings))
     }
 
-    /// The key that people who wait in a lobby must share to become a group, as canonical JSON: the names of the levels
-    /// at the lobby, and each visit that they will make together.
+    /// The key that people who wait in a lobby must share to become a group, as canonical JSON: the levels at the lobby
+    /// of the factors that its people share, the values of `for_each`, and each visit that they will make together.
     pub fn company(&self, study: &Study) -> String {
         let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
@@ -291,10 +291,15 @@ impl Progress {
             .skip(1)
             .take_while(|visit| !is_lobby(visit))
             .filter(|visit| is_together(visit));
+        let free = study
+            .lobby(self.stage)
+            .map(|lobby| &lobby.matching.sharing.free);
+        let is_free = |name: &String| free.is_some_and(|free| free.contains(name));
         let names = |visit: &Visit<'_>| {
             let names = visit
                 .bindings
                 .iter()
+                .filter(|(name, _)| !is_free(name))
                 .map(|(name, level)| (name.clone(), json!(level.name)));
             json!([visit.stage, names.collect::<serde_json::Map<_, _>>()])
         };

@@ -344,6 +344,63 @@ fn only_people_with_equal_bindings_can_become_a_group() {
     );
 }
 
+/// How many rooms people wait in, of a study with a factor of participants.
+fn rooms(name: &str, lobby: &str, play: &str) -> usize {
+    let design = "design:\n  between:\n    speed: {levels: [slow, fast]}\n";
+    let timeline = DYAD
+        .replace("on_timeout: wait", &format!("on_timeout: wait{lobby}"))
+        .replace("[self, partner]", &format!("[self, partner]{play}"));
+    let how = "  - {id: how, type: instructions, pages: [how.md], when: 'speed == \"slow\"'}\n";
+    let study = good(name, design, &format!("{timeline}{how}"));
+    let companies = (0..20).map(|number| {
+        let own = drawn(&study, number).own;
+        Progress::new(&study, own).company(&study)
+    });
+    companies.collect::<BTreeSet<_>>().len()
+}
+
+#[test]
+fn a_factor_of_participants_splits_the_waiting_room_only_if_the_study_says_so() {
+    assert_eq!(rooms("same-none", "", ""), 1);
+    assert_eq!(rooms("same-empty", ", match: {same: []}", ""), 1);
+    assert_eq!(rooms("same", ", match: {same: [speed]}", ""), 2);
+    // One stage cannot be played at two speeds.
+    let play = ", config: {pace: '{{ speed }}'}";
+    assert_eq!(rooms("same-config", "", play), 2);
+}
+
+#[test]
+fn what_people_cannot_share_is_told() {
+    let told = |name: &str, unit: &str, same: &str| {
+        let design = format!(
+            "design:\n  unit: {unit}\n  between:\n    speed: {{levels: [slow, fast]}}\n  within:\n    layout: {{levels: [ring, room]}}\n"
+        );
+        let lobby = format!("on_timeout: wait, match: {{same: [{same}]}}");
+        let play = DYAD.replace("on_timeout: wait", &lobby);
+        let play = play.replace(
+            "[self, partner]",
+            "[self, partner], config: {pace: '{{ speed }}'}",
+        );
+        let alone = "  - {id: alone, type: env, env: overcooked@2.0.0, players: [self], for_each: layout}\n";
+        faults(name, &design, &format!("{play}{alone}")).join("\n")
+    };
+    let within = told("same-within", "participant", "layout");
+    assert!(
+        within.contains("match.same[0]: participants have no single level of `layout` here"),
+        "{within}"
+    );
+    let group = told("same-group", "group", "speed");
+    assert!(
+        group.contains("`speed` is drawn for a group once it is made"),
+        "{group}"
+    );
+    let unknown = told("same-unknown", "participant", "sped");
+    assert!(
+        unknown.contains("there is no factor `sped` of participants here; did you mean `speed`?"),
+        "{unknown}"
+    );
+}
+
 #[test]
 fn a_group_draws_its_levels_when_it_is_made() {
     let design = "design:\n  unit: group\n  between:\n    speed: {levels: [slow, fast]}\n";

@@ -120,8 +120,9 @@ impl Arbiter {
                 false => None,
             }
         };
-        // Who played with an AI partner in somebody's place had another treatment than the one that is wanted.
-        let replaced = self.groups.iter().filter(|(_, group)| group.has_ai);
+        // Who played with an AI partner in the place of somebody who left had another treatment than the one that is wanted.
+        // A group that its lobby completes with AI partners is what the study asks for.
+        let replaced = self.groups.iter().filter(|(_, group)| group.is_replaced());
         let replaced: BTreeSet<u64> = replaced.map(|(_, group)| group.draw.seed).collect();
         match design.unit {
             Unit::Participant => {

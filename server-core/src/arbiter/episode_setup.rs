@@ -7,6 +7,7 @@ use protocol::log::Header;
 use protocol::rules::Course;
 use protocol::{Controller, Era, Life, Seat};
 use study::stage::{HudFacts, Mode, Player, names};
+use study::timeline::Bindings;
 use study::{Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
@@ -61,7 +62,7 @@ impl Arbiter {
         let id = known.map(|group| group.id.clone());
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
         let ahead = self.look_ahead(first, &draw);
-        let (stage, bindings) = (ahead.index(), ahead.bindings(&self.study));
+        let (stage, bindings) = (ahead.index(), self.shared_bindings(&ahead, group));
         let Some(mut header) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
@@ -79,7 +80,7 @@ impl Arbiter {
         };
         let members: Vec<_> = header.controllers.iter().map(seated).collect();
         header.participants = self.pseudonyms_of(&members);
-        header.course = Some(self.course(&ahead, &members, &draw));
+        header.course = Some(self.course(&ahead, &members, &draw, names(&bindings)));
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
             until_us,
@@ -171,6 +172,7 @@ impl Arbiter {
         ahead: &Progress,
         members: &[Option<SessionId>],
         draw: &UnitAssignment,
+        names: Vec<(String, String)>,
     ) -> Course {
         let visit =
             |who: &Option<SessionId>| who.map_or(0, |who| self.look_ahead(who, draw).visit());
@@ -179,8 +181,18 @@ impl Arbiter {
             visits: members.iter().map(visit).collect(),
             episode,
             episodes,
-            names: names(&ahead.bindings(&self.study)),
+            names,
         }
+    }
+
+    /// The values of names that hold for all people of an episode.
+    fn shared_bindings(&self, ahead: &Progress, group: Option<GroupId>) -> Bindings {
+        let mut bindings = ahead.bindings(&self.study);
+        let group = group.and_then(|key| self.groups.get(key));
+        if let Some(lobby) = group.and_then(|group| self.study.lobby(group.lobby)) {
+            bindings.retain(|name, _| !lobby.matching.sharing.free.contains(name));
+        }
+        bindings
     }
 
     /// The plan of a group for a seat: by its file, and the rest by the current study.

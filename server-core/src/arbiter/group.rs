@@ -150,6 +150,13 @@ impl Group {
         places.filter_map(|(seat, member)| Some((seat, (*member)?)))
     }
 
+    /// True if an AI partner plays or played for one of its people: not if its lobby alone gave it one.
+    pub(super) fn is_replaced(&self) -> bool {
+        let mut members = self.places.iter().flatten();
+        let is_whole = self.places.iter().all(Option::is_some);
+        self.has_ai && (is_whole || members.any(|member| member.gone.is_some()))
+    }
+
     /// Any two of its people, the first before the other.
     pub(super) fn pairs(&self) -> Vec<(SessionId, SessionId)> {
         let people: Vec<SessionId> = self.members().map(|(_, member)| member.who).collect();

@@ -168,6 +168,35 @@ fn people_who_are_kept_apart_wait_for_others() {
 }
 
 #[test]
+fn a_group_that_an_ai_partner_completes_is_one_that_the_study_wants() {
+    let wanted = Wanted {
+        mixed: true,
+        ..Wanted::default()
+    };
+    let at_the_end = |size: u16, people: &[u32]| {
+        let mut lobby = Lobby::new(LobbyRules {
+            group_size: size,
+            ..rules(OnTimeout::Bot)
+        });
+        for person in people {
+            lobby.handle_join(0, *person, 0).unwrap();
+            lobby.handle_timeout(0, &wanted);
+        }
+        lobby.handle_timeout(1_000, &wanted);
+        Vec::from_iter(std::iter::from_fn(|| lobby.poll_event()))
+    };
+    // All of one kind: everybody is alone with AI partners.
+    let alone = |who: u32| LobbyEvent::Formed(vec![who]);
+    assert_eq!(at_the_end(2, &[1, 3]), [alone(1), alone(3)]);
+    assert_eq!(at_the_end(3, &[1, 3]), [alone(1), alone(3)]);
+    // As many together as are wanted, also past somebody who does not fit.
+    let pair = LobbyEvent::Formed(vec![1, 2]);
+    assert_eq!(at_the_end(4, &[1, 2]), [pair]);
+    let three = LobbyEvent::Formed(vec![1, 3, 2]);
+    assert_eq!(at_the_end(4, &[1, 3, 2]), [three]);
+}
+
+#[test]
 fn people_who_were_too_far_apart_are_measured_again_a_few_times() {
     let mut lobby = lobby(OnTimeout::Wait);
     let mut now_us = 0;

@@ -1,11 +1,13 @@
 //! The waiting room that makes a group.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::ai_partner::{self, AiPartner};
 use crate::folder::Source;
 use crate::formula::Formula;
-use crate::limits::MAX_SEATS;
+use crate::limits::{MAX_FACTORS, MAX_SEATS};
 use crate::outcome::{self, Outcome};
 use crate::read::{Cursor, Fields};
 use crate::yaml::Node;
@@ -47,11 +49,28 @@ pub struct Matching {
     /// A formula over `members` that a group fulfils. It is read once it is known what there is to ask.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub composition: Option<Formula>,
+    /// The factors of participants that the people of a group share; `None` if the study does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same: Option<Vec<String>>,
+    /// The factors that they share in fact.
+    #[serde(skip)]
+    pub sharing: Sharing,
     /// True if people who were in a group together are kept apart.
     pub not_met_before: bool,
     /// The lobby before whose groups come together again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reunite: Option<String>,
+}
+
+/// The factors of participants that the people of a group share, known once the timeline is read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sharing {
+    /// All of them: they split the waiting room.
+    pub shared: BTreeSet<String>,
+    /// The factors whose levels may differ within a group.
+    pub free: BTreeSet<String>,
+    /// The factors by which a guard around the lobby has already chosen who comes here.
+    pub asked: Vec<String>,
 }
 
 /// The order of those who wait.
@@ -216,6 +235,12 @@ fn matching_of(place: &Cursor<'_>) -> Option<Matching> {
         .key("composition", doc)
         .maybe(|place| place.text(1_000));
     let composition = composition.map(|_| None);
+    let doc = "Factors that are assigned per participant and whose level is the same for all members of a group. Each \
+               of them splits the waiting room. Factors that a shared stage uses are always the same.";
+    let same = fields.key("same", doc).maybe(|place| {
+        let names = place.list_of("factors", 0..=MAX_FACTORS)?;
+        names.iter().map(Cursor::id).collect::<Option<Vec<_>>>()
+    });
     let doc = "Whether people who were in one group before are kept apart.";
     let apart = fields
         .key("not_met_before", doc)
@@ -236,6 +261,8 @@ fn matching_of(place: &Cursor<'_>) -> Option<Matching> {
         max_p2p_rtt_ms: rtt?,
         max_loss: loss?,
         composition: composition?,
+        same: same?,
+        sharing: Sharing::default(),
         not_met_before: apart,
         reunite,
     })

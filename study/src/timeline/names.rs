@@ -124,23 +124,27 @@ fn clash(name: &str, read: &Read<'_>, place: &Cursor<'_>, key: &str) {
 
 /// Returns whether a word is anywhere in the file outside the design.
 fn mentions(root: &Cursor<'_>, word: &str) -> bool {
-    fn any(node: &yaml::Node, word: &str) -> bool {
-        match &node.data {
-            yaml::Data::Plain(text) | yaml::Data::Quoted(text) => {
-                let is_word = |c: char| c.is_alphanumeric() || c == '_';
-                text.split(|c| !is_word(c)).any(|found| found == word)
-            }
-            yaml::Data::List(items) => items.iter().any(|node| any(node, word)),
-            yaml::Data::Map(entries) => entries.iter().any(|(_, node)| any(node, word)),
-        }
-    }
     let yaml::Data::Map(entries) = &root.node.data else {
         return false;
     };
     let others = entries
         .iter()
         .filter(|(key, _)| !matches!(key.name.as_str(), "design" | "study"));
-    others.into_iter().any(|(_, node)| any(node, word))
+    others
+        .into_iter()
+        .any(|(_, node)| mentions_word(node, word))
+}
+
+/// Returns whether a word is anywhere in a part of the file.
+pub(super) fn mentions_word(node: &yaml::Node, word: &str) -> bool {
+    match &node.data {
+        yaml::Data::Plain(text) | yaml::Data::Quoted(text) => {
+            let is_word = |c: char| c.is_alphanumeric() || c == '_';
+            text.split(|c| !is_word(c)).any(|found| found == word)
+        }
+        yaml::Data::List(items) => items.iter().any(|node| mentions_word(node, word)),
+        yaml::Data::Map(entries) => entries.iter().any(|(_, node)| mentions_word(node, word)),
+    }
 }
 
 /// Puts the guards into the blocks with their numbers.

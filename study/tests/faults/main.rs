@@ -491,6 +491,20 @@ fn what_is_odd_is_told_where_it_stands() {
         wait[0].starts_with("study.yaml:16:5: timeline[1].on_timeout: whoever is left over waits here without an end"),
         "{wait:#?}"
     );
+    let framed = "format: 1\ndesign: {between: {framing: {levels: [ours, mine]}}}";
+    let asked = "    pages: [how.md]\n    when: 'framing == \"ours\"'\n";
+    let mixed = [("format: 1", framed), ("    pages: [how.md]\n", asked)];
+    let told = warnings("odd-mixed", &mixed);
+    let line = "study.yaml:14:5: timeline[1]: people with different levels of `framing` are put into one group; \
+                write `match: {same: [framing]}` to match only people with the same level";
+    assert!(told.len() == 1 && told[0].starts_with(line), "{told:#?}");
+    for said in [
+        "group_size: 2\n    match: {same: []}",
+        "group_size: 2\n    match: {same: [framing]}",
+    ] {
+        let said = [&mixed[..], &[("group_size: 2", said)]].concat();
+        assert_eq!(warnings("odd-said", &said), Vec::<String>::new());
+    }
     let paid =
         "format: 1\nrecruitment: {currency: GBP, base: 1.00, minutes: 10, floor_per_hour: 9.00}";
     assert_eq!(

@@ -1,6 +1,6 @@
 //! How long visits take, when they expire, who leaves, and when the study is full.
 
-use study::design::{Quota, Unit};
+use study::design::{Assign, Between, Level, Quota, Unit};
 use study::{Outcome, Payment};
 
 use super::*;
@@ -109,16 +109,6 @@ fn a_session_that_nobody_comes_back_to_expires_also_while_the_server_is_away() {
     assert_eq!(outcome(&stage.hear(5)).as_deref(), Some("timed_out"));
 }
 
-/// Groups of the table of groups that count, if all that were made have completed: those without an AI partner.
-fn whole(stage: &Stage) -> usize {
-    let groups = stage.writes.iter().filter_map(|write| match write {
-        Write::Group(row) => Some((row.id.clone(), row.has_ai)),
-        _ => None,
-    });
-    let last: BTreeMap<String, bool> = groups.collect();
-    last.values().filter(|has_ai| !**has_ai).count()
-}
-
 /// Plays the round of two people, or of one with an AI partner, and the survey behind it.
 fn complete(stage: &mut Stage, conns: &[u64]) {
     let era = stage.plan(conns[0]).expect("a match").era;
@@ -145,11 +135,10 @@ fn complete(stage: &mut Stage, conns: &[u64]) {
 }
 
 #[test]
-fn groups_that_an_ai_partner_completed_fill_no_place_also_after_a_restart() {
+fn groups_that_the_lobby_completed_with_an_ai_partner_fill_a_place_also_after_a_restart() {
     for unit in [Unit::Group, Unit::Participant] {
-        let places = if unit == Unit::Group { 1 } else { 2 };
         let mut stage = stage(|study| {
-            study.design.quota = Quota::Total(places);
+            study.design.quota = Quota::Total(2);
             study.design.unit = unit;
         });
         let is_full = |stage: &mut Stage, conn: u64| {
@@ -163,17 +152,43 @@ fn groups_that_an_ai_partner_completed_fill_no_place_also_after_a_restart() {
         stage.queue(1);
         stage.wait(61 * SECOND);
         complete(&mut stage, &[1]);
-        assert_eq!(whole(&stage), 0, "{unit:?}");
-        stage.restart();
         assert!(!is_full(&mut stage, 2), "{unit:?}");
         stage.queue(3);
-        stage.queue(4);
-        complete(&mut stage, &[3, 4]);
-        assert_eq!(whole(&stage), 1, "{unit:?}");
+        stage.wait(61 * SECOND);
+        complete(&mut stage, &[3]);
         assert!(is_full(&mut stage, 5), "{unit:?}");
         stage.restart();
         assert!(is_full(&mut stage, 6), "{unit:?}");
     }
+}
+
+#[test]
+fn the_treatments_of_groups_with_the_lobbys_ai_partner_are_balanced() {
+    let level = |name: &str| Level {
+        name: name.to_owned(),
+        value: name.into(),
+    };
+    let factor = Between {
+        name: "speed".to_owned(),
+        levels: vec![level("slow"), level("fast")],
+        assign: Assign::LeastFilled,
+    };
+    let mut stage = stage(|study| {
+        study.design.unit = Unit::Group;
+        study.design.between = vec![factor];
+    });
+    for conn in 1..=8 {
+        stage.queue(conn);
+        stage.wait(61 * SECOND);
+        complete(&mut stage, &[conn]);
+    }
+    let groups = stage.writes.iter().filter_map(|write| match write {
+        Write::Group(row) => Some((row.id.as_str(), row.draw.levels["speed"].as_str())),
+        _ => None,
+    });
+    let levels: BTreeMap<&str, &str> = groups.collect();
+    let slow = levels.values().filter(|level| **level == "slow").count();
+    assert_eq!((slow, levels.len()), (4, 8), "{levels:?}");
 }
 
 #[test]
