@@ -38,6 +38,7 @@ use record::Shared;
 use store::SqliteStore;
 
 pub use fault::{Fault, Faults};
+pub use process::honest::HonestPage;
 pub use report::RehearsalReport;
 
 /// The way in which a rehearsal is run.

@@ -7,6 +7,7 @@ mod build;
 mod demo;
 mod dst;
 mod figures;
+mod hostile;
 mod modules;
 mod net;
 mod options;
@@ -31,6 +32,7 @@ cargo xtask COMMAND [OPTIONS]
   build     the page, the environment modules and the server
   setup     what the other commands need and this machine lacks
   dst       whole studies in simulated networks, by seed
+  hostile   dishonest clients against the real program
   net       matches of real browsers across bad networks, every pairing
   rehearse  the server dies twenty times in a study of 200 sessions
   parity    recorded trajectories through the library and the module
@@ -55,6 +57,7 @@ fn dispatch() -> Result<()> {
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
             Some("dst") => dst::command(parser),
+            Some("hostile") => hostile::command(parser),
             Some("lints") => test::lints_command(parser),
             Some("net") => net::command(parser),
             Some("parity") => parity::command(parser),

@@ -4,6 +4,7 @@
 //! time slows down, so that a busy machine is not mistaken for a bad network. Everything else is as in a study.
 
 mod driver;
+pub(crate) mod honest;
 pub(crate) mod host;
 mod pacer;
 mod wire;

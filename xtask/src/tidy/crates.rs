@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 31] = [
+const MAY_KNOW: [(&str, &[&str]); 32] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -134,6 +134,7 @@ const MAY_KNOW: [(&str, &[&str]); 31] = [
             "turn",
         ],
     ),
+    ("hostile", &["clock", "env-core", "policy", "rehearsal"]),
     ("net", &[]),
     ("parity", &["env-core"]),
     (

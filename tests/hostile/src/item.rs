@@ -1,0 +1,112 @@
+//! An item: a principle, and an attack on it in as many variants as wanted.
+
+use std::fmt::{Debug, Write as _};
+use std::pin::Pin;
+
+use serde::Serialize;
+
+use crate::world::World;
+
+/// What an attack came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Observed {
+    /// The program kept its promise.
+    Held(String),
+    /// The attack succeeded.
+    Broken(String),
+}
+
+impl Observed {
+    /// Broken if it holds; the text says what was seen in either case.
+    pub(crate) fn broken_if(is_broken: bool, seen: impl Into<String>) -> Self {
+        match is_broken {
+            true => Self::Broken(seen.into()),
+            false => Self::Held(seen.into()),
+        }
+    }
+}
+
+/// An attack under way.
+pub(crate) type Attack<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Observed>> + 'a>>;
+
+/// An item.
+#[derive(Clone, Copy)]
+pub(crate) struct Item {
+    /// Its name on the command line and in reports.
+    pub name: &'static str,
+    /// The attack in one sentence.
+    pub tries: &'static str,
+    /// True if it needs the machine for itself, because it measures time or fills tables.
+    pub alone: bool,
+    /// Tries one variant; an error means that it could not be tried.
+    pub attack: for<'a> fn(&'a mut World, &'a mut Variant) -> Attack<'a>,
+}
+
+/// One variant of an item: choices drawn by the seed, which describe it.
+#[derive(Clone, Debug)]
+pub(crate) struct Variant {
+    seed: u64,
+    number: u64,
+    words: String,
+}
+
+impl Variant {
+    /// The variant of an item with a number.
+    pub(crate) fn new(seed: u64, item: &str, number: u64) -> Self {
+        let mut hash = seed ^ 0xcbf2_9ce4_8422_2325;
+        for byte in item.bytes() {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+        Self {
+            seed: hash,
+            number,
+            words: String::new(),
+        }
+    }
+
+    /// Its choices so far, in words.
+    pub(crate) fn words(&self) -> &str {
+        &self.words
+    }
+
+    /// A random number of this variant.
+    ///
+    /// Source: SplitMix64, Steele, Lea and Flood 2014.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self
+            .seed
+            .wrapping_add(self.number.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        bits ^ bits >> 31
+    }
+
+    /// A random number below another one.
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
+        self.bits() % limit.max(1)
+    }
+
+    /// One of several; variants that follow each other choose different ones.
+    pub(crate) fn choose<T: Copy + Debug>(&mut self, what: &str, among: &[T]) -> T {
+        let start = self.seed.wrapping_add(what.len() as u64);
+        let at = start.wrapping_add(self.number) % among.len() as u64;
+        let chosen = among[at as usize];
+        self.note(what, &chosen);
+        chosen
+    }
+
+    /// A number in a range, its ends included.
+    pub(crate) fn draw(&mut self, what: &str, least: u64, most: u64) -> u64 {
+        let drawn = least + self.below(most - least + 1);
+        self.note(what, &drawn);
+        drawn
+    }
+
+    fn note(&mut self, what: &str, value: &dyn Debug) {
+        let comma = if self.words.is_empty() { "" } else { ", " };
+        // Writing to a string does not fail.
+        let _ = write!(self.words, "{comma}{what} {value:?}");
+    }
+}

@@ -1,0 +1,28 @@
+//! The items, one file each: `NAME`, `TRIES` in one sentence, and `attack`.
+
+use crate::item::Item;
+
+/// Lists modules; `alone` marks those that need the machine for themselves.
+macro_rules! items {
+    ($($module:ident $($alone:ident)?),* $(,)?) => {
+        $(mod $module;)*
+
+        /// Every item.
+        pub(crate) fn all() -> Vec<Item> {
+            vec![$(Item {
+                name: $module::NAME,
+                tries: $module::TRIES,
+                alone: items!(@ $($alone)?),
+                attack: |world, variant| Box::pin($module::attack(world, variant)),
+            }),*]
+        }
+    };
+    (@ alone) => { true };
+    (@) => { false };
+}
+
+items! {
+    invented_episode,
+    honest_blamed,
+    false_silence,
+}

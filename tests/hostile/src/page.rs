@@ -1,0 +1,173 @@
+//! One connection of a dishonest page: control messages over a WebSocket, as far as an attack wants them.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout, timeout_at};
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use crate::wire::messages::{Answer, ClientMessage, Entry, Refusal, ServerMessage, StageView};
+use crate::wire::{decode, encode};
+
+/// How long an attack waits for an answer that an honest page would get at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A connection.
+pub(crate) struct Page {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    /// The token of its session, once it is in.
+    pub token: Option<String>,
+}
+
+impl Page {
+    /// Connects, and says nothing yet.
+    pub(crate) async fn connect(address: &str) -> anyhow::Result<Self> {
+        let (socket, _) = timeout(PATIENCE, connect_async(format!("ws://{address}/session")))
+            .await
+            .context("the server takes no connection")??;
+        Ok(Self {
+            socket,
+            token: None,
+        })
+    }
+
+    /// Connects and comes in.
+    ///
+    /// # Errors
+    /// It is refused.
+    pub(crate) async fn enter(address: &str, entry: Entry) -> anyhow::Result<Self> {
+        let mut page = Self::connect(address).await?;
+        match page.say_hello(entry).await? {
+            None => Ok(page),
+            Some(why) => bail!("the page is refused: {why:?}"),
+        }
+    }
+
+    /// Says the first message; gives the reason if the page is refused.
+    pub(crate) async fn say_hello(&mut self, entry: Entry) -> anyhow::Result<Option<Refusal>> {
+        let hello = ClientMessage::Hello {
+            entry,
+            language: None,
+            reads: Vec::new(),
+        };
+        self.send(&hello).await?;
+        let found = self
+            .await_message(|message| match message {
+                ServerMessage::Welcome { session, .. } => Some(Ok(session)),
+                ServerMessage::Refused { why } => Some(Err(why)),
+                _ => None,
+            })
+            .await?;
+        match found {
+            Ok(token) => self.token = Some(token),
+            Err(why) => return Ok(Some(why)),
+        }
+        Ok(None)
+    }
+
+    /// Sends a message.
+    pub(crate) async fn send(&mut self, message: &ClientMessage) -> anyhow::Result<()> {
+        let bytes = encode(message)?;
+        Ok(self.socket.send(Message::Binary(bytes.into())).await?)
+    }
+
+    /// The next message; `None` once the connection is closed.
+    pub(crate) async fn next(&mut self) -> anyhow::Result<Option<ServerMessage>> {
+        loop {
+            match self.socket.next().await {
+                Some(Ok(Message::Binary(bytes))) => return decode(&bytes).map(Some),
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return Ok(None),
+                Some(Ok(_)) => {}
+            }
+        }
+    }
+
+    /// The next message until a time; `None` if there is none.
+    pub(crate) async fn next_until(
+        &mut self,
+        at: Instant,
+    ) -> anyhow::Result<Option<ServerMessage>> {
+        match timeout_at(at, self.next()).await {
+            Ok(Ok(None)) => bail!("the server has closed the connection"),
+            Ok(found) => found,
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// Waits for a message; others are passed over.
+    ///
+    /// # Errors
+    /// It does not come.
+    pub(crate) async fn await_message<T>(
+        &mut self,
+        wanted: impl FnMut(ServerMessage) -> Option<T>,
+    ) -> anyhow::Result<T> {
+        self.await_within(PATIENCE, wanted).await
+    }
+
+    /// The same, with another patience.
+    pub(crate) async fn await_within<T>(
+        &mut self,
+        patience: Duration,
+        mut wanted: impl FnMut(ServerMessage) -> Option<T>,
+    ) -> anyhow::Result<T> {
+        let until = Instant::now() + patience;
+        let mut heard = Vec::new();
+        while let Some(message) = self.next_until(until).await? {
+            heard.push(format!("{message:?}").chars().take(60).collect::<String>());
+            if let Some(found) = wanted(message) {
+                return Ok(found);
+            }
+        }
+        heard.drain(..heard.len().saturating_sub(5));
+        bail!("the server does not say what was expected; the last that it said: {heard:?}")
+    }
+
+    /// Waits for a stage; gives its index and view.
+    pub(crate) async fn await_stage(
+        &mut self,
+        wanted: impl Fn(&StageView) -> bool,
+    ) -> anyhow::Result<(u16, StageView)> {
+        self.await_message(|message| match message {
+            ServerMessage::Stage { index, view, .. } if wanted(&view) => Some((index, view)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Waits for the last page; gives the outcome and the pay that it shows.
+    pub(crate) async fn await_end(
+        &mut self,
+        patience: Duration,
+    ) -> anyhow::Result<(String, String)> {
+        self.await_within(patience, |message| match message {
+            ServerMessage::Stage {
+                view: StageView::End {
+                    outcome, farewell, ..
+                },
+                ..
+            } => Some((outcome, farewell.pay)),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Finishes a stage.
+    pub(crate) async fn finish(&mut self, stage: u16, answers: Vec<Answer>) -> anyhow::Result<()> {
+        let done = ClientMessage::StageDone {
+            stage,
+            answers,
+            pages_ms: vec![1_000],
+        };
+        self.send(&done).await
+    }
+
+    /// Closes the connection.
+    pub(crate) async fn close(mut self) {
+        // It is gone either way.
+        let _ = self.socket.close(None).await;
+    }
+}

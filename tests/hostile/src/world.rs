@@ -1,0 +1,348 @@
+//! The world of one attack: a study, a server in a process of its own, honest people, and the researcher's commands.
+//!
+//! Everything lies in one temporary folder, and every process ends with the world.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context as _, bail, ensure};
+use clock::{Clock, Pace};
+use rehearsal::HonestPage;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::process::{Child, ChildStdin, Command};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::page::Page;
+use crate::study::Study;
+use crate::wire::messages::Entry;
+
+/// A server that has not said its address by then does not start.
+const STARTS_WITHIN: Duration = Duration::from_secs(60);
+
+/// A command of the researcher that takes longer hangs.
+const COMMAND_WITHIN: Duration = Duration::from_secs(120);
+
+/// A server process.
+struct Server {
+    child: Child,
+    pace: ChildStdin,
+    /// What it said on its first line.
+    told: Value,
+}
+
+/// The world of one attack.
+pub(crate) struct World {
+    folder: TempDir,
+    program: PathBuf,
+    server: Option<Server>,
+    /// The server's clock, and its pace.
+    clock: Clock,
+    pace: watch::Sender<Pace>,
+    people: u64,
+}
+
+impl World {
+    /// An empty world; the program is attacked in it.
+    pub(crate) fn new(program: &Path) -> anyhow::Result<Self> {
+        let (pace, clock) = Clock::paced(Pace::REAL);
+        Ok(Self {
+            folder: tempfile::Builder::new().prefix("hostile-").tempdir()?,
+            program: program.to_owned(),
+            server: None,
+            clock,
+            pace,
+            people: 0,
+        })
+    }
+
+    /// The folder of the study.
+    pub(crate) fn study(&self) -> PathBuf {
+        self.folder.path().join("study")
+    }
+
+    /// The data folder.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// A path in the world's own folder.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a study, and starts a server for it.
+    pub(crate) async fn serve(&mut self, study: &Study, options: &[&str]) -> anyhow::Result<()> {
+        study.write(&self.study())?;
+        self.start(options).await
+    }
+
+    /// Starts a server for the study and data that are there.
+    pub(crate) async fn start(&mut self, options: &[&str]) -> anyhow::Result<()> {
+        self.start_by(Command::new(&self.program), options).await
+    }
+
+    /// Starts a server under a shell that first does something, such as `ulimit -f 10`.
+    pub(crate) async fn start_after(
+        &mut self,
+        shell: &str,
+        options: &[&str],
+    ) -> anyhow::Result<()> {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{shell}; exec \"$0\" \"$@\"")]);
+        command.arg(&self.program);
+        self.start_by(command, options).await
+    }
+
+    async fn start_by(&mut self, mut command: Command, options: &[&str]) -> anyhow::Result<()> {
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.log())?;
+        command.arg("serve").arg(self.study());
+        command.arg("--data").arg(self.data());
+        if !options.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        if !options.iter().any(|option| option.starts_with("--turn")) {
+            command.arg("--no-turn");
+        }
+        let mut child = command
+            .args(options)
+            .args(["--json", "--paced"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(log)
+            .kill_on_drop(true)
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.program.display()))?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (mut pace, stdout) = pipes.context("the server has no pipes")?;
+        let line = format!("{}\n", *self.pace.borrow());
+        pace.write_all(line.as_bytes()).await?;
+        let mut lines = BufReader::new(stdout).lines();
+        let line = timeout(STARTS_WITHIN, lines.next_line()).await;
+        let Ok(Ok(Some(line))) = line else {
+            bail!("the server does not start: {}", self.last_of_log());
+        };
+        self.server = Some(Server {
+            child,
+            pace,
+            told: serde_json::from_str(&line).context("the server's first line")?,
+        });
+        Ok(())
+    }
+
+    fn server(&mut self) -> anyhow::Result<&mut Server> {
+        self.server.as_mut().context("no server runs")
+    }
+
+    /// What the server said on its first line.
+    pub(crate) fn told(&self) -> &Value {
+        self.server
+            .as_ref()
+            .map_or(&Value::Null, |server| &server.told)
+    }
+
+    /// The address that the server listens on, such as `127.0.0.1:41234`.
+    pub(crate) fn address(&self) -> String {
+        let url = self.told()["url"].as_str().unwrap_or_default();
+        let host = url.trim_start_matches("http://");
+        host.trim_end_matches('/').to_owned()
+    }
+
+    /// The process of the server.
+    pub(crate) fn process(&mut self) -> anyhow::Result<u32> {
+        let id = self.server()?.child.id();
+        id.context("the server has ended")
+    }
+
+    /// True if the server still runs.
+    pub(crate) fn is_up(&mut self) -> bool {
+        let ended = self
+            .server()
+            .and_then(|server| Ok(server.child.try_wait()?));
+        matches!(ended, Ok(None))
+    }
+
+    /// Sets the server's clock, and that of honest people, ahead.
+    pub(crate) async fn leap(&mut self, time: Duration) -> anyhow::Result<()> {
+        let pace = *self.pace.borrow();
+        let now_us = self.clock.machine_us();
+        let pace = Pace {
+            from_us: now_us,
+            shows_us: pace.shown_us(now_us) + time.as_micros() as u64,
+            ..pace
+        };
+        self.pace.send_replace(pace);
+        let line = format!("{pace}\n");
+        Ok(self.server()?.pace.write_all(line.as_bytes()).await?)
+    }
+
+    /// Sets the clock of a server that is not yet started; a negative time sets it back.
+    pub(crate) fn set_clock(&mut self, from_now_s: i64) {
+        let now_us = self.clock.machine_us();
+        let pace = Pace {
+            from_us: now_us,
+            shows_us: now_us.saturating_add_signed(from_now_s * 1_000_000),
+            ..Pace::REAL
+        };
+        let (set, clock) = Clock::paced(pace);
+        (self.pace, self.clock) = (set, clock);
+    }
+
+    /// Stops the server, and waits until everything is stored.
+    pub(crate) async fn stop(&mut self) -> anyhow::Result<()> {
+        let server = self.server.take().context("no server runs")?;
+        let Server {
+            mut child, pace, ..
+        } = server;
+        // The end of its input is its sign to stop.
+        drop(pace);
+        let status = timeout(STARTS_WITHIN, child.wait()).await;
+        let status = status.context("the server does not stop")??;
+        ensure!(status.success(), "the server stopped with {status}");
+        Ok(())
+    }
+
+    /// Kills the server, as a crash would.
+    pub(crate) async fn kill(&mut self) -> anyhow::Result<()> {
+        let mut server = self.server.take().context("no server runs")?;
+        Ok(server.child.kill().await?)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.path("server.log")
+    }
+
+    /// What the server has logged.
+    pub(crate) fn logged(&self) -> String {
+        std::fs::read_to_string(self.log()).unwrap_or_default()
+    }
+
+    fn last_of_log(&self) -> String {
+        let text = self.logged();
+        let lines: Vec<&str> = text.lines().collect();
+        lines[lines.len().saturating_sub(6)..].join(" | ")
+    }
+
+    /// The recruiter's identifier of the next person: 24 hexadecimal digits, as those of Prolific.
+    pub(crate) fn next_id(&mut self) -> String {
+        self.people += 1;
+        format!("5f3c9a{:018x}", self.people)
+    }
+
+    /// The parameters by which a person comes from Prolific.
+    pub(crate) fn query_of(id: &str) -> Vec<(String, String)> {
+        let pairs = [
+            ("PROLIFIC_PID", id),
+            ("STUDY_ID", "60a1b2c3d4e5f60718293a4b"),
+            ("SESSION_ID", "61a1b2c3d4e5f60718293a4b"),
+        ];
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        pairs.into_iter().map(owned).collect()
+    }
+
+    /// A dishonest page that has come in as the next person.
+    pub(crate) async fn attacker(&mut self) -> anyhow::Result<Page> {
+        let id = self.next_id();
+        Page::enter(&self.address(), Entry::Sent(Self::query_of(&id))).await
+    }
+
+    /// An honest participant who comes in as the next person.
+    pub(crate) fn honest(&mut self) -> anyhow::Result<HonestPage> {
+        let id = self.next_id();
+        self.honest_by(&Self::query_of(&id))
+    }
+
+    /// An honest participant who comes in by the query of an address.
+    pub(crate) fn honest_by(&mut self, query: &[(String, String)]) -> anyhow::Result<HonestPage> {
+        self.people += 1;
+        let seed = self.people;
+        HonestPage::enter(&self.address(), &self.study(), &self.clock, query, seed)
+    }
+
+    /// Runs a command of the researcher to its end.
+    pub(crate) async fn coplay(&self, arguments: &[&str]) -> anyhow::Result<Output> {
+        let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
+        let mut command = Command::new(&self.program);
+        command.args(&arguments).kill_on_drop(true);
+        command.stdin(Stdio::null());
+        let done = timeout(COMMAND_WITHIN, command.output()).await;
+        done.with_context(|| format!("{arguments:?} hangs"))?
+            .with_context(|| format!("{arguments:?}"))
+    }
+
+    /// Verifies the data: whether that finds nothing, and what it says.
+    pub(crate) async fn verify(&self) -> anyhow::Result<(bool, String)> {
+        let data = self.data();
+        let data = data.to_string_lossy();
+        let output = self.coplay(&["verify", "--data", &data]).await?;
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).trim().replace('\n', " | ");
+        Ok((output.status.success(), said))
+    }
+
+    /// The payments, as `coplay pay --json` has them.
+    pub(crate) async fn payments(&self) -> anyhow::Result<Value> {
+        let data = self.data();
+        let data = data.to_string_lossy();
+        let output = self.coplay(&["pay", "--data", &data, "--json"]).await?;
+        serde_json::from_slice(&output.stdout).with_context(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            format!("`coplay pay --json`: {said}")
+        })
+    }
+
+    /// Exports the data; gives the rows of a table by column.
+    pub(crate) async fn table(&self, name: &str) -> anyhow::Result<Vec<Row>> {
+        let (data, out) = (self.data(), self.path("tables"));
+        let (data, folder) = (data.to_string_lossy(), out.to_string_lossy());
+        let arguments = ["export", "--data", &data, "--out", &folder];
+        let output = self.coplay(&arguments).await?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        let path = out.join(format!("{name}.csv"));
+        let mut reader = csv::Reader::from_path(&path)
+            .with_context(|| format!("the export has no {name}.csv: {said}"))?;
+        let rows = reader.deserialize().collect::<Result<Vec<Row>, _>>()?;
+        Ok(rows)
+    }
+
+    /// Looks for archived ticks of a person's seat whose input its page never said, which said these from tick 0 on.
+    /// Gives their number, and that of all ticks that the person is recorded to have played.
+    pub(crate) async fn find_forged(
+        &self,
+        seat: usize,
+        said: &[u16],
+    ) -> anyhow::Result<(usize, usize)> {
+        let steps = self.table("steps").await?;
+        let seat = seat.to_string();
+        let of_person = |row: &&Row| row["seat"] == seat && row["controller"] == "human";
+        let played: Vec<&Row> = steps.iter().filter(of_person).collect();
+        let is_forged = |row: &&&Row| {
+            let tick = row["tick"].parse::<usize>().ok();
+            let said = tick.and_then(|tick| said.get(tick));
+            said.is_none_or(|said| said.to_string() != row["action"])
+        };
+        Ok((played.iter().filter(is_forged).count(), played.len()))
+    }
+}
+
+/// A row of a table, by column.
+pub(crate) type Row = std::collections::BTreeMap<String, String>;
+
+/// Waits until something about honest people is so; false if it is not in time.
+pub(crate) async fn wait_until(patience: Duration, is_so: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + patience;
+    while Instant::now() < until {
+        if is_so() {
+            return true;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    is_so()
+}
