@@ -111,7 +111,7 @@ impl HonestPage {
         self.record.lock().farewell.pay.clone()
     }
 
-    /// What happened to them, line by line.
+    /// Their events and messages, line by line.
     pub fn trace(&self) -> String {
         self.record.lock().trace.to_string()
     }

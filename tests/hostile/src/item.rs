@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::world::World;
 
-/// What an attack came to.
+/// The result of an attack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Observed {

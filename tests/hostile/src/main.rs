@@ -34,7 +34,7 @@ Attacks the program that the environment variable COPLAY_BIN names, and says wha
 
 Exits with 1 if an attack succeeded, or could not be tried.";
 
-/// What is asked for.
+/// The command line.
 struct Options {
     seed: u64,
     variants: u64,

@@ -1,13 +1,16 @@
 //! One connection of a dishonest page: control messages over a WebSocket, as far as an attack wants them.
 
+use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use futures_util::{SinkExt as _, StreamExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
+use tokio_tungstenite::{WebSocketStream, client_async};
 
 use crate::wire::messages::{Answer, ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use crate::wire::{decode, encode};
@@ -15,9 +18,44 @@ use crate::wire::{decode, encode};
 /// How long an attack waits for an answer that an honest page would get at once.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Somebody who connects: from which address, and with which headers.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// An address of this machine.
+    pub from: Ipv4Addr,
+    /// Headers of the request, by name.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Default for Caller {
+    fn default() -> Self {
+        Self::at(1)
+    }
+}
+
+impl Caller {
+    /// Somebody at one of the addresses of this machine.
+    pub(crate) fn at(number: u16) -> Self {
+        let [high, low] = number.to_be_bytes();
+        Self {
+            from: Ipv4Addr::new(127, 0, high, low.max(1)),
+            headers: Vec::new(),
+        }
+    }
+
+    /// Opens a connection.
+    pub(crate) async fn dial(&self, address: &str) -> anyhow::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        socket.bind((self.from, 0).into())?;
+        let stream = socket.connect(address.parse()?).await?;
+        stream.set_nodelay(true)?;
+        Ok(stream)
+    }
+}
+
 /// A connection.
 pub(crate) struct Page {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: WebSocketStream<TcpStream>,
     /// The token of its session, once it is in.
     pub token: Option<String>,
 }
@@ -25,9 +63,24 @@ pub(crate) struct Page {
 impl Page {
     /// Connects, and says nothing yet.
     pub(crate) async fn connect(address: &str) -> anyhow::Result<Self> {
-        let (socket, _) = timeout(PATIENCE, connect_async(format!("ws://{address}/session")))
-            .await
-            .context("the server takes no connection")??;
+        Self::connect_as(address, &Caller::default()).await
+    }
+
+    /// Connects as somebody at another address.
+    pub(crate) async fn connect_as(address: &str, caller: &Caller) -> anyhow::Result<Self> {
+        let mut request = format!("ws://{address}/session").into_client_request()?;
+        for (name, value) in &caller.headers {
+            let name = HeaderName::from_bytes(name.as_bytes())?;
+            request
+                .headers_mut()
+                .insert(name, HeaderValue::from_str(value)?);
+        }
+        let opens = async {
+            let stream = caller.dial(address).await?;
+            Ok::<_, anyhow::Error>(client_async(request, stream).await?)
+        };
+        let opened = timeout(PATIENCE, opens).await;
+        let (socket, _) = opened.context("the server takes no connection")??;
         Ok(Self {
             socket,
             token: None,
@@ -71,6 +124,11 @@ impl Page {
     /// Sends a message.
     pub(crate) async fn send(&mut self, message: &ClientMessage) -> anyhow::Result<()> {
         let bytes = encode(message)?;
+        Ok(self.socket.send(Message::Binary(bytes.into())).await?)
+    }
+
+    /// Sends bytes that may be no message.
+    pub(crate) async fn send_bytes(&mut self, bytes: Vec<u8>) -> anyhow::Result<()> {
         Ok(self.socket.send(Message::Binary(bytes.into())).await?)
     }
 

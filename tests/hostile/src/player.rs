@@ -15,7 +15,7 @@ use crate::wire::messages::{
 /// How often it looks at the clock.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// What a page in an episode does of what an honest one would do.
+/// The part of an honest page's conduct that a page shows in an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Manners {
     /// It sends datagrams at all.
@@ -238,7 +238,15 @@ impl Player {
             ServerMessage::Relay { from, bytes } => self.hear_datagram(usize::from(from), &bytes),
             ServerMessage::Archived { through, .. } => self.durable = through,
             ServerMessage::Change { change, .. } => {
+                if change.seat == self.plan.seat && change.controller == Controller::Human {
+                    self.plan.life = change.life;
+                }
                 self.changes.push((change.seat, change.controller));
+            }
+            // The way back into an episode that runs.
+            ServerMessage::Match(plan) if plan.running => {
+                self.plan = *plan;
+                self.get_ready().await?;
             }
             ServerMessage::Ended {
                 reason,
@@ -401,6 +409,19 @@ impl Player {
             timing: None,
         };
         self.page.send(&ClientMessage::Upload(upload)).await
+    }
+
+    /// Asks for its seat, which it has lost.
+    pub(crate) async fn take_back(&mut self) -> anyhow::Result<()> {
+        let era = self.plan.era;
+        self.page.send(&ClientMessage::TakeBack { era }).await
+    }
+
+    /// True if it has its seat.
+    pub(crate) fn is_seated(&self) -> bool {
+        let mut changes = self.changes.iter().rev();
+        let last = changes.find(|(seat, _)| *seat == self.plan.seat);
+        last.is_none_or(|(_, by)| *by == Controller::Human)
     }
 
     /// Says that a seat is silent, or is heard again.

@@ -1,11 +1,11 @@
-//! What came of all attacks.
+//! The results of all attacks.
 
 use serde::Serialize;
 use serde_json::json;
 
 use crate::item::Item;
 
-/// What came of one variant.
+/// The result of one variant.
 #[derive(Clone, Debug)]
 pub(crate) enum Result {
     /// The program kept its promise.

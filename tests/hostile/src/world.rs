@@ -31,7 +31,7 @@ const COMMAND_WITHIN: Duration = Duration::from_secs(120);
 struct Server {
     child: Child,
     pace: ChildStdin,
-    /// What it said on its first line.
+    /// Its first line.
     told: Value,
 }
 
@@ -141,7 +141,7 @@ impl World {
         self.server.as_mut().context("no server runs")
     }
 
-    /// What the server said on its first line.
+    /// The server's first line.
     pub(crate) fn told(&self) -> &Value {
         self.server
             .as_ref()
@@ -219,7 +219,7 @@ impl World {
         self.path("server.log")
     }
 
-    /// What the server has logged.
+    /// The log of the server.
     pub(crate) fn logged(&self) -> String {
         std::fs::read_to_string(self.log()).unwrap_or_default()
     }
@@ -296,6 +296,35 @@ impl World {
             let said = String::from_utf8_lossy(&output.stderr);
             format!("`coplay pay --json`: {said}")
         })
+    }
+
+    /// The payment of the session that Prolific calls so: its outcome, and the whole amount in the smallest unit of the
+    /// currency.
+    pub(crate) async fn payment(&self, id: &str) -> anyhow::Result<(String, u64)> {
+        let sql = "SELECT payments.outcome, total FROM payments JOIN identifiers USING (session) WHERE participant = ?";
+        let row = self.query(sql, id).await?;
+        let row = row.first().context("there is no payment for the session")?;
+        use sqlx::Row as _;
+        Ok((row.try_get(0)?, row.try_get::<i64, _>(1)?.unsigned_abs()))
+    }
+
+    /// Reads or changes the database, as somebody does who has the data folder; `?` stands for one text.
+    pub(crate) async fn query(
+        &self,
+        sql: &'static str,
+        text: &str,
+    ) -> anyhow::Result<Vec<sqlx::sqlite::SqliteRow>> {
+        use sqlx::ConnectOptions as _;
+        let options = sqlx::sqlite::SqliteConnectOptions::new()
+            .filename(self.data().join("coplay.sqlite"))
+            .busy_timeout(Duration::from_secs(10));
+        let mut connection = options.connect().await?;
+        let query = sqlx::query(sql);
+        let query = match sql.contains('?') {
+            true => query.bind(text),
+            false => query,
+        };
+        Ok(query.fetch_all(&mut connection).await?)
     }
 
     /// Exports the data; gives the rows of a table by column.

@@ -11,7 +11,7 @@ use crate::world::World;
 pub(crate) const NAME: &str = "false-silence";
 pub(crate) const TRIES: &str = "A page says that its partner is silent, who plays all the time.";
 
-/// What is said of the partner.
+/// The claims about the partner.
 #[derive(Clone, Copy, Debug)]
 enum Claim {
     /// That it is silent, once.

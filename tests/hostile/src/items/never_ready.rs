@@ -1,0 +1,92 @@
+//! A page that is matched, and never plays: whoever does so gets nothing, and the partner loses nothing.
+
+use std::time::Duration;
+
+use crate::item::{Observed, Variant};
+use crate::page::Page;
+use crate::player::Player;
+use crate::study::Study;
+use crate::wire::messages::Entry;
+use crate::world::{World, wait_until};
+
+pub(crate) const NAME: &str = "never-ready";
+pub(crate) const TRIES: &str =
+    "A page never becomes ready or breaks the protocol, and is paid for it, or costs its partner the pay.";
+
+/// How a page does not play.
+#[derive(Clone, Copy, Debug)]
+enum Means {
+    /// It never says that it is ready.
+    NeverReady,
+    /// It sends bytes that are no message.
+    SendsGarbage,
+    /// It uploads an action that the environment does not have.
+    UploadsImpossible,
+    /// It uploads what is due in a minute.
+    UploadsFuture,
+}
+
+pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
+    let means = variant.choose(
+        "means",
+        &[Means::NeverReady, Means::SendsGarbage, Means::UploadsImpossible, Means::UploadsFuture],
+    );
+    let horizon = variant.draw("ticks", 80, 120) as u32;
+    world.serve(&Study::pair(horizon, 10), &[]).await?;
+    let id = world.next_id();
+    let mut page = Page::enter(&world.address(), Entry::Sent(World::query_of(&id))).await?;
+    let partner = world.next_id();
+    let honest = world.honest_by(&World::query_of(&partner))?;
+    let end = match means {
+        Means::NeverReady => {
+            // It waits until the server has had enough of it.
+            let waits = wait_for_end(world, &mut page);
+            waits.await?
+        }
+        _ => {
+            let mut player = Player::await_start(page).await?;
+            player.run(Duration::from_secs(3)).await?;
+            let seats = player.plan.controllers.len();
+            match means {
+                Means::UploadsImpossible => {
+                    player.upload(0, vec![9_999; seats], Vec::new(), None).await?;
+                }
+                Means::UploadsFuture => {
+                    player.upload(0, vec![0; seats * 600], Vec::new(), None).await?;
+                }
+                _ => player.page.send_bytes(vec![0xff; 9]).await?,
+            }
+            player.run(Duration::from_secs(1)).await?;
+            player.page.close().await;
+            wait_until(Duration::from_secs(60), || honest.is_over()).await;
+            // It comes back for its pay.
+            let mut page = Page::enter(&world.address(), Entry::Sent(World::query_of(&id))).await?;
+            page.await_end(Duration::from_secs(20)).await.ok()
+        }
+    };
+    wait_until(Duration::from_secs(60), || honest.is_over()).await;
+    let is_over = honest.is_over();
+    drop(honest);
+    world.stop().await?;
+    let (outcome, paid) = world.payment(&id).await.unwrap_or_default();
+    let (theirs, their_pay) = world.payment(&partner).await.unwrap_or_default();
+    let seen = format!(
+        "the page is shown {end:?}, and is recorded as {outcome:?} with {paid} pence; its partner is done: {is_over}, as \
+         {theirs:?} with {their_pay} pence"
+    );
+    Ok(Observed::broken_if(paid > 0 || (is_over && their_pay == 0), seen))
+}
+
+/// Waits for the last page, while the server's clock runs ahead.
+async fn wait_for_end(
+    world: &mut World,
+    page: &mut Page,
+) -> anyhow::Result<Option<(String, String)>> {
+    for _ in 0..20 {
+        match page.await_end(Duration::from_secs(4)).await {
+            Ok(end) => return Ok(Some(end)),
+            Err(_) => world.leap(Duration::from_secs(5)).await?,
+        }
+    }
+    Ok(None)
+}
