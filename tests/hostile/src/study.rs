@@ -15,6 +15,8 @@ pub(crate) struct Study {
     pub recruitment: String,
     /// The block `design`; empty for none.
     pub design: String,
+    /// The value of `net`; empty for none.
+    pub net: String,
     /// The stages before the last page, one a line, each with two spaces and a dash.
     pub stages: String,
     /// The formula of the bonus; empty for none.
@@ -35,6 +37,7 @@ impl Study {
             about: String::new(),
             recruitment: RECRUITMENT.to_owned(),
             design: String::new(),
+            net: String::new(),
             stages: format!(
                 "  - {{id: lobby, type: lobby, group_size: 2, timeout_s: 120, on_timeout: leave}}
   - id: play
@@ -56,6 +59,7 @@ impl Study {
             about: String::new(),
             recruitment: RECRUITMENT.to_owned(),
             design: String::new(),
+            net: String::new(),
             stages: "  - id: ask
     type: survey
     surveyjs: {elements: [{type: comment, name: why, title: Why?}]}
@@ -88,6 +92,9 @@ impl Study {
                 // Writing to a string does not fail.
                 let _ = write!(text, "{key}:\n{part}");
             }
+        }
+        if !self.net.is_empty() {
+            let _ = writeln!(text, "net: {}", self.net);
         }
         let _ = write!(text, "timeline:\n{}", self.stages);
         text.push_str("  - {id: thanks, type: end, file: thanks.md}\n");

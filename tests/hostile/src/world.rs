@@ -86,6 +86,15 @@ impl World {
         self.start_by(Command::new(&self.program), options).await
     }
 
+    /// Starts a trial of the study that is there, as a researcher does.
+    pub(crate) async fn try_out(&mut self) -> anyhow::Result<()> {
+        let mut command = Command::new(&self.program);
+        command.arg("dev").arg(self.study()).args(["--port", "0"]);
+        command.args(["--no-turn", "--no-reload"]);
+        command.arg("--data").arg(self.data());
+        self.start_process(command).await
+    }
+
     /// Starts a server under a shell that first does something, such as `ulimit -f 10`.
     pub(crate) async fn start_after(
         &mut self,
@@ -99,10 +108,6 @@ impl World {
     }
 
     async fn start_by(&mut self, mut command: Command, options: &[&str]) -> anyhow::Result<()> {
-        let log = std::fs::OpenOptions::new()
-            .create(true)
-            .append(true)
-            .open(self.log())?;
         command.arg("serve").arg(self.study());
         command.arg("--data").arg(self.data());
         if !options.contains(&"--listen") {
@@ -111,9 +116,17 @@ impl World {
         if !options.iter().any(|option| option.starts_with("--turn")) {
             command.arg("--no-turn");
         }
+        command.args(options).arg("--paced");
+        self.start_process(command).await
+    }
+
+    async fn start_process(&mut self, mut command: Command) -> anyhow::Result<()> {
+        let log = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(self.log())?;
         let mut child = command
-            .args(options)
-            .args(["--json", "--paced"])
+            .arg("--json")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)
@@ -264,6 +277,29 @@ impl World {
         self.people += 1;
         let seed = self.people;
         HonestPage::enter(&self.address(), &self.study(), &self.clock, query, seed)
+    }
+
+    /// Lets two honest people take part from the beginning to the end.
+    pub(crate) async fn play_honestly(&mut self) -> anyhow::Result<()> {
+        let people = [self.honest()?, self.honest()?];
+        let are_over = || people.iter().all(HonestPage::is_over);
+        wait_until(Duration::from_secs(120), are_over).await;
+        for person in &people {
+            let outcome = person.outcome();
+            ensure!(
+                outcome.as_deref() == Some("completed"),
+                "an honest page ends as {outcome:?} without any attack: {:?}",
+                person.stuck()
+            );
+        }
+        Ok(())
+    }
+
+    /// The log of the only episode.
+    pub(crate) fn log_of_episode(&self) -> anyhow::Result<PathBuf> {
+        let mut files = std::fs::read_dir(self.data().join("episodes"))?;
+        let file = files.next().context("there is no episode")??;
+        Ok(file.path())
     }
 
     /// Runs a command of the researcher to its end.

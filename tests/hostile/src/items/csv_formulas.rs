@@ -26,6 +26,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let mut study = Study::questions();
     if place == "payment file" {
         study.bonus = "1.0".to_owned();
+        study.recruitment = "  provider: mturk\n  currency: USD\n  base: 1.00\n".to_owned();
     } else if place == "identifier" {
         study.recruitment = "  provider: parameters\n  parameters: {participant: pid, site: site}\n  currency: GBP\n  \
                              base: 1.00\n"
@@ -35,7 +36,11 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let owned = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let query = match place {
         "answer" => World::query_of(&world.next_id()),
-        "payment file" => World::query_of(formula),
+        "payment file" => vec![
+            owned("workerId", formula),
+            owned("assignmentId", "3TS1AR6UQQDJ7PL48N7PCRZO6T47F6"),
+            owned("hitId", "3XJOUITW8URHJMX7F00H20LGRIAQTX"),
+        ],
         _ => vec![owned("pid", formula), owned("site", formula)],
     };
     let mut page = Page::connect(&world.address()).await?;

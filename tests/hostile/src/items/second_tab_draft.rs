@@ -1,4 +1,4 @@
-//! Who knows a participant's identifier reads what they have typed.
+//! A draft that somebody else reads, who knows the identifier of the participant.
 
 use crate::item::{Observed, Variant};
 use crate::page::Page;
