@@ -46,21 +46,22 @@ pub(crate) struct Item {
 /// One variant of an item: choices drawn by the seed, which describe it.
 #[derive(Clone, Debug)]
 pub(crate) struct Variant {
+    origin: u64,
     seed: u64,
     number: u64,
+    choices: u64,
     words: String,
 }
 
 impl Variant {
     /// The variant of an item with a number.
     pub(crate) fn new(seed: u64, item: &str, number: u64) -> Self {
-        let mut hash = seed ^ 0xcbf2_9ce4_8422_2325;
-        for byte in item.bytes() {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
+        let origin = hash(seed, item);
         Self {
-            seed: hash,
+            origin,
+            seed: hash(origin, &number.to_string()),
             number,
+            choices: 0,
             words: String::new(),
         }
     }
@@ -75,9 +76,7 @@ impl Variant {
     /// Source: SplitMix64, Steele, Lea and Flood 2014.
     pub(crate) fn bits(&mut self) -> u64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self
-            .seed
-            .wrapping_add(self.number.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut bits = self.seed;
         bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ bits >> 31
@@ -88,11 +87,14 @@ impl Variant {
         self.bits() % limit.max(1)
     }
 
-    /// One of several; variants that follow each other choose different ones.
+    /// One of several. Variants that follow each other choose different ones, and once all were chosen they meet other
+    /// ones of the choices before.
     pub(crate) fn choose<T: Copy + Debug>(&mut self, what: &str, among: &[T]) -> T {
-        let start = self.seed.wrapping_add(what.len() as u64);
-        let at = start.wrapping_add(self.number) % among.len() as u64;
-        let chosen = among[at as usize];
+        let length = among.len() as u64;
+        let start = hash(self.origin, what) % length;
+        let turn = self.number / length * self.choices;
+        let chosen = among[((start + self.number + turn) % length) as usize];
+        self.choices += 1;
         self.note(what, &chosen);
         chosen
     }
@@ -109,4 +111,14 @@ impl Variant {
         // Writing to a string does not fail.
         let _ = write!(self.words, "{comma}{what} {value:?}");
     }
+}
+
+/// A number that depends on a number and a text.
+///
+/// Source: FNV-1a, Fowler, Noll and Vo.
+fn hash(number: u64, text: &str) -> u64 {
+    let bytes = number.to_le_bytes().into_iter().chain(text.bytes());
+    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
 }

@@ -13,6 +13,7 @@ mod wire;
 mod world;
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use lexopt::prelude::*;
@@ -42,9 +43,21 @@ struct Options {
     is_json: bool,
 }
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
+    match attack() {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Reads the command line, and attacks; false if something is broken or could not be tried.
+fn attack() -> anyhow::Result<bool> {
     let Some(options) = read_options()? else {
-        return Ok(());
+        return Ok(true);
     };
     let program = std::env::var_os("COPLAY_BIN").context("COPLAY_BIN names no program")?;
     let program = PathBuf::from(program);
@@ -59,10 +72,7 @@ fn main() -> anyhow::Result<()> {
         }
     })?;
     report.print(options.is_json)?;
-    if !report.is_good() {
-        std::process::exit(1);
-    }
-    Ok(())
+    Ok(report.is_good())
 }
 
 fn read_options() -> anyhow::Result<Option<Options>> {

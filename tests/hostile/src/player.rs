@@ -43,10 +43,11 @@ impl Manners {
 
 /// The end of an episode, as the server says it.
 #[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "reports show it whole")]
 pub(crate) struct Ended {
-    pub reason: EndReason,
-    pub ticks: u32,
-    pub score: i64,
+    reason: EndReason,
+    ticks: u32,
+    score: i64,
 }
 
 /// A page in an episode.
@@ -60,6 +61,10 @@ pub(crate) struct Player {
     pub inputs: Vec<Vec<u16>>,
     /// Changes of seats, in order.
     pub changes: Vec<(u8, Controller)>,
+    /// Fences that it did not answer: seat and life.
+    pub fences: Vec<(u8, u8)>,
+    /// The delay that its datagrams tell of, milliseconds.
+    pub delay_ms: u32,
     /// Ticks that the server says are durable.
     pub durable: u32,
     pub ended: Option<Ended>,
@@ -112,6 +117,8 @@ impl Player {
             start: None,
             inputs: vec![Vec::new(); seats],
             changes: Vec::new(),
+            fences: Vec::new(),
+            delay_ms: 0,
             durable: 0,
             ended: None,
             end: None,
@@ -277,6 +284,7 @@ impl Player {
                 };
                 self.report(report).await?;
             }
+            ServerMessage::Fence { seat, life, .. } => self.fences.push((seat, life)),
             _ => {}
         }
         Ok(())
@@ -351,6 +359,7 @@ impl Player {
             from: self.plan.seat,
             era: self.plan.era,
             life: self.plan.life,
+            delay_ms: self.delay_ms,
             changes: self.changes.len() as u8,
             first: first as u32,
             inputs,

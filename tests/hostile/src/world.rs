@@ -323,17 +323,6 @@ impl World {
         Ok((output.status.success(), said))
     }
 
-    /// The payments, as `coplay pay --json` has them.
-    pub(crate) async fn payments(&self) -> anyhow::Result<Value> {
-        let data = self.data();
-        let data = data.to_string_lossy();
-        let output = self.coplay(&["pay", "--data", &data, "--json"]).await?;
-        serde_json::from_slice(&output.stdout).with_context(|| {
-            let said = String::from_utf8_lossy(&output.stderr);
-            format!("`coplay pay --json`: {said}")
-        })
-    }
-
     /// The payment of the session that Prolific calls so: its outcome, and the whole amount in the smallest unit of the
     /// currency.
     pub(crate) async fn payment(&self, id: &str) -> anyhow::Result<(String, u64)> {

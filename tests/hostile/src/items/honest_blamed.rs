@@ -9,9 +9,9 @@ use crate::world::{World, wait_until};
 
 pub(crate) const NAME: &str = "honest-blamed";
 pub(crate) const TRIES: &str =
-    "A page plays along and uploads, before its partner does, inputs that the partner never made.";
+    "A page plays along and uploads, before its partner does, other inputs than were made.";
 
-/// Which of the partner's inputs are invented.
+/// The inputs of the partner that are invented.
 #[derive(Clone, Copy, Debug)]
 enum Lie {
     /// All of them.
@@ -20,10 +20,12 @@ enum Lie {
     EverySecond,
     /// The first that is not yet uploaded, each time.
     One,
+    /// None; but its own inputs are others than those that the partner was told.
+    Own,
 }
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let lie = variant.choose("invents", &[Lie::All, Lie::EverySecond, Lie::One]);
+    let lie = variant.choose("invents", &[Lie::All, Lie::EverySecond, Lie::One, Lie::Own]);
     let early_ms = variant.draw("early by ms", 200, 1_800);
     let begins_s = variant.choose("begins after s", &[0, 2, 4]);
     world.serve(&Study::pair(200, 10), &[]).await?;
@@ -41,7 +43,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         })
         .await?;
     player.manners.uploads = false;
-    let partner = player.partner();
+    let (me, partner) = (player.me(), player.partner());
     let seats = player.plan.controllers.len();
     let actions = player.spec().actions.len() as u16;
     let mut sent = player.durable;
@@ -60,12 +62,13 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
                     row[seat] = inputs.get(tick as usize).copied().unwrap_or(row[seat]);
                 }
                 let lies = match lie {
-                    Lie::All => true,
+                    Lie::All | Lie::Own => true,
                     Lie::EverySecond => tick % 2 == 0,
                     Lie::One => tick == sent,
                 };
                 if lies {
-                    row[partner] = (row[partner] + 1) % actions;
+                    let whose = if let Lie::Own = lie { me } else { partner };
+                    row[whose] = (row[whose] + 1) % actions;
                 }
                 row
             });

@@ -25,9 +25,12 @@ items! {
     invented_episode,
     honest_blamed,
     false_silence,
+    invented_report,
+    told_delay,
     wrong_digests,
     never_ready,
     idle_pay,
+    withdrawal_pay,
     invented_ids alone,
     quota_closed,
     id_forms,
@@ -50,4 +53,5 @@ items! {
     clock_back,
     idle_memory alone,
     slow_entry alone,
+    turn_credentials,
 }
