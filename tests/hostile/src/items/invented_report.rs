@@ -40,6 +40,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         inputs.push(variant.below(actions) as u16);
     }
     let have = inputs.len() as u32;
+    let invented = inputs.clone();
     let inputs = match told {
         "all" => inputs[inputs.len().saturating_sub(40)..].to_vec(),
         "the last ones" => inputs[said.len()..].to_vec(),
@@ -52,6 +53,20 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         inputs,
     };
     player.report(report).await?;
+    player
+        .run_while(Duration::from_secs(5), |player| player.changes.is_empty())
+        .await?;
+    // Rows up to the cut, as the change of the seat has them.
+    let (first, me) = (player.durable, player.me());
+    let rows = (first..have).flat_map(|tick| {
+        let mut row = vec![player.spec().noop; 2];
+        row[me] = player.inputs[me].get(tick as usize).copied().unwrap_or(row[me]);
+        row[partner] = invented[tick as usize];
+        row
+    });
+    let rows = rows.collect();
+    player.manners.uploads = false;
+    player.upload(first, rows, Vec::new(), None).await?;
     player
         .run_while(Duration::from_secs(30), |player| player.end.is_none())
         .await?;

@@ -4,8 +4,10 @@
 //! share would hide itself.
 
 pub(crate) mod datagram;
+mod episode;
 pub(crate) mod log;
 pub(crate) mod messages;
+mod view;
 
 use anyhow::{Context as _, bail};
 use serde::{Serialize, de::DeserializeOwned};
