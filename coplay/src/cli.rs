@@ -5,9 +5,13 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 mod args;
+mod limits;
 
 use args::study_folder;
-pub use args::{DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs, TurnArgs};
+pub use args::{
+    AccessArgs, DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs, TurnArgs,
+};
+pub use limits::LimitArgs;
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
 #[derive(Debug, Parser)]

@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod dev;
+pub mod options;
 pub mod rehearsal_clock;
 pub mod retain;
 pub mod template;

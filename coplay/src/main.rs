@@ -14,8 +14,8 @@ use clap::Parser as _;
 use clock::Clock;
 use coplay::cli::{
     Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, RehearseArgs, RetainArgs, ServeArgs,
-    StudyArgs, TurnArgs,
 };
+use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
 use coplay::{dev, retain, template};
 use dataset::pay;
@@ -25,8 +25,8 @@ use serde::Serialize;
 use serde_json::json;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
-use signaling_server::server::{Options, Server};
-use signaling_server::turn_sockets::{self, TurnOptions};
+use signaling_server::origins::Origins;
+use signaling_server::server::{AccessRules, Options, Server};
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -146,6 +146,7 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
         assets: Assets::Embedded,
         limits: Limits::default(),
         turn: None,
+        access: AccessRules::default(),
         changed: OnStudyChange::Refuse,
     };
     match retain::retain(options, Clock::start(), args.dry_run).await {
@@ -205,26 +206,6 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The address of TURN, and its name for pages; `None` if it is not wanted.
-fn turn_at(
-    args: &TurnArgs,
-    listen: SocketAddr,
-    ip: IpAddr,
-    port: u16,
-    url: Option<&str>,
-) -> Option<TurnOptions> {
-    let named = || {
-        let uri: axum::http::Uri = url?.parse().ok()?;
-        let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
-        Some(host.to_owned())
-    };
-    let host = args.turn_host.clone().or_else(named);
-    (!args.no_turn).then(|| TurnOptions {
-        listen: (ip, args.turn_port.unwrap_or(port)).into(),
-        host: host.unwrap_or_else(|| turn_sockets::own_address(listen.ip()).to_string()),
-    })
-}
-
 fn done_if(fine: bool) -> ExitCode {
     if fine {
         ExitCode::SUCCESS
@@ -233,36 +214,17 @@ fn done_if(fine: bool) -> ExitCode {
     }
 }
 
-/// The options of a server, from the command line.
-fn options(
-    args: StudyArgs,
-    usual: &str,
-    open: bool,
-    turn: Option<TurnOptions>,
-    changed: OnStudyChange,
-) -> Options {
-    Options {
-        study: args.study,
-        data: args.data.unwrap_or_else(|| usual.into()),
-        links: args.links,
-        open,
-        assets: args.dist.map_or(Assets::Embedded, Assets::Folder),
-        limits: Limits::default(),
-        turn,
-        changed,
-    }
-}
-
 /// `coplay dev`.
 async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
-    let turn = turn_at(&args.turn, listen, listen.ip(), 0, None);
-    let options = options(
+    let turn = find_turn_address(&args.turn, listen, listen.ip(), 0, None);
+    let options = make_options(
         args.study,
         "coplay-dev-data",
         true,
         turn,
         OnStudyChange::Carry,
+        read_access_rules(&args.access, Vec::new(), Some(Origins::new(args.origin)))?,
     );
     let listener = bind(listen).await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -284,14 +246,27 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    let turn = turn_at(&args.turn, listen, ip, TURN_PORT, url.as_deref());
-    let options = options(
+    let turn = find_turn_address(&args.turn, listen, ip, TURN_PORT, url.as_deref());
+    let options = make_options(
         args.study,
         "coplay-data",
         args.open,
         turn,
         args.changed.into(),
+        read_access_rules(&args.access, args.trusted_proxy, None)?,
     );
+    let options = Options {
+        limits: args.limits.limits(),
+        ..options
+    };
+    let has_tls = url.as_ref().is_some_and(|url| url.starts_with("https"));
+    if has_tls && listen.ip().is_loopback() && options.access.trusted_proxies.is_empty() {
+        tracing::warn!(
+            "everybody who comes through the web server in front counts as one address for limits; if it sets \
+             X-Forwarded-For, add --trusted-proxy {}",
+            listen.ip()
+        );
+    }
     let (study, data) = (options.study.clone(), options.data.clone());
     anyhow::ensure!(
         !dev::is_trial(&data),

@@ -35,6 +35,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
         assets: Assets::Folder(dist),
         limits: Limits::default(),
         turn: None,
+        access: Default::default(),
         changed: Default::default(),
     };
     Server::start(options).await.unwrap()

@@ -14,7 +14,9 @@ use serde_json::Value;
 use store::{Identifier, PayState, Payment, SqliteStore};
 use study::payment::{decimals, written};
 use study::plural::count;
-use study::recruitment::usual_floor_per_hour;
+
+use crate::cells::write_cells;
+use study::recruitment::{is_mturk_entity, is_mturk_worker, is_prolific_id, usual_floor_per_hour};
 
 /// The reader of a payment file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -250,7 +252,7 @@ async fn write(
     }
     if unknown > 0 {
         let form = match order.format {
-            PaymentFormat::Mturk => "the id of a worker",
+            PaymentFormat::Mturk => "the id of a worker and of their assignment",
             _ => "an id of Prolific (24 digits and letters from a to f)",
         };
         ledger.warnings.push(format!(
@@ -272,7 +274,7 @@ async fn write(
         .into_iter()
         .chain(lines.iter().cloned())
     {
-        writer.write_record(line).with_context(failed)?;
+        write_cells(&mut writer, line).with_context(failed)?;
     }
     let file = writer.into_inner().map_err(csv::IntoInnerError::into_error);
     file.with_context(failed)?.sync_all().with_context(failed)?;
@@ -293,11 +295,6 @@ async fn write(
 
 /// Somebody who did not come from there, as far as the identifier tells.
 struct Stranger;
-
-/// Tells if an identifier has the form of Prolific's, which refuses a whole list for one line of another form.
-fn is_of_prolific(participant: &str) -> bool {
-    participant.len() == 24 && participant.bytes().all(|byte| byte.is_ascii_hexdigit())
-}
 
 fn heading(format: PaymentFormat) -> Option<Vec<String>> {
     let names: &[&str] = match format {
@@ -325,13 +322,18 @@ fn line(
     };
     let line = match format {
         PaymentFormat::Prolific => match from("prolific")?.participant.clone() {
-            participant if is_of_prolific(&participant) => vec![participant, extra],
+            // It refuses a whole list for one line of another form.
+            participant if is_prolific_id(&participant) => vec![participant, extra],
             _ => return Err(Stranger),
         },
         PaymentFormat::Mturk => {
             let known = from("mturk")?;
-            let assignment = known.parameters.get("assignmentId");
-            let assignment = assignment.cloned().unwrap_or_default();
+            let assignment = known.parameters.get("assignmentId").cloned();
+            let assignment = assignment.filter(|assignment| is_mturk_entity(assignment));
+            let assignment = assignment.ok_or(Stranger)?;
+            if !is_mturk_worker(&known.participant) {
+                return Err(Stranger);
+            }
             let reason = format!("Your pay for taking part ({}).", what.receipt);
             vec![known.participant.clone(), assignment, extra, reason]
         }

@@ -18,18 +18,40 @@ pub(super) enum EntryWay {
 impl EntryWay {
     /// Returns true if people enter this study by links that the server creates.
     pub(super) fn is_by_links(study: &Study) -> bool {
-        matches!(study.recruitment.provider, Provider::None | Provider::Kiosk)
+        let recruitment = &study.recruitment;
+        let takes_any = recruitment.pattern.is_none() && recruitment.signature.is_none();
+        match recruitment.provider {
+            Provider::None | Provider::Kiosk => true,
+            // A bot has no identifier that fits, and signs nothing.
+            Provider::Parameters => !takes_any,
+            Provider::Prolific | Provider::Mturk => false,
+        }
     }
 
     /// The way in of a session, by its number, and by its participant link if it has one.
     pub(super) fn of(study: &Study, number: usize, link: Option<&String>) -> Option<Self> {
+        let sent = |values: &[(&str, String)]| {
+            let value = |(name, value): &(&str, String)| ((*name).to_owned(), value.clone());
+            Some(Self::Sent(values.iter().map(value).collect()))
+        };
         let named = |names: &[&str]| {
             let value = |name: &&str| ((*name).to_owned(), format!("{name}-{number:05}"));
             Some(Self::Sent(names.iter().map(value).collect()))
         };
+        if Self::is_by_links(study) {
+            return link.cloned().map(Self::Link);
+        }
         match study.recruitment.provider {
-            Provider::Prolific => named(&["PROLIFIC_PID", "STUDY_ID", "SESSION_ID"]),
-            Provider::Mturk => named(&["workerId", "assignmentId", "hitId"]),
+            Provider::Prolific => sent(&[
+                ("PROLIFIC_PID", format!("{number:024x}")),
+                ("STUDY_ID", format!("{:024x}", 1)),
+                ("SESSION_ID", format!("5e{number:022x}")),
+            ]),
+            Provider::Mturk => sent(&[
+                ("workerId", format!("A{number:013X}")),
+                ("assignmentId", format!("3A{number:028X}")),
+                ("hitId", format!("3H{number:028X}")),
+            ]),
             Provider::Parameters => {
                 let parameters = &study.recruitment.parameters;
                 let person = parameters.get("participant").map(String::as_str);
@@ -39,7 +61,7 @@ impl EntryWay {
                 let others = others.map(|(_, name)| name.as_str());
                 named(&person.into_iter().chain(others).collect::<Vec<_>>())
             }
-            Provider::None | Provider::Kiosk => link.cloned().map(Self::Link),
+            Provider::None | Provider::Kiosk => None,
         }
     }
 

@@ -21,14 +21,16 @@ pub(super) fn turned_away(
         |session: &&&Session| session.outcome.as_deref() == Some(Outcome::StudyFull.name());
     let away = sessions.iter().filter(is_away);
     let unjust = away.filter_map(|away| {
+        // Also who passed the first stage may find that the places are taken by now.
+        let at = away.ended_at.as_deref().unwrap_or(&away.created_at);
         let before: Vec<&Session> = sessions
             .iter()
-            .filter(|session| !is_away(session) && session.created_at <= away.created_at)
+            .filter(|session| !is_away(session) && session.created_at.as_str() <= at)
             .copied()
             .collect();
         let (counts, coming) = match design.unit {
-            Unit::Participant => (people(design, &before, drawn, &away.created_at), 0),
-            Unit::Group => whole(design, &before, groups, &away.created_at),
+            Unit::Participant => (people(design, &before, drawn, at), 0),
+            Unit::Group => whole(design, &before, groups, at),
         };
         let left = assign::places_left(design, &counts)?;
         (left as usize > coming).then(|| {

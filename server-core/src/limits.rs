@@ -2,13 +2,41 @@
 
 use std::time::Duration;
 
+/// How often something may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// At once.
+    pub burst: u32,
+    /// In a minute, on average.
+    pub per_min: u32,
+}
+
 /// Limits. The defaults hold a study of some hundred participants on a small machine.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Open connections at once; more are turned away with HTTP 503.
+    /// Pages that are connected at once; more are turned away with HTTP 503.
     pub connections: usize,
-    /// Sessions that are not finished, also those that nobody will come back to; more are refused as `Full`.
+    /// Connections of one client address at once, those that fetch files included. One more, and the one closes that has
+    /// been silent longest; if none is, it is turned away.
+    pub client_connections: usize,
+    /// Sessions that one client address may begin; more are refused as `Full`.
+    pub client_sessions: Rate,
+    /// Links, tickets, tokens and identifiers of one client address that may be wrong; then its connection is closed
+    /// without an answer.
+    pub client_wrong_codes: Rate,
+    /// Lines that pages of one client address may write into the log.
+    pub client_log_lines: Rate,
+    /// File descriptors that connections leave to episodes, the database and the program.
+    pub reserved_files: usize,
+    /// Time in which a connection must have sent the head of a request, from its opening or the answer before.
+    pub headers: Duration,
+    /// Time after which a connection closes that only fetches files.
+    pub fetching: Duration,
+    /// Sessions that are not finished, without those that were left before they passed a first stage; more are refused as
+    /// `Full`.
     pub sessions: usize,
+    /// Time for which a session that has passed no stage counts as present after its page was closed.
+    pub entering: Duration,
     /// People who wait in one lobby at once.
     pub lobby: usize,
     /// Bytes of one message of a page.
@@ -81,7 +109,24 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 2_000,
+            client_connections: 1_000,
+            client_sessions: Rate {
+                burst: 200,
+                per_min: 100,
+            },
+            client_wrong_codes: Rate {
+                burst: 120,
+                per_min: 60,
+            },
+            client_log_lines: Rate {
+                burst: 20,
+                per_min: 10,
+            },
+            reserved_files: 256,
+            headers: Duration::from_secs(10),
+            fetching: Duration::from_mins(10),
             sessions: 10_000,
+            entering: Duration::from_mins(5),
             lobby: 500,
             message_bytes: protocol::control::MAX_MESSAGE,
             messages_per_s: 400,

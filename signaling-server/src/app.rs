@@ -1,6 +1,7 @@
 //! The state that the handlers share.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::Assets;
+use crate::gate::Gate;
 use crate::socket::Connections;
 
 /// The state that the handlers share.
@@ -35,6 +37,10 @@ pub struct App {
     pub networks_dir: PathBuf,
     /// Open connections.
     pub connections: Arc<Connections>,
+    /// Every connection.
+    pub gate: Arc<Gate>,
+    /// Addresses of proxies whose word on the address of a client counts.
+    pub trusted_proxies: Vec<IpAddr>,
     /// One permit for each connection that may still open.
     pub slots: Arc<Semaphore>,
     /// The recruiter of the study.

@@ -7,10 +7,15 @@
 pub mod admin;
 pub mod app;
 pub mod assets;
+pub mod client_address;
 pub mod driver;
 pub mod episode_writer;
+mod file_budget;
+pub mod gate;
 pub mod http;
 mod http_range;
+pub mod listener;
+pub mod origins;
 pub mod server;
 pub mod socket;
 pub mod turn_sockets;

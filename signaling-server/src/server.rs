@@ -1,6 +1,7 @@
 //! From a study folder and a data folder to a running server, and back.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use archive::Episode;
 use axum::Router;
-use axum::serve::ListenerExt as _;
+use axum::middleware::from_fn_with_state;
 use catalog::{StartError, read_study};
 use clock::Clock;
 use protocol::Era;
@@ -30,7 +31,11 @@ use crate::app::App;
 use crate::assets::Assets;
 use crate::driver::{self, Executor};
 use crate::episode_writer::EpisodeWriter;
+use crate::file_budget::{self, FileBudget};
+use crate::gate::Gate;
 use crate::http::build_handler;
+use crate::listener::serve_connections;
+use crate::origins::{Origins, refuse_foreign};
 use crate::socket::Connections;
 use crate::turn_sockets::{self, Turn, TurnOptions};
 
@@ -60,6 +65,19 @@ pub struct Options {
     pub turn: Option<TurnOptions>,
     /// The treatment of participants who are in the middle of another version of the study.
     pub changed: OnStudyChange,
+    /// The rules for who may enter.
+    pub access: AccessRules,
+}
+
+/// The rules for who may enter.
+#[derive(Clone, Debug, Default)]
+pub struct AccessRules {
+    /// The secret under which links are signed, for a study that wants signed links.
+    pub signature_key: Option<Vec<u8>>,
+    /// Addresses of proxies whose word on the address of a client counts.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// The origins that are answered, for a server for trials; `None` for all.
+    pub origins: Option<Origins>,
 }
 
 /// A server that runs, whether or not anything listens for it.
@@ -75,6 +93,7 @@ pub struct Server {
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
     turn: Option<Turn>,
+    origins: Option<Origins>,
     wrap: Option<Wrap>,
 }
 
@@ -110,13 +129,15 @@ impl Server {
             data.store_model(model).map_err(anyhow::Error::from)?;
         }
         let stages = env_stages(&study, facts, &modules);
-        let (turn, issuer) = start_turn(options.turn, &data, clock.clone())
+        let files = FileBudget::divide(file_budget::raise_limit(), options.limits.reserved_files);
+        let (turn, issuer) = start_turn(options.turn, &data, clock.clone(), files.turn)
             .await?
             .unzip();
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
         let media = media(&study);
         let provider = study.recruitment.provider;
+        let wants_signature = study.recruitment.signature.is_some();
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
@@ -136,6 +157,12 @@ impl Server {
             Box::new(os_random),
             restored,
         );
+        if wants_signature && options.access.signature_key.is_none() {
+            tracing::warn!(
+                "the study wants signed links, and there is no --signature-key: people enter by participant links alone"
+            );
+        }
+        let arbiter = arbiter.with_signature_key(options.access.signature_key);
         let codes = arbiter.list_codes();
         let arbiter = match issuer {
             Some(issuer) => arbiter.with_ice(Box::new(move |now_us, episode, seat| {
@@ -159,6 +186,11 @@ impl Server {
             limits.outgoing_relay,
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
+        // Pages, and as many connections that fetch files.
+        let gate = Gate::new(
+            files.web.min(2 * limits.connections),
+            limits.client_connections,
+        );
         let (modules_dir, networks_dir) = (data.modules(), data.networks());
         let app = Arc::new(App {
             limits,
@@ -170,11 +202,14 @@ impl Server {
             networks_dir,
             provider,
             connections,
+            gate,
+            trusted_proxies: options.access.trusted_proxies,
             slots,
             events,
         });
         Ok(Self {
             app,
+            origins: options.access.origins,
             links,
             codes,
             query: match provider {
@@ -216,6 +251,7 @@ impl Server {
             mut driver,
             data,
             turn,
+            origins,
             wrap,
             ..
         } = self;
@@ -225,15 +261,12 @@ impl Server {
             Some(wrap) => wrap(handler),
             None => handler,
         };
-        let listener = listener.tap_io(|stream| {
-            // A message waits for no other one. Without it entry takes 40 ms longer; a socket that refuses is closing.
-            let _ = stream.set_nodelay(true);
-        });
-        let serving = axum::serve(listener, handler).with_graceful_shutdown(async {
-            // A sender that is gone means the same.
-            let _ = shutting.await;
-        });
-        let serving = tokio::spawn(serving.into_future());
+        let handler = match origins {
+            Some(origins) => handler.layer(from_fn_with_state(Arc::new(origins), refuse_foreign)),
+            None => handler,
+        };
+        let serving = serve_connections(listener, handler, Arc::clone(&app), shutting);
+        let serving = tokio::spawn(serving);
         let kept = tokio::select! {
             () = stop => {
                 // If the driver is gone already, its own result tells.
@@ -259,14 +292,19 @@ async fn start_turn(
     options: Option<TurnOptions>,
     data: &DataDir,
     clock: Clock,
+    streams: usize,
 ) -> anyhow::Result<Option<(Turn, Issuer)>> {
     let Some(TurnOptions { listen, host }) = options else {
         return Ok(None);
     };
     let secret = data_folder::secret(data.path(), "turn.secret").context("the secret of TURN")?;
     let secret = Secret::new(secret);
-    let turn =
-        turn_sockets::start(listen, secret.clone(), clock, turn::RelayLimits::default()).await;
+    let usual = turn::RelayLimits::default();
+    let limits = turn::RelayLimits {
+        streams: usual.streams.min(streams),
+        ..usual
+    };
+    let turn = turn_sockets::start(listen, secret.clone(), clock, limits).await;
     let turn = turn.with_context(|| {
         format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")
     })?;

@@ -8,15 +8,18 @@ use std::time::Duration;
 use axum::extract::State;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::StatusCode;
+use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use protocol::DecodeError;
 use protocol::control::{ClientMessage, Refusal, ServerMessage, decode, encode};
-use server_core::arbiter::{ConnId, Event};
+use server_core::arbiter::{ClientKey, ConnId, Event};
 use server_core::limits::Limits;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, interval, timeout};
 
 use crate::app::App;
+use crate::gate::Admitted;
+use crate::listener::Caller;
 
 /// Bytes that a connection reads at once. It keeps a buffer of this size while it is idle, and most messages are shorter.
 const READ_BUFFER: usize = 4 * 1024;
@@ -26,7 +29,11 @@ const READ_BUFFER: usize = 4 * 1024;
 pub struct Connections {
     next: AtomicU64,
     queues: Mutex<HashMap<ConnId, mpsc::Sender<Vec<u8>>>>,
+    warned: Mutex<Option<Instant>>,
 }
+
+/// Time between two warnings about pages: a thousand of them are one fault.
+const WARNS_EACH: Duration = Duration::from_secs(1);
 
 impl Connections {
     fn open(&self, limits: &Limits) -> (ConnId, mpsc::Receiver<Vec<u8>>) {
@@ -43,8 +50,9 @@ impl Connections {
             return;
         };
         if queue.try_send(encode(message)).is_err() {
-            tracing::warn!("a page is too slow for its messages and is closed");
             queues.remove(&conn);
+            drop(queues);
+            self.warn("a page is too slow for its messages and is closed");
         }
     }
 
@@ -70,14 +78,36 @@ impl Connections {
         self.queues().clear();
     }
 
+    /// Writes a warning into the log, unless it has just had one.
+    fn warn(&self, said: &str) {
+        let mut warned = self.warned.lock().unwrap_or_else(PoisonError::into_inner);
+        if warned.is_none_or(|at| at.elapsed() >= WARNS_EACH) {
+            *warned = Some(Instant::now());
+            tracing::warn!("{said}");
+        }
+    }
+
     fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<ConnId, mpsc::Sender<Vec<u8>>>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Opens the session socket of a page.
-pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> Response {
-    let Ok(permit) = Arc::clone(&app.slots).try_acquire_owned() else {
+pub async fn upgrade(
+    State(app): State<Arc<App>>,
+    head: Parts,
+    socket: WebSocketUpgrade,
+) -> Response {
+    let caller = head.extensions.get::<Caller>().cloned();
+    let client = caller
+        .as_ref()
+        .map(|caller| caller.client_of(&head.headers, &app.trusted_proxies));
+    let has_room = caller
+        .as_ref()
+        .zip(client)
+        .is_none_or(|(caller, client)| caller.admitted.set_client(client));
+    let permit = Arc::clone(&app.slots).try_acquire_owned().ok();
+    let Some(permit) = permit.filter(|_| has_room) else {
         return (
             StatusCode::SERVICE_UNAVAILABLE,
             "Too many connections; try again in a minute.\n",
@@ -91,7 +121,9 @@ pub async fn upgrade(State(app): State<Arc<App>>, socket: WebSocketUpgrade) -> R
         .max_message_size(bytes)
         .max_frame_size(bytes)
         .on_upgrade(move |socket| async move {
-            serve(&app, socket).await;
+            let admitted = caller.map(|caller| caller.admitted);
+            let client = client.map(|client| client.key());
+            serve(&app, socket, client, admitted).await;
             drop(permit);
         })
 }
@@ -104,9 +136,34 @@ enum Heard {
     Bad(Refusal),
 }
 
-async fn serve(app: &App, mut socket: WebSocket) {
+async fn serve(
+    app: &App,
+    mut socket: WebSocket,
+    client: Option<ClientKey>,
+    admitted: Option<Arc<Admitted>>,
+) {
     let (conn, mut outgoing) = app.connections.open(&app.limits);
-    let close = converse(app, conn, &mut socket, &mut outgoing).await;
+    if let Some(client) = client {
+        // As below.
+        let _ = app.events.send(Event::Connected(conn, client)).await;
+    }
+    let greeted = match &admitted {
+        Some(admitted) => tokio::select! {
+            greeted = greet(app, conn, &mut socket) => greeted,
+            // Others have something to say.
+            () = admitted.closing() => Err(None),
+        },
+        None => greet(app, conn, &mut socket).await,
+    };
+    let close = match greeted {
+        Ok(()) => {
+            admitted
+                .iter()
+                .for_each(|admitted| admitted.set_silent(false));
+            converse(app, conn, &mut socket, &mut outgoing).await
+        }
+        Err(close) => close,
+    };
     app.connections.close(conn);
     // The driver outlives every connection; if it is gone, so is the state that wants to know.
     let _ = app.events.send(Event::Closed(conn)).await;
@@ -132,9 +189,6 @@ async fn converse(
     socket: &mut WebSocket,
     outgoing: &mut mpsc::Receiver<Vec<u8>>,
 ) -> Option<Refusal> {
-    if let Err(close) = greet(app, conn, socket).await {
-        return close;
-    }
     let mut ping = interval(app.limits.ping);
     let mut budget = Budget::new(&app.limits, app.clock.now_us());
     let mut last_heard = Instant::now();
@@ -164,7 +218,8 @@ async fn converse(
             // What a network held back comes all at once, and nobody waits for old datagrams.
             false if is_datagram => continue,
             false => {
-                tracing::warn!("a page sends too many messages and is closed");
+                app.connections
+                    .warn("a page sends too many messages and is closed");
                 return Some(Refusal::Malformed);
             }
         }

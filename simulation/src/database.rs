@@ -100,6 +100,14 @@ impl Database {
                 (row.progress, row.attendance) = (progress, attendance);
                 row.payment = row.payment.take().or(payment.map(|payment| *payment));
             }
+            Write::Reopen {
+                participant,
+                progress,
+                attendance,
+            } => {
+                let row = self.session(&participant)?;
+                (row.progress, row.attendance, row.payment) = (progress, attendance, None);
+            }
             // Nothing is taken up from these.
             Write::Wait(_) => {}
             Write::Group(row) => match self.groups.iter_mut().find(|known| known.id == row.id) {

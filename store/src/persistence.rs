@@ -123,6 +123,14 @@ impl Persistence {
             }
             Write::Erase { participant } => self.erase(&participant).await,
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
+            Write::Reopen {
+                participant,
+                progress,
+                attendance,
+            } => {
+                let place = place(&progress, attendance, None);
+                self.store.reopen_session(&participant, &place).await
+            }
             Write::Place {
                 participant,
                 progress,

@@ -115,7 +115,8 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
     let withdraw = fields
         .key("on_withdraw", doc)
         .maybe(|place| place.word("choice", &ways));
-    let doc = "The time after which an abandoned session ends as `timed_out`, in hours.";
+    let doc = "The time after which an abandoned session ends as `timed_out`, in hours. By default three times \
+               `recruitment.minutes`, for sessions that have passed their first stage.";
     let hours = fields
         .key("expires_h", doc)
         .maybe(|place| place.whole(1..=8_760, "hours"));

@@ -195,6 +195,17 @@ pub fn places_left(design: &Design, counts: &Counts) -> Option<u32> {
     }
 }
 
+/// Returns whether the treatment of a unit has a place left, by the counts of the others.
+pub fn has_place(design: &Design, counts: &Counts, draw: &UnitAssignment) -> bool {
+    let is_own = |cell: &[usize]| {
+        let mut levels = design.between.iter().zip(cell);
+        levels.all(|(factor, level)| {
+            draw.levels.get(&factor.name) == Some(&factor.levels[*level].name)
+        })
+    };
+    open(design, counts).iter().any(|(cell, _)| is_own(cell))
+}
+
 /// The treatments that have a place left, and how filled each is.
 fn open(design: &Design, counts: &Counts) -> Vec<(Vec<usize>, Fill)> {
     let names = |cell: &[usize]| {

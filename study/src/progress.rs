@@ -57,6 +57,9 @@ pub struct Progress {
     /// The draft of the current visit.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<Draft>,
+    /// The mark of whoever may read the draft.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    draft_reader: Option<String>,
     /// The visit of a page of another site that was begun last, and the ticket of its way back.
     #[serde(skip_serializing_if = "Option::is_none")]
     ticket: Option<(u16, String)>,
@@ -162,6 +165,11 @@ impl Progress {
         self.visit
     }
 
+    /// Returns whether the first stage is passed.
+    pub fn has_begun(&self) -> bool {
+        self.visit > 0
+    }
+
     /// Which episode of the current visit is played or comes next, from 0, and how many there are at most.
     pub fn episode(&self, study: &Study) -> (u16, u16) {
         match &self.stage(study).kind {
@@ -202,6 +210,29 @@ impl Progress {
     /// The draft of the current visit.
     pub fn draft(&self) -> Option<&Draft> {
         self.draft.as_ref()
+    }
+
+    /// The draft of the current visit, if it is for a reader with this mark.
+    pub fn draft_for(&self, reader: &str) -> Option<&Draft> {
+        let is_reader = self
+            .draft_reader
+            .as_deref()
+            .is_none_or(|mark| mark == reader);
+        self.draft().filter(|_| is_reader)
+    }
+
+    /// Says who may read the draft of the current visit, by a mark; everybody may before that.
+    pub fn set_draft_reader(&mut self, reader: &str) {
+        self.draft_reader = Some(reader.to_owned());
+    }
+
+    /// Lets another reader read what one could. True if that is something.
+    pub fn hand_draft_over(&mut self, from: &str, to: &str) -> bool {
+        let is_his = self.draft.is_some() && self.draft_for(from).is_some();
+        if is_his {
+            self.set_draft_reader(to);
+        }
+        is_his
     }
 
     /// The ticket of the way back from a page of another site; of one that is over too, so that it leads back for good.
@@ -246,7 +277,7 @@ impl Progress {
     /// Forgets what was measured, answered and played. What was drawn stays, and how the way ended.
     pub fn erase(&mut self) {
         (self.facts, self.measured) = (ParticipantFacts::default(), None);
-        (self.draft, self.ticket) = (None, None);
+        (self.draft, self.draft_reader, self.ticket) = (None, None, None);
     }
 
     /// Returns whether the current stage is there again because answers to a quiz were not right.

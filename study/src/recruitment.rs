@@ -1,8 +1,14 @@
 //! The source of participants, and for each outcome the action of the recruiter and the pay. In the file: `recruitment`.
 
+mod identifier;
+
 use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
+
+pub use identifier::{
+    IdentifierPattern, is_mturk_entity, is_mturk_worker, is_printable, is_prolific_id,
+};
 
 use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
@@ -20,6 +26,12 @@ pub struct Recruitment {
     /// Names of the parameters of a participant's link, by what they mean.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
+    /// The pattern of a whole identifier of a participant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<IdentifierPattern>,
+    /// The name of the parameter that signs the identifier.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
     /// Currency, base, rates and duration.
     #[serde(flatten)]
     pub pay_terms: PayTerms,
@@ -174,6 +186,15 @@ pub(crate) fn read(
     let parameters = fields
         .key("parameters", doc)
         .maybe(|place| parameters(&place).map(|parameters| (parameters, place)));
+    let doc = "With `provider: parameters`: a regular expression that the whole identifier of a participant must \
+               match, such as `[A-Z]{3}[0-9]{4}`. Other links are refused.";
+    let pattern = (fields.key("pattern", doc))
+        .maybe(|place| of_parameters(provider, &place, IdentifierPattern::read));
+    let doc = "With `provider: parameters`: the URL parameter that signs the identifier of the participant. Its value is \
+               the HMAC-SHA256 of the identifier in hexadecimal digits, under the secret of `coplay serve \
+               --signature-key FILE`. Other links are refused.";
+    let signature = (fields.key("signature", doc))
+        .maybe(|place| of_parameters(provider, &place, |place| place.text(100)));
     let pay_terms = pay_terms(&mut fields);
     let doc =
         "Outcomes that differ from the default: what the recruiter is told, and what is paid.";
@@ -182,6 +203,7 @@ pub(crate) fn read(
         .or(BTreeMap::new(), |place| outcomes(source, &place, &types));
     fields.done();
     let (provider, pay_terms, outcomes) = (provider?, pay_terms?, outcomes?);
+    let (pattern, signature) = (pattern?, signature?);
     let parameters = match (provider, parameters?) {
         (Provider::Parameters, None) => {
             let message = "missing, but `provider: parameters` needs them; write for example `parameters: {participant: id}`";
@@ -200,9 +222,24 @@ pub(crate) fn read(
     Some(Recruitment {
         provider,
         parameters,
+        pattern,
+        signature,
         pay_terms,
         outcomes,
     })
+}
+
+/// Reads a key that only links with parameters of their own have.
+fn of_parameters<T>(
+    provider: Option<Provider>,
+    place: &Cursor<'_>,
+    read: impl FnOnce(&Cursor<'_>) -> Option<T>,
+) -> Option<T> {
+    if provider.is_some_and(|provider| provider != Provider::Parameters) {
+        place.wrong("never used, as `provider` is not `parameters`; remove it, or write `provider: parameters`");
+        return None;
+    }
+    read(place)
 }
 
 fn parameters(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {

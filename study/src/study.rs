@@ -19,6 +19,9 @@ use crate::yaml;
 /// Name of the study file in its folder.
 pub const FILE: &str = "study.yaml";
 
+/// The shortest time after which a session ends by itself if the file does not say one, seconds.
+const LEAST_EXPIRY_S: u64 = 30 * 60;
+
 /// A study that was read and checked.
 #[derive(Clone, Debug)]
 pub struct Study {
@@ -123,6 +126,14 @@ impl Study {
     pub fn is_together(&self, stage: u16) -> bool {
         let stage = self.timeline.get(usize::from(stage));
         stage.is_some_and(|stage| stage.kind.is_together())
+    }
+
+    /// Seconds after which a session that nobody attends to ends: what the file says, or else three times the minutes that
+    /// the study takes; `None` if it says neither.
+    pub fn expires_s(&self) -> Option<u64> {
+        let said = self.keeping.expires_h.map(|hours| u64::from(hours) * 3_600);
+        let minutes = self.recruitment.pay_terms.minutes;
+        said.or(minutes.map(|minutes| ((3.0 * minutes * 60.0) as u64).max(LEAST_EXPIRY_S)))
     }
 
     /// Returns whether participants of another version, given in its canonical form, walk the same way in this one: the same

@@ -86,6 +86,11 @@ impl Pattern {
     pub fn source(&self) -> &str {
         &self.source
     }
+
+    /// Tells if it is found in a text.
+    pub fn is_found_in(&self, text: &str) -> bool {
+        self.regex.is_match(text)
+    }
 }
 
 impl PartialEq for Pattern {

@@ -1,12 +1,14 @@
 //! Arguments of the larger commands, and how the command line is read.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use dataset::pay::PaymentFormat;
 use rehearsal::Faults;
 use store::study_version::OnStudyChange;
+
+use super::LimitArgs;
 
 /// Arguments of `coplay dev`.
 #[derive(Debug, Args)]
@@ -20,12 +22,19 @@ pub struct DevArgs {
     /// Delete the data of earlier trials first.
     #[arg(long)]
     pub fresh: bool,
+    /// Answer calls from this origin too, such as https://tunnel.example.edu; otherwise only calls by names of this machine
+    /// are answered. May be given several times.
+    #[arg(long, value_parser = address)]
+    pub origin: Vec<String>,
     /// Do not reload the study when its files change.
     #[arg(long)]
     pub no_reload: bool,
     /// STUN and TURN.
     #[command(flatten)]
     pub turn: TurnArgs,
+    /// The rules for who may enter.
+    #[command(flatten)]
+    pub access: AccessArgs,
     /// Print one JSON line to standard output instead of text.
     #[arg(long)]
     pub json: bool,
@@ -46,10 +55,19 @@ pub struct ServeArgs {
     /// STUN and TURN.
     #[command(flatten)]
     pub turn: TurnArgs,
-    /// Let people in without a link: everybody who opens the address gets a session. There is room for 10,000
-    /// unfinished sessions, including abandoned ones.
+    /// The rules for who may enter.
+    #[command(flatten)]
+    pub access: AccessArgs,
+    /// Let people in without a link: everybody who opens the address gets a session.
     #[arg(long)]
     pub open: bool,
+    /// Address of a web server in front of this one: it says in X-Forwarded-For whose connection it passes on. Without it,
+    /// everybody who comes through that server counts as one address. May be given several times.
+    #[arg(long, value_name = "ADDRESS")]
+    pub trusted_proxy: Vec<IpAddr>,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// How to handle participants who are in the middle of another version of the study.
     #[arg(long, value_enum, default_value_t = Changed::Refuse)]
     pub changed: Changed,
@@ -172,6 +190,14 @@ pub struct TurnArgs {
     /// Run no STUN and TURN server.
     #[arg(long, conflicts_with_all = ["turn_port", "turn_host"])]
     pub no_turn: bool,
+}
+
+/// Arguments that say who may enter.
+#[derive(Clone, Debug, Args)]
+pub struct AccessArgs {
+    /// File with the secret under which the recruiter signs links, if the study sets `signature`.
+    #[arg(long, value_name = "FILE")]
+    pub signature_key: Option<PathBuf>,
 }
 
 /// The study and its data.

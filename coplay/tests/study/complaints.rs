@@ -347,7 +347,8 @@ timeline:
 async fn a_waiting_room_that_runs_out_ends_as_the_study_says_and_the_id_finds_that_end_again() {
     let host = host(TIMED);
     let server = host.start().await;
-    let anna = || crate::entry::sent(&[("PROLIFIC_PID", "anna"), ("SESSION_ID", "s1")]);
+    let id = crate::entry::pid("anna");
+    let anna = || crate::entry::sent(&[("PROLIFIC_PID", &id), ("SESSION_ID", "s1")]);
     let mut page = Page::enter(&server, anna()).await;
     let began = std::time::Instant::now();
     assert!(matches!(

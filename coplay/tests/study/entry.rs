@@ -2,7 +2,7 @@
 
 use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{Entry, Onward, Refusal, ServerMessage};
-use signaling_server::server::Options;
+use signaling_server::server::{AccessRules, Options};
 use store::SqliteStore;
 
 use crate::host::{Host, Running};
@@ -35,6 +35,12 @@ async fn sessions(host: &Host) -> usize {
     store.sessions().await.unwrap().len()
 }
 
+/// An identifier of Prolific for a name.
+pub(crate) fn pid(name: &str) -> String {
+    let digits: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
+    format!("{digits:0>24}")
+}
+
 /// As Prolific writes them.
 const PID: &str = "5f0c8a1b2c3d4e5f60718293";
 
@@ -58,12 +64,19 @@ async fn who_comes_from_prolific_again_has_the_same_session_and_goes_back_with_t
     let server = host.start().await;
     let mut again = Page::enter(&server, sent(&[ANNA[0], ("SESSION_ID", "se2")])).await;
     assert_eq!(end(&mut again).await, (outcome, farewell));
-    let mut other = Page::enter(&server, sent(&[("PROLIFIC_PID", "5f0bert")])).await;
+    // One spelling of an identifier is as good as another.
+    let shouted = PID.to_uppercase();
+    let mut again = Page::enter(&server, sent(&[("PROLIFIC_PID", &format!(" {shouted}\n"))])).await;
+    end(&mut again).await;
+    let mut other = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
     agree(&mut other).await;
     end(&mut other).await;
     for incomplete in [
         sent(&[("STUDY_ID", "st1")]),
         sent(&[("PROLIFIC_PID", " ")]),
+        sent(&[("PROLIFIC_PID", "5f0bert")]),
+        sent(&[("PROLIFIC_PID", "{{%PROLIFIC_PID%}}")]),
+        sent(&[("PROLIFIC_PID", "=f0c8a1b2c3d4e5f60718293")]),
         Entry::Open,
     ] {
         assert_eq!(refused(&server, incomplete).await, Refusal::Incomplete);
@@ -145,9 +158,9 @@ async fn a_preview_of_mechanical_turk_takes_no_session_and_work_is_handed_in_by_
             (
                 "workerId",
                 if host == "https://evil.example" {
-                    "W2"
+                    "A2W2"
                 } else {
-                    "W1"
+                    "A1W1"
                 },
             ),
             ("turkSubmitTo", host),
@@ -170,7 +183,60 @@ async fn a_preview_of_mechanical_turk_takes_no_session_and_work_is_handed_in_by_
             other => panic!("{other:?}"),
         }
     }
+    for bad in [
+        [("workerId", "=A1"), ("assignmentId", "3X")],
+        [("workerId", "A1W3"), ("assignmentId", "=cmd|' /C calc'!A0")],
+    ] {
+        assert_eq!(refused(&server, sent(&bad)).await, Refusal::Incomplete);
+    }
     server.stop().await;
+}
+
+#[tokio::test]
+async fn links_with_parameters_fit_the_pattern_and_are_signed() {
+    let text = STUDY.replace(
+        "PROVIDER",
+        "parameters, parameters: {participant: id}, pattern: '[A-Z]{2}[0-9]{3}', signature: sig",
+    );
+    let host = host(&text);
+    let enter = async |server: &Running, id: &str, signature: &str| {
+        refused(server, sent(&[("id", id), ("sig", signature)])).await
+    };
+    // Source: `printf AB123 | openssl dgst -sha256 -hmac 'a secret of the panel'`
+    let good = "cd2f5fd687294e7ba14c92a54ca27900cf849212595480062cf0c332df2bcf52";
+    let server = host.start().await;
+    assert_eq!(
+        enter(&server, "AB123", good).await,
+        Refusal::Incomplete,
+        "no secret"
+    );
+    server.stop().await;
+    let access = AccessRules {
+        signature_key: Some(b"a secret of the panel".to_vec()),
+        ..AccessRules::default()
+    };
+    let options = Options {
+        access,
+        ..host.options()
+    };
+    let server = host.start_with(options).await;
+    for (id, signature) in [
+        ("AB124", good),
+        ("AB123", ""),
+        ("AB123", "00"),
+        ("xAB123", good),
+        ("ab123", good),
+    ] {
+        assert_eq!(
+            enter(&server, id, signature).await,
+            Refusal::Incomplete,
+            "{id}"
+        );
+    }
+    let mut page = Page::enter(&server, sent(&[("id", "AB123"), ("sig", good)])).await;
+    agree(&mut page).await;
+    server.stop().await;
+    assert_eq!(sessions(&host).await, 1);
 }
 
 #[tokio::test]

@@ -63,6 +63,7 @@ impl Host {
                 ..Limits::default()
             },
             turn: None,
+            access: Default::default(),
             changed: Default::default(),
         }
     }

@@ -11,7 +11,7 @@ use protocol::control::{
 use signaling_server::server::Options;
 use store::SqliteStore;
 
-use crate::entry::sent;
+use crate::entry::{pid, sent};
 use crate::host::{Host, Running};
 use crate::page::Page;
 use crate::visits::{agree, end, host};
@@ -41,7 +41,7 @@ timeline:
 async fn comes(server: &Running, name: &str) -> Page {
     let mut page = Page::enter(
         server,
-        sent(&[("PROLIFIC_PID", name), ("SESSION_ID", "s1")]),
+        sent(&[("PROLIFIC_PID", &pid(name)), ("SESSION_ID", "s1")]),
     )
     .await;
     assert!(
@@ -79,8 +79,7 @@ fn pence(pay: &str) -> u32 {
 async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_group_later() {
     let host = lobby("timeout_s: 5, on_timeout: leave");
     let server = host.start().await;
-    let pid = "5f0c8a1b2c3d4e5f60718293";
-    let mut anna = comes(&server, pid).await;
+    let mut anna = comes(&server, "pid-anna").await;
     let first = waiting(&mut anna).await;
     assert!(
         first.left_ms <= 5_000 && first.paid,
@@ -104,7 +103,7 @@ async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_
         (one.episode, one.seat == other.seat),
         (other.episode, false)
     );
-    let mut again = Page::enter(&server, sent(&[("PROLIFIC_PID", pid)])).await;
+    let mut again = Page::enter(&server, sent(&[("PROLIFIC_PID", &pid("pid-anna"))])).await;
     assert_eq!(end(&mut again).await, (outcome, farewell));
     server.stop().await;
     let order = PaymentOrder {
@@ -114,7 +113,8 @@ async fn who_is_left_over_in_a_lobby_leaves_in_time_is_paid_for_it_and_is_in_no_
     };
     pay::pay(&host.data(), Some(&order)).await.unwrap();
     let text = std::fs::read_to_string(&order.out).unwrap();
-    assert!(text.contains(pid) && !text.contains("pid-bert"), "{text}");
+    let (anna, bert) = (pid("pid-anna"), pid("pid-bert"));
+    assert!(text.contains(&anna) && !text.contains(&bert), "{text}");
 }
 
 /// Dallinger #1947: those who left are still counted. #1952 and psiTurk #86: who leaves early forfeits the pay.
@@ -210,7 +210,7 @@ timeline:
 async fn who_comes_too_late_is_told_before_reading_anything_and_only_completions_fill_a_place() {
     let host = host(FULL);
     let server = host.start().await;
-    let person = |name: &str| sent(&[("PROLIFIC_PID", name), ("SESSION_ID", "s1")]);
+    let person = |name: &str| sent(&[("PROLIFIC_PID", &pid(name)), ("SESSION_ID", "s1")]);
     let mut anna = Page::enter(&server, person("anna")).await;
     agree(&mut anna).await;
     anna.stage().await;

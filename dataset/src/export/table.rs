@@ -9,6 +9,7 @@ use protocol::log::Header;
 use serde::Serialize;
 
 use super::WrittenTable;
+use crate::cells::write_cells;
 
 /// The columns that every table of episodes begins with. A row of such a table is `(EpisodeKeys, Row)`.
 #[derive(Default, Serialize)]
@@ -42,6 +43,7 @@ pub(super) struct Table {
     path: PathBuf,
     part: PathBuf,
     writer: csv::Writer<File>,
+    row: csv::StringRecord,
     rows: u64,
 }
 
@@ -68,21 +70,35 @@ impl Table {
             .has_headers(false)
             .from_writer(file);
         let fields = list_fields::<R>()?;
-        writer.write_record(fields.iter().chain(more.iter().copied()))?;
+        write_cells(&mut writer, fields.iter().chain(more.iter().copied()))?;
         Ok(Self {
             name,
             path,
             part,
             writer,
+            row: csv::StringRecord::new(),
             rows: 0,
         })
     }
 
     pub(super) fn add(&mut self, row: &impl Serialize) -> anyhow::Result<()> {
         self.rows += 1;
-        self.writer
-            .serialize(row)
-            .with_context(|| format!("cannot write {}", self.part.display()))
+        let mut writer = csv::WriterBuilder::new()
+            .has_headers(false)
+            .from_writer(Vec::new());
+        writer.serialize(row)?;
+        let cells = writer
+            .into_inner()
+            .map_err(csv::IntoInnerError::into_error)?;
+        // Serde names no cells, so they are read back to be looked at.
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .from_reader(&*cells);
+        while reader.read_record(&mut self.row)? {
+            write_cells(&mut self.writer, &self.row)
+                .with_context(|| format!("cannot write {}", self.part.display()))?;
+        }
+        Ok(())
     }
 
     /// Gives the file its name.

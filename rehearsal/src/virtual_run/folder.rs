@@ -109,7 +109,8 @@ impl FolderStorage {
     /// Keeps account of what is open.
     fn count(&mut self, write: &Write) {
         match write {
-            Write::NewSession {
+            Write::Reopen { participant, .. }
+            | Write::NewSession {
                 participant,
                 payment: None,
                 ..

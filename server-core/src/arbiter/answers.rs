@@ -40,6 +40,7 @@ impl Arbiter {
             answers: &answers,
         };
         let stage = self.stage_of(who);
+        let had_place = self.holds_place(&self.sessions[who]);
         let session = &mut self.sessions[who];
         let visit = session.progress.visit();
         let shown = session.progress.shown(&self.study);
@@ -47,6 +48,9 @@ impl Arbiter {
         if !refused && moves(session.progress.handle(&self.study, event)) {
             session.shown_us = Some(0);
             session.leave_chat();
+            if !had_place {
+                self.claim_place(who);
+            }
             // Who does not agree gives nothing, and nothing is kept of them.
             let gives = match self.stage_kind(stage) {
                 StageKind::Consent(_) => !answers.is_empty(),
@@ -121,6 +125,7 @@ impl Arbiter {
             session.progress.handle(&self.study, event),
             Ok(ProgressStep::Keep)
         ) {
+            session.progress.set_draft_reader(&session.token_hash);
             self.store_place(who, None);
             self.tell_session(who, ServerMessage::DraftKept { number });
         }

@@ -7,7 +7,16 @@ use study::design::{Design, Quota, Unit};
 use study::{Outcome, Progress, StageKind, UnitAssignment};
 
 use super::session::Session;
-use super::{Arbiter, Effect, Write};
+use super::{Arbiter, Effect, SessionId, Write};
+
+/// The sessions that are counted as under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counted {
+    /// Those that hold a place.
+    Places,
+    /// Also those whose page is open at their first stage, or was a moment ago.
+    Present,
+}
 
 impl Arbiter {
     /// Takes the seed that the study names or the data folder has, or draws and stores one.
@@ -20,12 +29,15 @@ impl Arbiter {
         }
     }
 
-    /// Where a new session stands: at its first stage, or on its last page if the study is full.
-    pub(super) fn new_progress(&self) -> Progress {
-        let (design, counts) = (&self.study.design, self.counts());
-        let number = self.sessions.len() as u64;
-        match assign::assign(design, Unit::Participant, self.seed, number, &counts) {
-            Ok(draw) if !self.is_full(&counts) => Progress::new(&self.study, draw),
+    /// Where a new session with this number stands: at its first stage, or on its last page if the study is full.
+    pub(super) fn new_progress(&self, number: u64) -> Progress {
+        let design = &self.study.design;
+        let taken = self.counts(Counted::Places, None);
+        let draw = |counts| assign::assign(design, Unit::Participant, self.seed, number, counts);
+        // Those who may be about to take a place count for the balance, and keep nobody out.
+        let drawn = draw(&self.counts(Counted::Present, None)).or_else(|_| draw(&taken));
+        match drawn {
+            Ok(draw) if !self.is_full(&taken, None) => Progress::new(&self.study, draw),
             _ => {
                 let mut refused = Progress::new(&self.study, UnitAssignment::default());
                 // A new session takes every cut.
@@ -35,9 +47,75 @@ impl Arbiter {
         }
     }
 
+    /// True if a session takes a place of the study. At a first stage that makes groups, its page has to be open; at
+    /// another first stage it takes none: it costs nothing to come that far.
+    pub(super) fn holds_place(&self, session: &Session) -> bool {
+        let is_open = session.progress.outcome(&self.study).is_none();
+        let kind = &session.progress.stage(&self.study).kind;
+        let makes_groups =
+            matches!(kind, StageKind::Lobby(_) | StageKind::Env(_)) || kind.is_together();
+        is_open && (session.progress.has_begun() || (makes_groups && session.conn.is_some()))
+    }
+
+    /// True if a session is counted among those that are under way.
+    fn is_counted(&self, session: &Session, counted: Counted) -> bool {
+        let is_over = session.progress.outcome(&self.study).is_some();
+        is_over
+            || self.holds_place(session)
+            || (counted == Counted::Present && self.is_present(session))
+    }
+
+    /// True if the page of a session is open, or was a moment ago.
+    pub(super) fn is_present(&self, session: &Session) -> bool {
+        let away_us = self.now_us.saturating_sub(session.attendance.seen_us);
+        session.conn.is_some() || away_us < self.limits.entering.as_micros() as u64
+    }
+
+    /// Somebody who did not hold a place moves on. If the places are taken by now, the study is full for them.
+    pub(super) fn claim_place(&mut self, who: SessionId) {
+        self.sessions.schedule_end(who);
+        let counts = self.counts(Counted::Places, Some(who));
+        let draw = &self.sessions[who].progress.assignment().own;
+        let design = &self.study.design;
+        let is_left = design.unit == Unit::Group || assign::has_place(design, &counts, draw);
+        if self.holds_place(&self.sessions[who]) && (!is_left || self.is_full(&counts, Some(who))) {
+            let full = study::ProgressEvent::Cut(Outcome::StudyFull);
+            // Who is under way takes every cut.
+            let _ = self.sessions[who].progress.handle(&self.study, full);
+        }
+    }
+
+    /// Somebody for whom the study was full comes back. If there is a place now, they begin.
+    pub(super) fn begin_again(&mut self, who: SessionId) {
+        let session = &self.sessions[who];
+        let is_unpaid = session
+            .payment
+            .as_ref()
+            .is_none_or(|payment| payment.total == 0);
+        let is_full = session.progress.outcome(&self.study) == Some(Outcome::StudyFull);
+        if !is_full || !is_unpaid || session.is_erased {
+            return;
+        }
+        let mut progress = self.new_progress(who.0 as u64);
+        if progress.outcome(&self.study).is_some() {
+            return;
+        }
+        let language = session.progress.chosen_language().map(str::to_owned);
+        progress.choose_language(&self.study, language.as_ref(), &[]);
+        let session = &mut self.sessions[who];
+        (session.progress, session.payment) = (progress.clone(), None);
+        session.shown_us = Some(0);
+        self.effects.push_back(Effect::Store(Write::Reopen {
+            participant: session.participant.clone(),
+            progress,
+            attendance: session.attendance,
+        }));
+    }
+
     /// True if nobody more is needed: those who are under way can fill every place that is left. People on the way to a
-    /// lobby will be in a group, so they count by the groups that they can make.
-    fn is_full(&self, counts: &Counts) -> bool {
+    /// lobby will be in a group, so they count by the groups that they can make. A session may be left out, as `counts`
+    /// leave it out.
+    fn is_full(&self, counts: &Counts, without: Option<SessionId>) -> bool {
         let design = &self.study.design;
         let Some(left) = assign::places_left(design, counts) else {
             return false;
@@ -46,14 +124,15 @@ impl Arbiter {
             Unit::Participant => return left == 0,
             Unit::Group => self.group_size(),
         };
-        let is_on_the_way = |session: &&Session| {
-            let is_open = session.progress.outcome(&self.study).is_none();
+        let is_on_the_way = |who: &SessionId| {
+            let session = &self.sessions[*who];
+            let is_counted = Some(*who) != without && self.holds_place(session);
             // Who is in a group counts with it, also while its pages still link up.
             let is_alone =
                 session.group.is_none() && session.progress.assignment().groups.is_empty();
-            is_open && is_alone
+            is_counted && is_alone
         };
-        let coming = self.sessions.iter().filter(is_on_the_way).count();
+        let coming = self.sessions.ids().filter(is_on_the_way).count();
         u32::try_from(coming / size).unwrap_or(u32::MAX) >= left
     }
 
@@ -72,7 +151,7 @@ impl Arbiter {
 
     /// Draws for a group that is about to be made. A full study takes it all the same: its people were let in.
     pub(super) fn draw_group(&self) -> UnitAssignment {
-        let (drawn, counts) = (self.groups_drawn(), self.counts());
+        let (drawn, counts) = (self.groups_drawn(), self.counts(Counted::Places, None));
         let unlimited = Design {
             quota: Quota::None,
             ..self.study.design.clone()
@@ -101,8 +180,9 @@ impl Arbiter {
         drawn
     }
 
-    /// How many units have completed the study, or may still do so, by what was drawn for them.
-    fn counts(&self) -> Counts {
+    /// How many units have completed the study, or may still do so, by what was drawn for them. Participants may be left
+    /// out.
+    fn counts(&self, counted: Counted, without: Option<SessionId>) -> Counts {
         let design = &self.study.design;
         let mut counts = Counts::default();
         let standing = |members: &[&Session]| {
@@ -126,11 +206,18 @@ impl Arbiter {
         let replaced: BTreeSet<u64> = replaced.map(|(_, group)| group.draw.seed).collect();
         match design.unit {
             Unit::Participant => {
-                let is_whole = |session: &&Session| {
+                let is_whole = |who: &SessionId| {
+                    let session = &self.sessions[*who];
                     let mut groups = session.progress.assignment().groups.values();
-                    !groups.any(|draw| replaced.contains(&draw.seed))
+                    let is_counted = Some(*who) != without && self.is_counted(session, counted);
+                    is_counted && !groups.any(|draw| replaced.contains(&draw.seed))
                 };
-                for session in self.sessions.iter().filter(is_whole) {
+                for session in self
+                    .sessions
+                    .ids()
+                    .filter(is_whole)
+                    .map(|who| &self.sessions[who])
+                {
                     if let Some(standing) = standing(&[session]) {
                         counts.add(design, &session.progress.assignment().own, standing);
                     }

@@ -13,12 +13,22 @@ pub(super) struct Bucket {
 impl Bucket {
     /// Takes one, if there is one; every `each_us` there is one more.
     pub(super) fn take_token(&mut self, now_us: u64, each_us: u64) -> bool {
+        self.take_token_of(now_us, each_us, BURST)
+    }
+
+    /// The same, from a bucket that holds `burst`.
+    pub(super) fn take_token_of(&mut self, now_us: u64, each_us: u64, burst: u64) -> bool {
         let full_us = self.full_us.max(now_us) + each_us;
-        let enough = full_us - now_us <= BURST * each_us;
+        let enough = full_us - now_us <= burst * each_us;
         if enough {
             self.full_us = full_us;
         }
         enough
+    }
+
+    /// True if nothing was taken for so long that it makes no difference.
+    pub(super) fn is_full(&self, now_us: u64) -> bool {
+        self.full_us <= now_us
     }
 }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::{Era, Life, Seat};
 
+use super::clients::Deed;
 use super::episode::Phase;
 use super::restore::RestoredSession;
 use super::{Arbiter, Attendance, ConnId, Effect, Identity, Place, SessionId, WaitedFor, Write};
@@ -12,6 +13,15 @@ use crate::token::token_hash;
 
 /// The most languages that a page's browser reports; further ones are ignored.
 const MOST_LANGUAGES: usize = 20;
+
+/// Evidence that a page belongs to the participant of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// A secret that the participant alone was given.
+    Secret,
+    /// A recruiter's identifier, which others may know.
+    Identifier,
+}
 
 impl Arbiter {
     /// Adds a session to the tables.
@@ -43,7 +53,7 @@ impl Arbiter {
         }
         let found = match entry {
             _ if self.sessions.find_by_conn(conn).is_some() => Err(Refusal::Malformed),
-            Entry::Open => self.walk_in().map(|(who, token)| (who, token, None)),
+            Entry::Open => self.walk_in(conn).map(|(who, token)| (who, token, None)),
             Entry::Sent(parameters) => match self.handle_sent(conn, parameters) {
                 Ok(Some((who, token))) => Ok((who, token, None)),
                 Ok(None) => return,
@@ -52,14 +62,20 @@ impl Arbiter {
             Entry::Return(ticket) => self
                 .come_back(&ticket)
                 .map(|(who, token)| (who, token, None)),
-            Entry::Invite(link) => self.invite(link).map(|(who, token)| (who, token, None)),
+            Entry::Invite(link) => self
+                .invite(conn, link)
+                .map(|(who, token)| (who, token, None)),
             Entry::Resume { token, playing } => match self.sessions.find_by_token(&token) {
                 None => Err(Refusal::UnknownLink),
-                Some(who) => Ok((who, token, playing)),
+                Some(who) => {
+                    self.use_token(who, &token);
+                    Ok((who, token, playing))
+                }
             },
         };
         match found {
             Ok((who, token, playing)) => {
+                self.begin_again(who);
                 reads.truncate(MOST_LANGUAGES);
                 let progress = &mut self.sessions[who].progress;
                 if progress.choose_language(&self.study, language.as_ref(), &reads) {
@@ -67,16 +83,22 @@ impl Arbiter {
                 }
                 self.attach(now_us, conn, who, token, playing);
             }
+            Err(why @ (Refusal::UnknownLink | Refusal::Incomplete))
+                if !self.may_do(now_us, conn, Deed::WrongCode) =>
+            {
+                tracing::debug!(?why, "a client tries too many codes");
+                self.effects.push_back(Effect::Close(conn));
+            }
             Err(why) => self.refuse_page(conn, why),
         }
     }
 
     /// A participant link: its first use makes the session; a later one brings it to a newer page, under a new token.
-    fn invite(&mut self, link: String) -> Result<(SessionId, String), Refusal> {
+    fn invite(&mut self, conn: ConnId, link: String) -> Result<(SessionId, String), Refusal> {
         match self.sessions.find_by_link(&link) {
             None => Err(Refusal::UnknownLink),
-            Some(None) => self.admit_session(Some(link), None),
-            Some(Some(who)) => Ok((who, self.new_token(who))),
+            Some(None) => self.admit_session(conn, Some(link), None),
+            Some(Some(who)) => Ok((who, self.new_token(who, Proof::Secret))),
         }
     }
 
@@ -88,30 +110,55 @@ impl Arbiter {
         if progress.ticket() == Some(ticket) && !progress.wants_ticket(&self.study) {
             self.advance_session(who, study::ProgressEvent::Returned);
         }
-        Ok((who, self.new_token(who)))
+        Ok((who, self.new_token(who, Proof::Secret)))
     }
 
-    /// Gives a session another token, as it comes to a page that cannot know the one before.
-    pub(super) fn new_token(&mut self, who: SessionId) -> String {
+    /// Gives a session another token, as it comes to a page that cannot know the one before. What was typed there and is
+    /// not handed in shows only to whoever knows a secret of it.
+    pub(super) fn new_token(&mut self, who: SessionId, proof: Proof) -> String {
         let token = self.random_token();
-        self.sessions.replace_token(who, &token);
-        let write = Write::Token {
-            participant: self.sessions[who].participant.clone(),
-            token: token.clone(),
+        let before = self.sessions[who].token_hash.clone();
+        let reader = match proof {
+            Proof::Secret => token_hash(&token),
+            Proof::Identifier => before.clone(),
         };
-        self.effects.push_back(Effect::Store(write));
+        let is_draft = self.sessions[who]
+            .progress
+            .hand_draft_over(&before, &reader);
+        self.use_token(who, &token);
+        if is_draft {
+            self.store_place(who, None);
+        }
         token
+    }
+
+    /// The page that came last has this token.
+    fn use_token(&mut self, who: SessionId, token: &str) {
+        if self.sessions.set_token(who, token) {
+            let write = Write::Token {
+                participant: self.sessions[who].participant.clone(),
+                token: token.to_owned(),
+            };
+            self.effects.push_back(Effect::Store(write));
+        }
     }
 
     /// Makes a session.
     pub(super) fn admit_session(
         &mut self,
+        conn: ConnId,
         link: Option<String>,
         identity: Option<Identity>,
     ) -> Result<(SessionId, String), Refusal> {
-        let live = self.sessions.ids().filter(|&who| !self.is_finished(who));
-        let live = live.count();
-        if live >= self.limits.sessions {
+        let is_live = |who: &SessionId| {
+            let session = &self.sessions[*who];
+            let is_there = session.progress.has_begun() || self.is_present(session);
+            is_there && !self.is_finished(*who)
+        };
+        let live = self.sessions.ids().filter(is_live).count();
+        // Nobody can invent a participant link.
+        let may_begin = link.is_some() || self.may_do(self.now_us, conn, Deed::Begin);
+        if live >= self.limits.sessions || !may_begin {
             return Err(Refusal::Full);
         }
         let token = self.random_token();
@@ -120,7 +167,7 @@ impl Arbiter {
             participant: format!("P-{}", self.random_name(8)),
             token_hash: token_hash(&token),
             link_hash: link.as_deref().map(token_hash),
-            progress: self.new_progress(),
+            progress: self.new_progress(self.sessions.len() as u64),
             attendance: Attendance {
                 spent_us: 0,
                 seen_us,

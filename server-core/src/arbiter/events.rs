@@ -7,13 +7,16 @@ use protocol::{Controller, Era, Seat, Tick};
 use study::Payment;
 
 use super::{
-    Attendance, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, StageAnswers, WaitRow,
+    Attendance, ClientKey, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, StageAnswers,
+    WaitRow,
 };
 
 /// An input of the arbiter.
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "an event is dealt with at once")]
 pub enum Event {
+    /// A connection opened, of this client. Those without one keep to no limit for clients.
+    Connected(ConnId, ClientKey),
     /// A page sent a message.
     Message(ConnId, ClientMessage),
     /// A connection closed.
@@ -118,6 +121,15 @@ pub enum Write {
         /// Its payment, once it has ended; the first one stands.
         payment: Option<Box<Payment>>,
     },
+    /// A session for which the study was full begins after all: it has neither outcome nor payment.
+    Reopen {
+        /// Pseudonym.
+        participant: String,
+        /// Its place.
+        progress: study::Progress,
+        /// How long its participant has been there.
+        attendance: Attendance,
+    },
     /// A participant withdraws their recorded data; they are erased, or left out of exports.
     Withdrawal {
         /// Pseudonym.
@@ -157,7 +169,7 @@ impl Event {
     /// The connection that it is about.
     pub(super) fn find_conn(&self) -> Option<ConnId> {
         match self {
-            Self::Message(conn, _) | Self::Closed(conn) => Some(*conn),
+            Self::Connected(conn, _) | Self::Message(conn, _) | Self::Closed(conn) => Some(*conn),
             _ => None,
         }
     }

@@ -39,6 +39,7 @@ impl Arbiter {
         who: SessionId,
         event: study::ProgressEvent<'_>,
     ) -> bool {
+        let had_place = self.holds_place(&self.sessions[who]);
         let session = &mut self.sessions[who];
         let moved = matches!(
             session.progress.handle(&self.study, event),
@@ -47,6 +48,9 @@ impl Arbiter {
         if moved {
             session.shown_us = Some(0);
             session.leave_chat();
+            if !had_place {
+                self.claim_place(who);
+            }
             self.store_place(who, None);
         }
         moved
@@ -77,6 +81,7 @@ impl Arbiter {
         {
             *url = external.url_for(&self.sessions[who].participant);
         }
+        let reader = &self.sessions[who].token_hash;
         let is_here = self.stage_of(who) == index;
         let ahead = u16::from(!is_here);
         ServerMessage::Stage {
@@ -84,7 +89,7 @@ impl Arbiter {
             count: progress.count(&self.study),
             id: stage.id.clone(),
             view,
-            draft: progress.draft().filter(|_| is_here).cloned(),
+            draft: progress.draft_for(reader).filter(|_| is_here).cloned(),
             again: is_here && progress.is_again(),
         }
     }

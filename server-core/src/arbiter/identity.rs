@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use protocol::control::{Onward, Refusal, ServerMessage};
-use study::recruitment::{Provider, RecruiterAction};
+use study::recruitment::{Provider, RecruiterAction, is_mturk_entity};
 
+use crate::token::is_signature;
+
+use super::entry::Proof;
 use super::{Arbiter, ConnId, Effect, SessionId, Write, completion_url};
 
 /// The most parameters of a link, and the most bytes of a name and of a value.
@@ -44,6 +47,8 @@ impl Identity {
 enum Sent {
     /// That of somebody.
     By(Identity),
+    /// One whose identifier no recruiter has given.
+    Unfit,
     /// One without an identifier.
     Plain,
     /// That of a person who only previews the work.
@@ -68,11 +73,13 @@ impl Arbiter {
         }
         let known: BTreeMap<String, String> = parameters
             .into_iter()
-            .filter(|(_, value)| !value.trim().is_empty())
+            .map(|(name, value)| (name, value.trim().to_owned()))
+            .filter(|(_, value)| !value.is_empty())
             .collect();
         match self.sent(&known) {
-            Sent::Plain => self.walk_in().map(Some),
-            Sent::By(identity) => self.welcome_back(identity).map(Some),
+            Sent::Plain => self.walk_in(conn).map(Some),
+            Sent::By(identity) => self.welcome_back(conn, identity).map(Some),
+            Sent::Unfit => Err(Refusal::Incomplete),
             Sent::Preview => {
                 let title = self.study.title.usual().to_owned();
                 self.send_message(conn, ServerMessage::Preview { title });
@@ -83,10 +90,10 @@ impl Arbiter {
     }
 
     /// A page comes without a link.
-    pub(super) fn walk_in(&mut self) -> Result<(SessionId, String), Refusal> {
+    pub(super) fn walk_in(&mut self, conn: ConnId) -> Result<(SessionId, String), Refusal> {
         match self.study.recruitment.provider {
-            Provider::Kiosk => self.admit_session(None, None),
-            _ if self.open => self.admit_session(None, None),
+            Provider::Kiosk => self.admit_session(conn, None, None),
+            _ if self.open => self.admit_session(conn, None, None),
             Provider::None => Err(Refusal::UnknownLink),
             Provider::Prolific | Provider::Mturk | Provider::Parameters => Err(Refusal::Incomplete),
         }
@@ -98,13 +105,21 @@ impl Arbiter {
             let told = others.iter();
             let told =
                 told.filter_map(|name| Some(((*name).to_owned(), known.get(*name)?.clone())));
-            match known.get(participant) {
-                None => Sent::Plain,
-                Some(participant) => Sent::By(Identity {
-                    provider: provider.to_owned(),
-                    participant: participant.clone(),
-                    parameters: told.collect(),
-                }),
+            let parameters: BTreeMap<String, String> = told.collect();
+            let Some(participant) = known.get(participant) else {
+                return Sent::Plain;
+            };
+            match recruitment.read_identifier(participant) {
+                Some(participant)
+                    if self.is_signed(&participant, known) && are_fit(&parameters) =>
+                {
+                    Sent::By(Identity {
+                        provider: provider.to_owned(),
+                        participant,
+                        parameters,
+                    })
+                }
+                _ => Sent::Unfit,
             }
         };
         match recruitment.provider {
@@ -130,10 +145,33 @@ impl Arbiter {
         }
     }
 
+    /// True if a link is signed as the study wants it.
+    fn is_signed(&self, participant: &str, known: &BTreeMap<String, String>) -> bool {
+        let Some(name) = &self.study.recruitment.signature else {
+            return true;
+        };
+        let signature = known.get(name);
+        let key = self.signature_key.as_deref();
+        signature
+            .zip(key)
+            .is_some_and(|(signature, key)| is_signature(key, participant, signature))
+    }
+
+    /// Checks the signatures of links with this secret; without it, links that a study wants signed are refused.
+    #[must_use]
+    pub fn with_signature_key(mut self, key: Option<Vec<u8>>) -> Self {
+        self.signature_key = key;
+        self
+    }
+
     /// Somebody with an identifier: the first time makes the session, a later one brings it to a newer page.
-    fn welcome_back(&mut self, identity: Identity) -> Result<(SessionId, String), Refusal> {
+    fn welcome_back(
+        &mut self,
+        conn: ConnId,
+        identity: Identity,
+    ) -> Result<(SessionId, String), Refusal> {
         let Some(who) = self.sessions.find_by_identity(&identity) else {
-            return self.admit_session(None, Some(identity));
+            return self.admit_session(conn, None, Some(identity));
         };
         if self.sessions[who].identity.as_ref() != Some(&identity) {
             let participant = self.sessions[who].participant.clone();
@@ -144,7 +182,7 @@ impl Arbiter {
             };
             self.effects.push_back(Effect::Store(write));
         }
-        Ok((who, self.new_token(who)))
+        Ok((who, self.new_token(who, Proof::Identifier)))
     }
 
     /// Where a participant goes from the last page.
@@ -167,6 +205,15 @@ impl Arbiter {
             _ => Onward::Nowhere,
         }
     }
+}
+
+/// True if the other parameters of a link are as a recruiter writes them. Those of Mechanical Turk enter its payment file.
+fn are_fit(parameters: &BTreeMap<String, String>) -> bool {
+    let is_fit = |(name, value): (&String, &String)| match name.as_str() {
+        "assignmentId" | "hitId" => is_mturk_entity(value),
+        _ => !value.contains(char::is_control),
+    };
+    parameters.iter().all(is_fit)
 }
 
 /// The form by which work is handed in.

@@ -11,6 +11,7 @@ mod answers;
 mod assignment;
 mod bucket;
 mod chat;
+mod clients;
 mod datagram_paths;
 mod entry;
 mod episode;
@@ -50,6 +51,8 @@ use study::{EnvFacts, StageKind, Study};
 use crate::limits::Limits;
 
 use chat::Saying;
+pub use clients::ClientKey;
+use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{Appended, Effect, Event, RecordWork, Snapshot, Work, Write};
@@ -82,6 +85,20 @@ fn is_passed_on(message: &ClientMessage) -> bool {
     )
 }
 
+/// True if a message comes of something that a person does, or of an episode that they play.
+fn is_sign_of_life(message: &ClientMessage) -> bool {
+    matches!(
+        message,
+        ClientMessage::StageDone { .. }
+            | ClientMessage::Draft { .. }
+            | ClientMessage::Upload(_)
+            | ClientMessage::Here
+            | ClientMessage::Choose(_)
+            | ClientMessage::Say { .. }
+            | ClientMessage::TakeBack { .. }
+    )
+}
+
 /// Fills bytes with random ones.
 pub type Random = Box<dyn FnMut(&mut [u8]) + Send>;
 
@@ -107,11 +124,14 @@ pub struct Arbiter {
     stages: EnvStages,
     random: Random,
     ice: Ice,
+    /// The secret under which links are signed.
+    signature_key: Option<Vec<u8>>,
     open: bool,
     stopping: bool,
     /// The time of the event that is handled.
     now_us: u64,
     sessions: Sessions,
+    clients: Clients,
     lobbies: Lobbies,
     /// The seed of every random draw.
     seed: u64,
@@ -129,6 +149,7 @@ impl Arbiter {
             Event::Message(conn, message) if is_passed_on(&message) => {
                 return self.handle_message(now_us, conn, message);
             }
+            Event::Connected(conn, client) => return self.clients.add_connection(conn, client),
             event => event,
         };
         self.now_us = now_us;
@@ -137,7 +158,11 @@ impl Arbiter {
         let conn = event.find_conn();
         match event {
             Event::Message(conn, message) => self.handle_message(now_us, conn, message),
-            Event::Closed(conn) => self.handle_closed(now_us, conn),
+            Event::Connected(..) => {}
+            Event::Closed(conn) => {
+                self.clients.remove_connection(conn);
+                self.handle_closed(now_us, conn);
+            }
             Event::Opened(era, ok) => self.handle_opened(now_us, era, ok),
             Event::Appended(era, seat, appended) => {
                 self.handle_appended(now_us, era, seat, appended)
@@ -162,7 +187,9 @@ impl Arbiter {
     /// Has the group that an event may change settled with it.
     fn touch(&mut self, event: &Event) {
         match event {
-            Event::Message(conn, _) | Event::Closed(conn) => self.touch_episode_of(*conn),
+            Event::Message(conn, _) | Event::Connected(conn, _) | Event::Closed(conn) => {
+                self.touch_episode_of(*conn);
+            }
             Event::Opened(era, _)
             | Event::Appended(era, ..)
             | Event::Ended(era, _)
@@ -219,6 +246,9 @@ impl Arbiter {
         let Some(who) = self.sessions.find_by_conn(conn) else {
             return;
         };
+        if is_sign_of_life(&message) {
+            self.sessions.note_activity(now_us, who);
+        }
         match message {
             ClientMessage::Hello { .. } => {}
             ClientMessage::Clock { sent_us } => {
@@ -265,7 +295,9 @@ impl Arbiter {
             ClientMessage::Trouble { message } => {
                 // Quoted: a page must not be able to write lines of its own into the log.
                 let said: String = message.chars().take(200).collect();
-                tracing::warn!(?said, "a page failed");
+                if self.may_do(now_us, conn, Deed::Log) {
+                    tracing::warn!(?said, "a page failed");
+                }
             }
             ClientMessage::Report { era, report } => self.handle_report(now_us, who, era, report),
             ClientMessage::Silent { era, seat, silent } => {
@@ -293,6 +325,11 @@ impl Arbiter {
                 self.handle_say(now_us, who, saying);
             }
         }
+    }
+
+    /// True if the client of a connection may do something; it then counts as done.
+    fn may_do(&mut self, now_us: u64, conn: ConnId, deed: Deed) -> bool {
+        self.clients.take_token(&self.limits, now_us, conn, deed)
     }
 
     fn send_message(&mut self, conn: ConnId, message: ServerMessage) {

@@ -10,6 +10,7 @@ use study::disconnect::Then;
 use study::{Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;
+use super::clients::Clients;
 use super::datagram_paths::Routes;
 use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
 use super::episodes::Episodes;
@@ -100,7 +101,9 @@ impl Arbiter {
             stopping: false,
             now_us,
             ice: Box::new(|_, _, _| Vec::new()),
+            signature_key: None,
             sessions,
+            clients: Clients::default(),
             seed: 0,
             groups: Groups::default(),
             lobbies: Lobbies::default(),

@@ -1,5 +1,7 @@
 //! The session of one participant: plain data.
 
+use std::collections::VecDeque;
+
 use study::stage::Instructions;
 use study::{Payment, Study};
 
@@ -21,8 +23,10 @@ pub struct SessionId(pub(super) usize);
 pub(super) struct Session {
     /// Pseudonym.
     pub participant: String,
-    /// Hash of the secret that brings a page back to it.
+    /// Hash of the secret that brings a page back to it: of the page that came last.
     pub token_hash: String,
+    /// Hashes of the secrets of earlier pages, the latest last: the person in front of one may play on there.
+    pub earlier_tokens: VecDeque<String>,
     /// Its place in the study.
     pub progress: study::Progress,
     /// The page that has it.
@@ -47,6 +51,8 @@ pub(super) struct Session {
     pub attendance: Attendance,
     /// Its payment, once it has ended.
     pub payment: Option<Payment>,
+    /// When its participant last gave a sign of life on a page, microseconds.
+    pub active_us: u64,
     /// When its stage was first shown, microseconds; 0 before that, `None` if that was before the server started.
     pub shown_us: Option<u64>,
     /// How often it may send drafts.

@@ -4,7 +4,7 @@
 //! Each of these tables names a session that has the key itself, so they are changed here alone. It must not know of
 //! stages, groups, episodes and messages.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::{Index, IndexMut};
 
 use study::Study;
@@ -18,6 +18,9 @@ use crate::token::token_hash;
 
 const HOUR_US: u64 = 3_600_000_000;
 const DAY_US: u64 = 24 * HOUR_US;
+
+/// Tokens of earlier pages of a session that stay good.
+const EARLIER_TOKENS: usize = 8;
 
 /// The sessions of a study.
 #[derive(Debug)]
@@ -40,6 +43,8 @@ pub(super) struct Sessions {
     rests: BTreeMap<SessionId, u64>,
     /// A session ends so long after somebody was last there, microseconds.
     expires_us: Option<u64>,
+    /// True if that also ends sessions that have not passed their first stage.
+    expires_unbegun: bool,
     /// Recorded data are erased so long after that, microseconds.
     retention_us: Option<u64>,
     /// An absence up to this length counts as attendance, microseconds.
@@ -63,7 +68,7 @@ impl IndexMut<SessionId> for Sessions {
 impl Sessions {
     /// None yet, and the participant links by the hash of their token.
     pub(super) fn new(study: &Study, limits: &Limits, links: Vec<String>) -> Self {
-        let (hours, days) = (study.keeping.expires_h, study.keeping.retention_days);
+        let days = study.keeping.retention_days;
         Self {
             list: Vec::new(),
             by_token: BTreeMap::new(),
@@ -74,7 +79,8 @@ impl Sessions {
             expiring: BTreeSet::new(),
             fading: BTreeSet::new(),
             rests: BTreeMap::new(),
-            expires_us: hours.map(|hours| u64::from(hours) * HOUR_US),
+            expires_us: study.expires_s().map(|after_s| after_s * 1_000_000),
+            expires_unbegun: study.keeping.expires_h.is_some(),
             retention_us: days.map(|days| u64::from(days) * DAY_US),
             pause_us: limits.pause.as_micros() as u64,
         }
@@ -106,6 +112,7 @@ impl Sessions {
         self.list.push(Session {
             participant: stored.participant,
             token_hash: stored.token_hash,
+            earlier_tokens: VecDeque::new(),
             progress: stored.progress,
             conn: None,
             place: Place::Page,
@@ -118,6 +125,7 @@ impl Sessions {
             failed: 0,
             attendance: stored.attendance,
             payment: stored.payment,
+            active_us: 0,
             shown_us: None,
             drafts: Bucket::default(),
             leaves: false,
@@ -163,12 +171,23 @@ impl Sessions {
         place.map(SessionId)
     }
 
-    /// Gives a session another token; the one before is void.
-    pub(super) fn replace_token(&mut self, who: SessionId, token: &str) {
-        let fresh = token_hash(token);
-        let old = std::mem::replace(&mut self[who].token_hash, fresh.clone());
-        self.by_token.remove(&old);
-        self.by_token.insert(fresh, who);
+    /// Makes a token that of the page that came last; earlier ones stay good, up to a number. True if it was another.
+    pub(super) fn set_token(&mut self, who: SessionId, token: &str) -> bool {
+        let latest = token_hash(token);
+        let session = &mut self.list[who.0];
+        if session.token_hash == latest {
+            return false;
+        }
+        session.earlier_tokens.retain(|hash| *hash != latest);
+        let old = std::mem::replace(&mut session.token_hash, latest.clone());
+        session.earlier_tokens.push_back(old);
+        if session.earlier_tokens.len() > EARLIER_TOKENS
+            && let Some(void) = session.earlier_tokens.pop_front()
+        {
+            self.by_token.remove(&void);
+        }
+        self.by_token.insert(latest, who);
+        true
     }
 
     /// Gives a session the ticket of the way back from a page of another site.
@@ -186,6 +205,7 @@ impl Sessions {
     ) -> Option<ConnId> {
         self.note_presence(now_us, who);
         self[who].granted_us = None;
+        self.note_activity(now_us, who);
         let old = self[who].conn.replace(conn);
         old.map(|old| self.by_conn.remove(&old));
         self.by_conn.insert(conn, who);
@@ -214,6 +234,11 @@ impl Sessions {
         self[who].note_presence(now_us, pause_us);
     }
 
+    /// Takes note that somebody did something on their page.
+    pub(super) fn note_activity(&mut self, now_us: u64, who: SessionId) {
+        self[who].active_us = now_us;
+    }
+
     /// Forgets what was recorded of a participant; their attendance and payment stay.
     pub(super) fn erase_session(&mut self, who: SessionId) {
         let session = &mut self.list[who.0];
@@ -225,13 +250,18 @@ impl Sessions {
         key.map(|key| self.by_identity.remove(&key));
     }
 
-    /// When a session ends to which nobody comes back, if the study says so.
+    /// When a session ends to which nobody comes back, or on whose open page nobody does anything, if the study says so.
     fn end_us(&self, who: SessionId) -> Option<u64> {
         let session = &self[who];
-        let is_away = session.conn.is_none() && session.payment.is_none();
-        let after_us = self.expires_us.filter(|_| is_away)?;
-        let seen_us = session.attendance.seen_us;
-        (seen_us > 0).then(|| seen_us + after_us)
+        let after_us = self.expires_us.filter(|_| session.payment.is_none())?;
+        let has_begun = session.progress.has_begun();
+        let last_us = match session.conn {
+            // Before the first stage is passed, an open page keeps nothing from anybody.
+            Some(_) => has_begun.then_some(session.active_us)?,
+            None if has_begun || self.expires_unbegun => session.attendance.seen_us,
+            None => return None,
+        };
+        (last_us > 0).then(|| last_us + after_us)
     }
 
     /// When the recorded data of a session are erased, if the study says so: some time after somebody was last there.
@@ -242,8 +272,8 @@ impl Sessions {
         is_away.then(|| session.attendance.seen_us + after_us)
     }
 
-    /// Takes note that a session has no page.
-    fn schedule_end(&mut self, who: SessionId) {
+    /// Takes note that a session may end by itself: it has no page, or has begun.
+    pub(super) fn schedule_end(&mut self, who: SessionId) {
         let (end_us, fading_us) = (self.end_us(who), self.fading_us(who));
         self.expiring.extend(end_us.map(|at_us| (at_us, who)));
         self.fading.extend(fading_us.map(|at_us| (at_us, who)));
@@ -253,8 +283,11 @@ impl Sessions {
     pub(super) fn poll_expired(&mut self, now_us: u64) -> Option<SessionId> {
         while let Some(&(at_us, who)) = self.expiring.first().filter(|due| due.0 <= now_us) {
             self.expiring.pop_first();
-            if self.end_us(who) == Some(at_us) {
-                return Some(who);
+            match self.end_us(who) {
+                Some(end_us) if end_us <= at_us => return Some(who),
+                // Somebody was there meanwhile.
+                Some(end_us) => drop(self.expiring.insert((end_us, who))),
+                None => {}
             }
         }
         None
@@ -332,12 +365,21 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_found_by_its_present_token_alone() {
+    fn a_session_is_found_by_the_tokens_of_its_latest_pages_alone() {
         let (mut sessions, who) = one();
         assert_eq!(sessions.find_by_token("token"), Some(who));
-        sessions.replace_token(who, "next");
-        assert_eq!(sessions.find_by_token("token"), None);
+        assert!(sessions.set_token(who, "next"));
+        assert!(!sessions.set_token(who, "next"), "it has it");
+        assert_eq!(sessions.find_by_token("token"), Some(who));
         assert_eq!(sessions.find_by_token("next"), Some(who));
+        assert_eq!(sessions.find_by_token("guess"), None);
+        let latest: Vec<String> = (0..8).map(|number| format!("later {number}")).collect();
+        for token in &latest {
+            assert!(sessions.set_token(who, token));
+        }
+        assert_eq!(sessions.find_by_token("token"), None, "long ago");
+        assert_eq!(sessions.find_by_token("next"), Some(who));
+        assert_eq!(sessions.by_token.len(), 9);
         assert_eq!(sessions.find_by_link("link"), Some(Some(who)));
         assert_eq!(sessions.find_by_link("other"), None);
     }

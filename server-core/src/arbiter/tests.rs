@@ -1,5 +1,6 @@
 //! The arbiter in virtual time: no sockets, no disk.
 
+mod admission;
 mod attendance;
 mod changes;
 mod chaos;

@@ -83,6 +83,24 @@ impl SqliteStore {
         Ok(transaction.commit().await?)
     }
 
+    /// Lets a session go on that has ended without pay: its outcome and its payment are forgotten.
+    pub async fn reopen_session(&self, participant: &str, place: &Place) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "DELETE FROM payments WHERE total = 0 AND state = 'skipped' \
+                   AND session = (SELECT id FROM sessions WHERE participant = ?)";
+        sqlx::query(sql)
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+        let sql = "UPDATE sessions SET outcome = NULL, ended_at = NULL WHERE participant = ?";
+        sqlx::query(sql)
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+        keep_place(&mut transaction, participant, place).await?;
+        Ok(transaction.commit().await?)
+    }
+
     /// Stores a recruiter's identifier, in place of an earlier one.
     pub async fn set_identity(
         &self,

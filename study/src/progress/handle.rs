@@ -260,7 +260,7 @@ impl Progress {
             .map_or(u16::MAX, |visit| visit.stage);
         self.visit = self.visit.saturating_add(1);
         (self.played, self.successes, self.resting) = (0, 0, false);
-        self.draft = None;
+        (self.draft, self.draft_reader) = (None, None);
         ProgressStep::Enter(self.at)
     }
 }

@@ -29,8 +29,8 @@ pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<TextPage> {
             "# Es ist niemand gekommen\n\nEs war niemand da, mit dem Sie spielen können; darum endet die Studie hier. Sie können diese Seite jetzt schließen.\n",
         ),
         Outcome::StudyFull => (
-            "# The study is full\n\nEnough people have taken part already. You can close this page now.\n",
-            "# Die Studie ist voll\n\nEs haben schon genug Menschen teilgenommen. Sie können diese Seite jetzt schließen.\n",
+            "# There is no free place at the moment\n\nAll places in this study are taken right now. A place becomes free if somebody does not finish: you are welcome to come back later, by the same link.\n",
+            "# Im Moment ist kein Platz frei\n\nAlle Plätze dieser Studie sind gerade vergeben. Ein Platz wird frei, wenn jemand nicht bis zum Ende teilnimmt: Sie können gern später wiederkommen, mit demselben Link.\n",
         ),
         Outcome::Withdrew => (
             "# You have left the study\n\nThank you for the time that you gave it. You can close this page now.\n",

@@ -197,9 +197,9 @@ fn nobody_is_let_in_whom_those_under_way_leave_no_place() {
         study.design.quota = Quota::Total(1);
         study.design.unit = Unit::Group;
     });
-    stage.enter(1, Entry::Open);
+    stage.queue(1);
     stage.hear(1);
-    stage.enter(2, Entry::Open);
+    stage.queue(2);
     assert_eq!(
         outcome(&stage.hear(2)),
         None,
@@ -243,9 +243,10 @@ fn a_group_that_is_about_to_play_takes_one_place() {
     stage.queue(2);
     assert!(stage.plan(1).is_some(), "their pages link up");
     let mut end = |conn: u64| {
-        stage.enter(conn, Entry::Open);
+        stage.queue(conn);
         outcome(&stage.hear(conn))
     };
     assert_eq!((end(3), end(4)), (None, None), "the second group");
-    assert_eq!(end(5).as_deref(), Some("study_full"));
+    stage.enter(5, Entry::Open);
+    assert_eq!(outcome(&stage.hear(5)).as_deref(), Some("study_full"));
 }

@@ -48,6 +48,17 @@ impl Stage {
                     (session.progress, session.attendance) = (stored(&progress), attendance);
                     session.payment = session.payment.take().or(payment.map(|payment| *payment));
                 }
+                Write::Reopen {
+                    participant,
+                    progress,
+                    attendance,
+                } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    let session = session.unwrap();
+                    (session.progress, session.attendance) = (stored(&progress), attendance);
+                    session.payment = None;
+                }
                 Write::Erase { participant } => {
                     let mut sessions = restored.sessions.iter_mut();
                     let session = sessions.find(|session| session.participant == participant);
@@ -62,8 +73,12 @@ impl Stage {
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),
-                Write::Token { .. }
-                | Write::Withdrawal { .. }
+                Write::Token { participant, token } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    session.unwrap().token_hash = crate::token::token_hash(&token);
+                }
+                Write::Withdrawal { .. }
                 | Write::Identity { .. }
                 | Write::NextEra(_)
                 | Write::Wait(_) => {}

@@ -1,0 +1,121 @@
+//! The limits of a server that the command line can set.
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use clap::Args;
+use server_core::limits::{Limits, Rate};
+
+/// Limits of a server. Those of an address hold for one IPv4 address, or the first 64 bits of an IPv6 address; addresses
+/// are kept in memory only.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitArgs {
+    /// Pages that are connected at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().connections)]
+    pub max_pages: usize,
+    /// Sessions that are not finished, without those that were left before they passed a first stage.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().sessions)]
+    pub max_sessions: usize,
+    /// Minutes for which a session that has passed no stage counts after its page was closed.
+    #[arg(long, value_name = "MINUTES", default_value_t = minutes(usual().entering))]
+    pub entering_minutes: NonZeroU32,
+    /// Connections of one address at once. The ones that have been silent longest make room for others.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().client_connections)]
+    pub address_connections: usize,
+    /// Sessions that one address may begin without a participant link in a minute, on average; twice as many at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_sessions))]
+    pub address_sessions: NonZeroU32,
+    /// Wrong links and identifiers of one address in a minute, on average; twice as many at once. More get no answer.
+    #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_wrong_codes))]
+    pub address_wrong_codes: NonZeroU32,
+    /// Lines that pages of one address may write into the log in a minute, on average; twice as many at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_log_lines))]
+    pub address_log_lines: NonZeroU32,
+    /// Seconds in which a connection must send the head of a request.
+    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().headers))]
+    pub header_timeout: NonZeroU32,
+    /// Seconds after which a page counts as gone that answers no ping.
+    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().ping * 3))]
+    pub idle_timeout: NonZeroU32,
+    /// Seconds after which a connection closes that only fetches files.
+    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().fetching))]
+    pub fetch_timeout: NonZeroU32,
+    /// File descriptors that connections leave to episodes and the database.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().reserved_files)]
+    pub reserved_files: usize,
+}
+
+impl LimitArgs {
+    /// The limits of the server.
+    pub fn limits(&self) -> Limits {
+        let rate = |per_min: NonZeroU32| Rate {
+            burst: per_min.get().saturating_mul(2),
+            per_min: per_min.get(),
+        };
+        let time = |seconds: NonZeroU32| Duration::from_secs(seconds.get().into());
+        Limits {
+            connections: self.max_pages,
+            sessions: self.max_sessions,
+            entering: time(self.entering_minutes) * 60,
+            client_connections: self.address_connections,
+            client_sessions: rate(self.address_sessions),
+            client_wrong_codes: rate(self.address_wrong_codes),
+            client_log_lines: rate(self.address_log_lines),
+            headers: time(self.header_timeout),
+            ping: time(self.idle_timeout) / 3,
+            fetching: time(self.fetch_timeout),
+            reserved_files: self.reserved_files,
+            ..Limits::default()
+        }
+    }
+}
+
+fn usual() -> Limits {
+    Limits::default()
+}
+
+fn per_min(rate: Rate) -> NonZeroU32 {
+    positive(rate.per_min.into())
+}
+
+fn seconds(time: Duration) -> NonZeroU32 {
+    positive(time.as_secs())
+}
+
+fn minutes(time: Duration) -> NonZeroU32 {
+    positive(time.as_secs() / 60)
+}
+
+fn positive(number: u64) -> NonZeroU32 {
+    let number = u32::try_from(number).ok().and_then(NonZeroU32::new);
+    number.unwrap_or(NonZeroU32::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Command {
+        #[command(flatten)]
+        limits: LimitArgs,
+    }
+
+    #[test]
+    fn the_command_line_has_the_limits_of_the_server_as_defaults() {
+        let limits = |args: &[&str]| Command::parse_from(args).limits.limits();
+        let all = |limits: &Limits| format!("{limits:?}");
+        assert_eq!(all(&limits(&["serve"])), all(&Limits::default()));
+        let set = limits(&["serve", "--idle-timeout", "30", "--address-sessions", "7"]);
+        assert_eq!(set.ping, Duration::from_secs(10));
+        let rate = Rate {
+            burst: 14,
+            per_min: 7,
+        };
+        assert_eq!(set.client_sessions, rate);
+        assert!(Command::try_parse_from(["serve", "--header-timeout", "0"]).is_err());
+    }
+}

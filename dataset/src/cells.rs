@@ -1,0 +1,71 @@
+//! Cells of CSV files that spreadsheets do not execute.
+//!
+//! Source: OWASP, CSV Injection: a cell is a formula if it begins with one of a few characters, also within quotes.
+
+use std::borrow::Cow;
+use std::io::Write;
+
+/// The characters with which a formula begins, in every width.
+const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
+
+/// A cell as it is written: an apostrophe stands before what a spreadsheet would execute. Numbers stay as they are.
+pub(crate) fn quote_formula(cell: &str) -> Cow<'_, str> {
+    let is_formula = cell.trim_start_matches(' ').starts_with(FORMULA);
+    match is_formula && !is_number(cell) {
+        true => Cow::Owned(format!("'{cell}")),
+        false => Cow::Borrowed(cell),
+    }
+}
+
+/// Writes one record of text.
+pub(crate) fn write_cells<W: Write>(
+    writer: &mut csv::Writer<W>,
+    cells: impl IntoIterator<Item = impl AsRef<str>>,
+) -> csv::Result<()> {
+    for cell in cells {
+        writer.write_field(&*quote_formula(cell.as_ref()))?;
+    }
+    writer.write_record(None::<&[u8]>)
+}
+
+fn is_number(cell: &str) -> bool {
+    let is_part =
+        |byte: u8| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-');
+    cell.bytes().all(is_part) && cell.parse::<f64>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_formula_is_quoted_and_a_number_is_not() {
+        for formula in [
+            "=HYPERLINK(\"http://evil.example\",\"pay\")",
+            "+cmd|' /C calc'!A0",
+            "-2+3",
+            "@SUM(1)",
+            "\t=1",
+            "\r=1",
+            "  =1+1",
+            "＝1+1",
+            "-",
+            "-inf",
+        ] {
+            assert_eq!(quote_formula(formula), format!("'{formula}"), "{formula}");
+        }
+        for plain in [
+            "",
+            "P-ABC",
+            "-1",
+            "+1",
+            "-0.25",
+            "-1e-7",
+            "a=b",
+            "{\"a\":1}",
+            "'tis",
+        ] {
+            assert_eq!(quote_formula(plain), plain);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! Who gets in, who holds a place, and for how long.
+
+use protocol::control::Refusal;
+
+use super::*;
+
+const MINUTE: u64 = 60 * SECOND;
+
+/// People who only read, for a quota of so many.
+fn study(quota: u32) -> String {
+    format!(
+        "recruitment: {{provider: prolific, minutes: 10}}
+design: {{quota: {quota}}}
+timeline:
+  - {{id: first, type: instructions, pages: [page.md]}}
+  - {{id: read, type: instructions, pages: [page.md]}}
+  - {{id: thanks, type: end, file: page.md}}
+"
+    )
+}
+
+/// Somebody from Prolific, by a number.
+fn person(number: u64) -> Entry {
+    Entry::Sent(vec![("PROLIFIC_PID".into(), format!("{number:024x}"))])
+}
+
+fn outcome(messages: &[ServerMessage]) -> Option<String> {
+    match view(messages) {
+        Some(StageView::End { outcome, .. }) => Some(outcome.clone()),
+        _ => None,
+    }
+}
+
+fn refusal(messages: &[ServerMessage]) -> Option<Refusal> {
+    messages.iter().find_map(|message| match message {
+        ServerMessage::Refused { why } => Some(*why),
+        _ => None,
+    })
+}
+
+fn resume(token: &str) -> Entry {
+    Entry::Resume {
+        token: token.to_owned(),
+        playing: None,
+    }
+}
+
+impl Stage {
+    /// A page comes in; gives its token.
+    fn token_of(&mut self, conn: u64, entry: Entry) -> String {
+        self.say(conn, ClientMessage::hello(entry));
+        match self.sent[&ConnId(conn)].first() {
+            Some(ServerMessage::Welcome { session, .. }) => session.clone(),
+            other => panic!("not let in: {other:?}"),
+        }
+    }
+
+    /// A page comes in, perhaps in vain; gives what it reads.
+    fn knock(&mut self, conn: u64, entry: Entry) -> Vec<ServerMessage> {
+        self.say(conn, ClientMessage::hello(entry));
+        self.hear(conn)
+    }
+
+    /// A page is done with a stage; gives what it reads then.
+    fn pass(&mut self, conn: u64, stage: u16) -> Vec<ServerMessage> {
+        self.say(
+            conn,
+            ClientMessage::StageDone {
+                stage,
+                answers: Vec::new(),
+                pages_ms: vec![1],
+            },
+        );
+        self.hear(conn)
+    }
+}
+
+#[test]
+fn invented_identifiers_close_no_quota_also_while_their_pages_are_open() {
+    let mut stage = Stage::read(&study(2), Limits::default());
+    for conn in 0..20 {
+        assert_eq!(outcome(&stage.knock(conn, person(conn))), None);
+    }
+    for conn in 10..20 {
+        stage.close(conn);
+    }
+    for conn in [30, 31] {
+        assert_eq!(outcome(&stage.knock(conn, person(conn))), None);
+        assert_eq!(outcome(&stage.pass(conn, 0)), None, "there is a place");
+        assert_eq!(outcome(&stage.pass(conn, 1)).as_deref(), Some("completed"));
+    }
+    let late = stage.knock(32, person(32));
+    assert_eq!(outcome(&late).as_deref(), Some("study_full"));
+}
+
+#[test]
+fn who_is_left_without_a_place_may_come_back_and_begin_when_one_is_free() {
+    let mut stage = Stage::read(&study(1), Limits::default());
+    for conn in [1, 2] {
+        assert_eq!(outcome(&stage.knock(conn, person(conn))), None);
+    }
+    assert_eq!(outcome(&stage.pass(1, 0)), None);
+    let full = stage.pass(2, 0);
+    assert_eq!(outcome(&full).as_deref(), Some("study_full"));
+    let Some(StageView::End { page, .. }) = view(&full) else {
+        panic!("the last page")
+    };
+    assert!(page.contains("at the moment"), "{page}");
+    let third = stage.knock(3, person(3));
+    assert_eq!(outcome(&third).as_deref(), Some("study_full"));
+    for conn in [4, 5] {
+        let again = stage.knock(conn, person(conn - 2));
+        assert_eq!(outcome(&again).as_deref(), Some("study_full"), "still");
+    }
+    stage.say(1, ClientMessage::Leave);
+    stage.restart();
+    assert_eq!(outcome(&stage.knock(6, person(3))), None, "the first stage");
+    assert_eq!(outcome(&stage.pass(6, 0)), None);
+    assert_eq!(outcome(&stage.pass(6, 1)).as_deref(), Some("completed"));
+    let late = stage.knock(7, person(2));
+    assert_eq!(outcome(&late).as_deref(), Some("study_full"));
+    stage.restart();
+    let done = stage.knock(8, person(3));
+    assert_eq!(outcome(&done).as_deref(), Some("completed"));
+}
+
+#[test]
+fn sessions_that_passed_no_stage_fill_the_server_for_minutes_only() {
+    let limits = Limits {
+        sessions: 10,
+        ..Limits::default()
+    };
+    let mut stage = Stage::read(&study(100), limits);
+    stage.wait(SECOND);
+    stage.knock(0, person(0));
+    stage.pass(0, 0);
+    for conn in 1..10 {
+        assert_eq!(refusal(&stage.knock(conn, person(conn))), None);
+        stage.close(conn);
+    }
+    let full = Some(Refusal::Full);
+    assert_eq!(refusal(&stage.knock(10, person(10))), full);
+    stage.wait(stage.limits.entering.as_micros() as u64);
+    for conn in 20..29 {
+        assert_eq!(refusal(&stage.knock(conn, person(conn))), None);
+    }
+    assert_eq!(
+        refusal(&stage.knock(40, person(40))),
+        full,
+        "they are there"
+    );
+    assert_eq!(refusal(&stage.knock(41, person(1))), None, "known already");
+}
+
+#[test]
+fn an_abandoned_tab_frees_its_place_after_three_times_the_minutes() {
+    let mut stage = Stage::read(&study(2), Limits::default());
+    stage.wait(SECOND);
+    for conn in [1, 2] {
+        stage.knock(conn, person(conn));
+        assert_eq!(outcome(&stage.pass(conn, 0)), None);
+    }
+    // One tab is closed, and nobody sits in front of the other.
+    stage.close(1);
+    stage.wait(29 * MINUTE);
+    let full = Some("study_full");
+    assert_eq!(outcome(&stage.knock(3, person(3))).as_deref(), full);
+    stage.wait(2 * MINUTE);
+    assert_eq!(outcome(&stage.hear(2)).as_deref(), Some("timed_out"));
+    for conn in [4, 5] {
+        assert_eq!(outcome(&stage.knock(conn, person(conn))), None);
+        assert_eq!(outcome(&stage.pass(conn, 0)), None);
+    }
+    let again = stage.knock(6, person(1));
+    assert_eq!(outcome(&again).as_deref(), Some("timed_out"));
+}
+
+#[test]
+fn whoever_does_something_or_has_not_begun_is_not_timed_out() {
+    let mut stage = Stage::read(&study(2), Limits::default());
+    stage.wait(SECOND);
+    stage.knock(1, person(1));
+    stage.pass(1, 0);
+    stage.knock(2, person(2));
+    stage.close(2);
+    for _ in 0..10 {
+        stage.wait(20 * MINUTE);
+        stage.say(1, ClientMessage::Here);
+    }
+    assert_eq!(outcome(&stage.hear(1)), None);
+    assert_eq!(outcome(&stage.knock(3, person(2))), None, "the first stage");
+}
+
+#[test]
+fn people_who_read_at_the_same_time_are_in_balance() {
+    let mut stage = Stage::read(
+        "recruitment: {provider: prolific}
+design: {between: {tone: {levels: [warm, cool]}}, quota: 10}
+timeline:
+  - {id: first, type: instructions, pages: [page.md]}
+  - {id: more, type: instructions, pages: [page.md], when: tone == 'warm'}
+  - {id: thanks, type: end, file: page.md}
+",
+        Limits::default(),
+    );
+    for conn in 0..6 {
+        stage.knock(conn, person(conn));
+    }
+    let levels = stage.writes.iter().filter_map(|write| match write {
+        Write::NewSession { progress, .. } => {
+            Some(progress.assignment().own.levels["tone"].clone())
+        }
+        _ => None,
+    });
+    let warm = levels.filter(|level| level == "warm").count();
+    assert_eq!(warm, 3);
+}
+
+/// A study with a form, for people from Prolific.
+const FORM: &str = "recruitment: {provider: prolific}
+timeline:
+  - id: form
+    type: survey
+    surveyjs: {elements: [{type: comment, name: why}]}
+  - {id: thanks, type: end, file: page.md}
+";
+
+fn draft(text: &str) -> ClientMessage {
+    let draft = protocol::control::Draft {
+        answers: vec![Answer {
+            name: "why".into(),
+            value: format!("\"{text}\""),
+        }],
+        pages_ms: vec![1],
+        ..Default::default()
+    };
+    ClientMessage::Draft {
+        number: 1,
+        stage: 0,
+        draft,
+    }
+}
+
+/// The text of the draft that a stage comes with.
+fn shown(messages: &[ServerMessage]) -> Option<String> {
+    messages.iter().rev().find_map(|message| match message {
+        ServerMessage::Stage { draft, .. } => Some(draft.clone()?.answers[0].value.clone()),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_draft_is_not_shown_to_whoever_knows_the_identifier_alone() {
+    let mut stage = Stage::read(FORM, Limits::default());
+    stage.wait(SECOND);
+    stage.knock(1, person(7));
+    stage.say(1, draft("a secret"));
+    let token = stage.token_of(2, person(7));
+    assert_eq!(shown(&stage.hear(2)), None);
+    stage.restart();
+    assert_eq!(shown(&stage.knock(3, resume(&token))), None, "a reload");
+    assert_eq!(shown(&stage.knock(4, person(7))), None);
+}
+
+#[test]
+fn the_first_tab_plays_on_with_what_was_typed_there_however_it_came() {
+    for entry in [person(7), Entry::Open] {
+        let mut stage = Stage::read(FORM, Limits::default());
+        stage.wait(SECOND);
+        let first = stage.token_of(1, entry.clone());
+        stage.say(1, draft("a secret"));
+        let again = match entry {
+            Entry::Open => resume(&first),
+            entry => entry,
+        };
+        stage.token_of(2, again);
+        assert!(stage.hear(1).contains(&ServerMessage::Superseded));
+        let text = Some("\"a secret\"".to_owned());
+        assert_eq!(shown(&stage.knock(3, resume(&first))), text);
+        assert!(stage.hear(2).contains(&ServerMessage::Superseded));
+        stage.restart();
+        assert_eq!(shown(&stage.knock(4, resume(&first))), text);
+    }
+}

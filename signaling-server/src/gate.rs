@@ -1,0 +1,246 @@
+//! The gate: every connection to the web server, whose it is, and which one has to go when there are too many.
+//!
+//! A connection is silent until it has said something of use: a request that is being answered, or the first message of a
+//! page. Where there are too many, the one that has been silent longest closes, so that silent ones keep nobody out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use crate::client_address::ClientAddress;
+
+/// Every open connection.
+#[derive(Debug)]
+pub struct Gate {
+    state: Mutex<State>,
+    /// Connections at once.
+    most: usize,
+    /// Connections of one client at once.
+    most_each: usize,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    next: u64,
+    open: BTreeMap<u64, Connection>,
+    /// Those that are silent, the oldest first.
+    silent: BTreeSet<u64>,
+    by_client: BTreeMap<ClientAddress, BTreeSet<u64>>,
+}
+
+#[derive(Debug)]
+struct Connection {
+    client: Option<ClientAddress>,
+    closes: Arc<Notify>,
+}
+
+/// The place of a connection; it is free when this is dropped.
+#[derive(Debug)]
+pub struct Admitted {
+    gate: Arc<Gate>,
+    number: u64,
+    closes: Arc<Notify>,
+}
+
+impl Gate {
+    /// A gate for so many connections, and so many of each client.
+    pub fn new(most: usize, most_each: usize) -> Arc<Self> {
+        let state = Mutex::default();
+        Arc::new(Self {
+            state,
+            most,
+            most_each,
+        })
+    }
+
+    /// Lets a connection in; `None` if there is no room. One through a proxy counts for no client until it says for whom
+    /// it is.
+    pub fn admit(self: &Arc<Self>, client: Option<ClientAddress>) -> Option<Admitted> {
+        let mut state = self.state();
+        if !self.make_room_for(&mut state, client) {
+            return None;
+        }
+        if state.open.len() >= self.most {
+            let oldest = state.silent.first().copied()?;
+            state.close(oldest);
+        }
+        let number = state.next;
+        state.next += 1;
+        let closes = Arc::new(Notify::new());
+        let connection = Connection {
+            client,
+            closes: Arc::clone(&closes),
+        };
+        state.open.insert(number, connection);
+        state.silent.insert(number);
+        if let Some(client) = client {
+            state.by_client.entry(client).or_default().insert(number);
+        }
+        Some(Admitted {
+            gate: Arc::clone(self),
+            number,
+            closes,
+        })
+    }
+
+    /// Sees to it that a client may have one connection more, by closing its oldest silent one if need be.
+    fn make_room_for(&self, state: &mut State, client: Option<ClientAddress>) -> bool {
+        let Some(all) = client.and_then(|client| state.by_client.get(&client)) else {
+            return true;
+        };
+        if all.len() < self.most_each {
+            return true;
+        }
+        let oldest = all
+            .iter()
+            .find(|number| state.silent.contains(number))
+            .copied();
+        oldest.map(|oldest| state.close(oldest)).is_some()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Tells a connection to close, and forgets it at once.
+    fn close(&mut self, number: u64) {
+        if let Some(connection) = self.remove(number) {
+            connection.closes.notify_one();
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Connection> {
+        self.silent.remove(&number);
+        let connection = self.open.remove(&number)?;
+        self.leave_client(number, connection.client);
+        Some(connection)
+    }
+
+    fn leave_client(&mut self, number: u64, client: Option<ClientAddress>) {
+        let Some(client) = client else {
+            return;
+        };
+        if let Some(all) = self.by_client.get_mut(&client) {
+            all.remove(&number);
+            if all.is_empty() {
+                self.by_client.remove(&client);
+            }
+        }
+    }
+}
+
+impl Admitted {
+    /// Takes note that the connection says something of use, or is silent again.
+    pub fn set_silent(&self, is_silent: bool) {
+        let mut state = self.gate.state();
+        if !state.open.contains_key(&self.number) {
+            return;
+        }
+        match is_silent {
+            true => state.silent.insert(self.number),
+            false => state.silent.remove(&self.number),
+        };
+    }
+
+    /// Takes note whose connection it is, if it came through a proxy. False if that client has too many.
+    pub fn set_client(&self, client: ClientAddress) -> bool {
+        let mut state = self.gate.state();
+        let Some(connection) = state.open.get_mut(&self.number) else {
+            return false;
+        };
+        let before = connection.client.replace(client);
+        if before == Some(client) {
+            return true;
+        }
+        state.leave_client(self.number, before);
+        let has_room = self.gate.make_room_for(&mut state, Some(client));
+        state
+            .by_client
+            .entry(client)
+            .or_default()
+            .insert(self.number);
+        has_room
+    }
+
+    /// Waits until the connection has to close.
+    pub async fn closing(&self) {
+        self.closes.notified().await;
+        // For whoever waits beside.
+        self.closes.notify_one();
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.gate.state().remove(self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    fn client(last: u8) -> Option<ClientAddress> {
+        Some(ClientAddress::new(IpAddr::V4(Ipv4Addr::new(
+            192, 0, 2, last,
+        ))))
+    }
+
+    /// True if a connection was told to close.
+    async fn is_told(connection: &Admitted) -> bool {
+        let told = tokio::time::timeout(std::time::Duration::ZERO, connection.closing());
+        told.await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn silent_connections_of_a_client_make_room_for_its_others_and_keep_nobody_out() {
+        let gate = Gate::new(100, 3);
+        let mut silent: Vec<_> = (0..3).map(|_| gate.admit(client(1)).unwrap()).collect();
+        let honest = gate.admit(client(1)).unwrap();
+        assert!(is_told(&silent[0]).await, "the oldest");
+        assert!(!is_told(&silent[1]).await);
+        honest.set_silent(false);
+        silent
+            .iter()
+            .for_each(|connection| connection.set_silent(false));
+        assert!(gate.admit(client(1)).is_none(), "all of them are of use");
+        assert!(gate.admit(client(2)).is_some());
+        silent.pop();
+        assert!(gate.admit(client(1)).is_some());
+    }
+
+    #[tokio::test]
+    async fn silent_connections_of_many_clients_make_room_for_others() {
+        let gate = Gate::new(4, 3);
+        let silent: Vec<_> = (0..4)
+            .map(|last| gate.admit(client(last)).unwrap())
+            .collect();
+        silent[0].set_silent(false);
+        let honest = gate.admit(client(9)).unwrap();
+        assert!(!is_told(&silent[0]).await);
+        assert!(is_told(&silent[1]).await);
+        honest.set_silent(false);
+        silent[2].set_silent(false);
+        silent[3].set_silent(false);
+        assert!(gate.admit(client(8)).is_none());
+        drop(silent);
+        assert!(gate.admit(client(8)).is_some());
+    }
+
+    #[tokio::test]
+    async fn connections_through_a_proxy_count_for_the_client_that_it_names() {
+        let gate = Gate::new(100, 2);
+        let pages: Vec<_> = (0..3).map(|_| gate.admit(None).unwrap()).collect();
+        let one = client(1).unwrap();
+        assert!(pages[0].set_client(one) && pages[1].set_client(one));
+        pages[0].set_silent(false);
+        pages[1].set_silent(false);
+        assert!(!pages[2].set_client(one));
+        assert!(pages[2].set_client(client(2).unwrap()));
+    }
+}
