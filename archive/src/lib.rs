@@ -4,6 +4,8 @@
 //! Only one program may write to a folder of episodes; `DataDir` of the crate `store` sees to that.
 //! This module must not know of sockets, sessions or the database.
 
+#![forbid(unsafe_code)]
+
 mod file;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;

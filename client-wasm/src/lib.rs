@@ -6,6 +6,8 @@
 //! [`pages::unmet_requirements`]), and are tested natively;
 //! the rest translates and forwards, and exists on `wasm32` alone.
 
+#![forbid(unsafe_code)]
+
 pub mod episode;
 pub mod messages;
 pub mod pages;

@@ -1,6 +1,8 @@
 //! The server's clock: microseconds since the Unix epoch, read once at the start and steady from then on.
 //! In a rehearsal it runs at another pace, which may change while it runs.
 
+#![forbid(unsafe_code)]
+
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;

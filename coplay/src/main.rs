@@ -1,5 +1,7 @@
 //! The `coplay` command.
 
+#![forbid(unsafe_code)]
+
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -17,6 +17,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod interpreter;
 
 use env_core::guest::{self, Guest, MessageLimits};

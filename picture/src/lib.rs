@@ -6,6 +6,8 @@
 //!
 //! This crate must not know of environments, worlds or time: it is given a list and gives a picture.
 
+#![forbid(unsafe_code)]
+
 mod pixels;
 mod shapes;
 mod sprite;

@@ -5,6 +5,8 @@
 //! The first three start with their version; every decoder returns a `Result` and never panics. This crate must not
 //! know how anything is sent, stored or simulated.
 
+#![forbid(unsafe_code)]
+
 pub mod change;
 pub mod control;
 pub mod datagram;

@@ -4,6 +4,8 @@
 //! (`virtual_run`): the real arbiter, archive and database, and a simulated network. In the other one, the server is the
 //! program itself in a process of its own, over real sockets (`process`).
 
+#![forbid(unsafe_code)]
+
 mod answers;
 mod bot;
 mod browser;

@@ -50,6 +50,10 @@ pub struct Limits {
     pub datagram_bytes: usize,
     /// Bytes of one WebRTC signal; longer ones are dropped.
     pub signal_bytes: usize,
+    /// Signals of one page to another in an episode; more are dropped.
+    pub signals: Rate,
+    /// Signals of all others to one page in an episode; more are dropped.
+    pub signals_heard: Rate,
     /// Uploads of one page that the archive has not yet taken; more are dropped, and asked for again later.
     pub uploads: usize,
     /// Messages that wait for a slow page; one more, and it is closed.
@@ -133,6 +137,14 @@ impl Default for Limits {
             messages_burst: 800,
             datagram_bytes: 1_200,
             signal_bytes: protocol::signal::MAX_SIGNAL,
+            signals: Rate {
+                burst: 100,
+                per_min: 300,
+            },
+            signals_heard: Rate {
+                burst: 256,
+                per_min: 1_200,
+            },
             uploads: 64,
             outgoing: 512,
             outgoing_relay: 64,

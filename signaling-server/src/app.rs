@@ -15,7 +15,7 @@ use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::Assets;
-use crate::gate::Gate;
+use crate::gate::ConnectionGate;
 use crate::socket::Connections;
 
 /// The state that the handlers share.
@@ -38,7 +38,7 @@ pub struct App {
     /// Open connections.
     pub connections: Arc<Connections>,
     /// Every connection.
-    pub gate: Arc<Gate>,
+    pub gate: Arc<ConnectionGate>,
     /// Addresses of proxies whose word on the address of a client counts.
     pub trusted_proxies: Vec<IpAddr>,
     /// One permit for each connection that may still open.

@@ -9,12 +9,13 @@ use std::sync::Arc;
 
 use clock::Clock;
 use protocol::Era;
-use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work};
+use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
 use store::persistence::Persistence;
 use tokio::sync::mpsc;
 
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
+use crate::turn_sockets::MatchWatch;
 
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;
@@ -27,6 +28,8 @@ pub struct Executor {
     pub connections: Arc<Connections>,
     /// Folder of the episode files.
     pub episodes: PathBuf,
+    /// Hears of matches that are over, if there is a TURN server.
+    pub matches: Option<MatchWatch>,
     /// The threads of running episodes.
     pub writers: HashMap<Era, EpisodeWriter>,
     /// Reports of the archive, back to the arbiter.
@@ -85,7 +88,14 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
         match effect {
             Effect::Send(conn, message) => executor.connections.send(conn, &message),
             Effect::Close(conn) => executor.connections.close(conn),
-            Effect::Store(write) => executor.persistence.write(write).await?,
+            Effect::Store(write) => {
+                if let (Write::EpisodeEnded { episode, .. }, Some(matches)) =
+                    (&write, &executor.matches)
+                {
+                    matches.tell_ended(episode);
+                }
+                executor.persistence.write(write).await?;
+            }
             Effect::Archive(era, work) => executor.archive(era, work),
         }
     }

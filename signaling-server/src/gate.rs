@@ -12,7 +12,7 @@ use crate::client_address::ClientAddress;
 
 /// Every open connection.
 #[derive(Debug)]
-pub struct Gate {
+pub struct ConnectionGate {
     state: Mutex<State>,
     /// Connections at once.
     most: usize,
@@ -38,12 +38,12 @@ struct Connection {
 /// The place of a connection; it is free when this is dropped.
 #[derive(Debug)]
 pub struct Admitted {
-    gate: Arc<Gate>,
+    gate: Arc<ConnectionGate>,
     number: u64,
     closes: Arc<Notify>,
 }
 
-impl Gate {
+impl ConnectionGate {
     /// A gate for so many connections, and so many of each client.
     pub fn new(most: usize, most_each: usize) -> Arc<Self> {
         let state = Mutex::default();
@@ -199,7 +199,7 @@ mod tests {
 
     #[tokio::test]
     async fn silent_connections_of_a_client_make_room_for_its_others_and_keep_nobody_out() {
-        let gate = Gate::new(100, 3);
+        let gate = ConnectionGate::new(100, 3);
         let mut silent: Vec<_> = (0..3).map(|_| gate.admit(client(1)).unwrap()).collect();
         let honest = gate.admit(client(1)).unwrap();
         assert!(is_told(&silent[0]).await, "the oldest");
@@ -216,7 +216,7 @@ mod tests {
 
     #[tokio::test]
     async fn silent_connections_of_many_clients_make_room_for_others() {
-        let gate = Gate::new(4, 3);
+        let gate = ConnectionGate::new(4, 3);
         let silent: Vec<_> = (0..4)
             .map(|last| gate.admit(client(last)).unwrap())
             .collect();
@@ -234,7 +234,7 @@ mod tests {
 
     #[tokio::test]
     async fn connections_through_a_proxy_count_for_the_client_that_it_names() {
-        let gate = Gate::new(100, 2);
+        let gate = ConnectionGate::new(100, 2);
         let pages: Vec<_> = (0..3).map(|_| gate.admit(None).unwrap()).collect();
         let one = client(1).unwrap();
         assert!(pages[0].set_client(one) && pages[1].set_client(one));

@@ -4,6 +4,8 @@
 //! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and stores
 //! what is confirmed.
 
+#![forbid(unsafe_code)]
+
 pub mod admin;
 pub mod app;
 pub mod assets;

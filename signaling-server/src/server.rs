@@ -32,7 +32,7 @@ use crate::assets::Assets;
 use crate::driver::{self, Executor};
 use crate::episode_writer::EpisodeWriter;
 use crate::file_budget::{self, FileBudget};
-use crate::gate::Gate;
+use crate::gate::ConnectionGate;
 use crate::http::build_handler;
 use crate::listener::serve_connections;
 use crate::origins::{Origins, refuse_foreign};
@@ -141,6 +141,10 @@ impl Server {
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
+        if let Some(turn) = &turn {
+            let running = logs.values().map(|log| log.header().episode.as_str());
+            turn.matches.tell_running(running);
+        }
         let writers =
             start_writers(logs, &data, &results).context("a thread for a running episode")?;
         let links = persistence
@@ -163,6 +167,7 @@ impl Server {
             );
         }
         let arbiter = arbiter.with_signature_key(options.access.signature_key);
+        let arbiter = arbiter.with_relay_address(turn.as_ref().map(|turn| turn.address));
         let codes = arbiter.list_codes();
         let arbiter = match issuer {
             Some(issuer) => arbiter.with_ice(Box::new(move |now_us, episode, seat| {
@@ -174,6 +179,7 @@ impl Server {
             persistence,
             connections: Arc::clone(&connections),
             episodes: data.episodes(),
+            matches: turn.as_ref().map(|turn| turn.matches.clone()),
             writers,
             results,
         };
@@ -187,7 +193,7 @@ impl Server {
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
         // Pages, and as many connections that fetch files.
-        let gate = Gate::new(
+        let gate = ConnectionGate::new(
             files.web.min(2 * limits.connections),
             limits.client_connections,
         );

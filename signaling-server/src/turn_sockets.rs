@@ -35,7 +35,42 @@ pub struct TurnOptions {
 pub struct Turn {
     /// The port, over UDP and TCP.
     pub port: u16,
+    /// The address of its relayed addresses.
+    pub address: IpAddr,
+    /// Says which matches run and end.
+    pub matches: MatchWatch,
     _tasks: JoinSet<()>,
+}
+
+/// Tells a TURN server which matches run and end.
+#[derive(Clone, Debug)]
+pub struct MatchWatch {
+    secret: Secret,
+    news: mpsc::UnboundedSender<MatchNews>,
+}
+
+#[derive(Debug)]
+enum MatchNews {
+    /// These episodes run at the start.
+    Running(Vec<String>),
+    /// This one is over.
+    Ended(String),
+}
+
+impl MatchWatch {
+    /// These episodes run while the server starts.
+    pub fn tell_running<'a>(&self, episodes: impl IntoIterator<Item = &'a str>) {
+        let groups = episodes
+            .into_iter()
+            .map(|episode| self.secret.group(episode));
+        // A server that has ended needs no news.
+        let _ = self.news.send(MatchNews::Running(groups.collect()));
+    }
+
+    /// An episode is over, and with it what its pages may do here.
+    pub fn tell_ended(&self, episode: &str) {
+        let _ = self.news.send(MatchNews::Ended(self.secret.group(episode)));
+    }
 }
 
 /// Starts a TURN server on one port, UDP and TCP; port 0 takes one that is free for both.
@@ -56,13 +91,16 @@ pub async fn start(
         u16::from_le_bytes(bytes)
     };
     let address = own_address(listen.ip());
-    let relay = Relay::new(secret, address, limits.clone(), Box::new(random));
+    let relay = Relay::new(secret.clone(), address, limits.clone(), Box::new(random));
     let (opened, opening) = mpsc::channel(FRAMES);
+    let (news, matches) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(accept(tcp, limits.streams, opened));
-    tasks.spawn(run(relay, udp, opening, clock, limits));
+    tasks.spawn(run(relay, udp, opening, matches, clock, limits));
     Ok(Turn {
         port,
+        address,
+        matches: MatchWatch { secret, news },
         _tasks: tasks,
     })
 }
@@ -116,6 +154,7 @@ async fn run(
     mut relay: Relay,
     udp: UdpSocket,
     mut opening: mpsc::Receiver<Happened>,
+    mut matches: mpsc::UnboundedReceiver<MatchNews>,
     clock: Clock,
     limits: RelayLimits,
 ) {
@@ -129,6 +168,13 @@ async fn run(
         let event = tokio::select! {
             event = opening.recv() => event,
             event = happening.recv() => event,
+            Some(news) = matches.recv() => {
+                match news {
+                    MatchNews::Running(groups) => relay.handle_start(clock.now_us(), groups),
+                    MatchNews::Ended(group) => relay.handle_match_ended(clock.now_us(), &group),
+                }
+                continue;
+            }
             received = udp.recv_from(&mut buffer) => {
                 match received {
                     Ok((len, addr)) if len <= limits.frame_bytes => {

@@ -12,6 +12,8 @@
 //!
 //! This crate must not know how anything is decided: it carries out what the cores say.
 
+#![forbid(unsafe_code)]
+
 mod agent;
 pub mod bounds;
 pub mod channels;

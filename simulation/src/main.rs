@@ -1,4 +1,6 @@
 //! `dst`: deterministic simulation from the command line; `cargo xtask dst` builds and starts it.
+
+#![forbid(unsafe_code)]
 #![allow(
     clippy::disallowed_types,
     clippy::disallowed_methods,

@@ -4,6 +4,8 @@
 //! Sessions are named by the pseudonym of their participant. Tokens are stored as [`server_core::token::token_hash`] only.
 //! The store must not know what a position in a study means, nor of sockets and episode files.
 
+#![forbid(unsafe_code)]
+
 pub mod data_folder;
 pub mod participant_links;
 pub mod persistence;

@@ -7,9 +7,12 @@
 //! Source: RFC 8489 (STUN), RFC 8656 (TURN). Not here: TCP allocations (RFC 6062), IPv6 beside IPv4 in one
 //! allocation, EVEN-PORT.
 
+#![forbid(unsafe_code)]
+
 mod allocation;
 mod credentials;
 mod framing;
+mod matches;
 mod relay;
 #[cfg(test)]
 mod tests;

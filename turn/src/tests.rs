@@ -210,6 +210,47 @@ fn no_other_machine_is_in_reach() {
 }
 
 #[test]
+fn credentials_end_with_their_match_and_those_of_others_stay() {
+    let mut bench = Bench::new(RelayLimits::default());
+    let [(a, at_a), (b, at_b)] = bench.pair();
+    let other = bench.join("e2", 0);
+    assert_eq!(bench.send(a, at_b, b"x").len(), 1);
+    let now_us = bench.now_us();
+    let ended = secret().group("e1");
+    bench.relay.handle_match_ended(now_us, &ended);
+    assert_eq!(bench.relay.allocations(), 1);
+    assert_eq!(bench.send(b, at_a, b"x"), []);
+    let late = bench.join("e1", 1);
+    assert_eq!(bench.relayed(late), None, "the credential is void");
+    assert!(bench.relayed(other).is_some());
+    let next = bench.join("e3", 0);
+    assert!(bench.relayed(next).is_some());
+}
+
+#[test]
+fn after_a_restart_old_credentials_are_good_for_matches_that_still_run() {
+    let mut bench = Bench::new(RelayLimits::default());
+    let old = Issuer::new(secret(), "relay.example.edu", 3478);
+    let issued = |bench: &Bench, episode: &str| {
+        let mut servers = old.ice_servers(bench.now_us(), episode, Seat(0));
+        let turn = servers.pop().unwrap();
+        (turn.username.unwrap(), turn.credential.unwrap())
+    };
+    let (over, runs) = (issued(&bench, "over"), issued(&bench, "runs"));
+    bench.wait(60);
+    let now_us = bench.now_us();
+    bench.relay.handle_start(now_us, [secret().group("runs")]);
+    let mut is_let_in = |(name, password): &(String, String)| {
+        let client = bench.join_as(name, password);
+        bench.relayed(client).is_some()
+    };
+    assert!(!is_let_in(&over));
+    assert!(is_let_in(&runs));
+    let new = bench.join("new", 0);
+    assert!(bench.relayed(new).is_some());
+}
+
+#[test]
 fn a_permission_ends_and_so_does_an_allocation() {
     let mut bench = Bench::new(RelayLimits::default());
     let [(a, _), (_, at_b)] = bench.pair();

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use crate::notices;
 use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::workspace::{Workspace, run};
@@ -121,6 +122,7 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
     let mut inputs = vec![
         client.to_owned(),
         workspace.root.join("xtask/src/bundle.rs"),
+        workspace.root.join("Cargo.lock"),
     ];
     inputs.extend_from_slice(modules);
     let stamp_file = workspace.target.join("dist.stamp");
@@ -138,6 +140,7 @@ fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) 
         cargo.arg("--dev");
     }
     run("bundling the page into dist/", &mut cargo)?;
+    notices::write(workspace, &dist)?;
     fs::write(stamp_file, stamp([&web, &dist], &inputs, dev)?)
         .context("remembering what was bundled")
 }

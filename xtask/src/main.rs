@@ -2,14 +2,18 @@
 //!
 //! A command is a module with its help text and its options; this file only finds it.
 
+#![forbid(unsafe_code)]
+
 mod bench;
 mod build;
 mod demo;
+mod deny;
 mod dst;
 mod figures;
 mod hostile;
 mod modules;
 mod net;
+mod notices;
 mod options;
 mod parity;
 mod python;
@@ -26,19 +30,20 @@ use lexopt::prelude::*;
 const HELP: &str = "\
 cargo xtask COMMAND [OPTIONS]
 
-  demo      the first match, in your browser or in two headless ones
-  test      everything that must hold; --quick while editing, --all once in a while
-  lints     clippy over everything, for host and wasm
-  build     the page, the environment modules and the server
-  setup     what the other commands need and this machine lacks
-  dst       whole studies in simulated networks, by seed
-  hostile   dishonest clients against the real program
-  net       matches of real browsers across bad networks, every pairing
-  rehearse  the server dies twenty times in a study of 200 sessions
-  parity    recorded trajectories through the library and the module
-  python    the Python package, its tests and its types
-  bench     the figures of docs/benchmarks.md
-  tidy      the rules of the house that no compiler knows
+  demo        the first match, in your browser or in two headless ones
+  test        everything that must hold; --quick while editing, --all once in a while
+  lints       clippy over everything, for host and wasm
+  build       the page, the environment modules and the server
+  setup       what the other commands need and this machine lacks
+  dst         whole studies in simulated networks, by seed
+  hostile     dishonest clients against the real program
+  net         matches of real browsers across bad networks, every pairing
+  rehearse    the server dies twenty times in a study of 200 sessions
+  parity      recorded trajectories through the library and the module
+  python      the Python package, its tests and its types
+  bench       the figures of docs/benchmarks.md
+  tidy        the rules of the house that no compiler knows
+  advisories  known vulnerabilities of third-party crates
 
 `cargo xtask COMMAND --help` says more about each.";
 
@@ -53,6 +58,7 @@ fn dispatch() -> Result<()> {
     let mut parser = lexopt::Parser::from_env();
     match parser.next()? {
         Some(Value(command)) => match command.to_str() {
+            Some("advisories") => deny::command(parser),
             Some("bench") => bench::command(parser),
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),

@@ -13,12 +13,12 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{build, modules, net, parity, python, rehearse, tidy};
+use crate::{build, deny, modules, net, parity, python, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
 
-Format, house rules, unit tests, laws and simulated matches, 500 seeds of whole studies,
+Format, house rules, licences of third-party crates, unit tests, laws and simulated matches, 500 seeds of whole studies,
 recorded trajectories through library and module, the Python package, real matches of
 headless pages in Chromium and Firefox, also between network namespaces where root
 and /dev/net/tun are there, and lints for host and wasm.
@@ -102,6 +102,9 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         setup::others(workspace);
         setup::clang(workspace)?;
         Ok(())
+    })?;
+    tally.step("third-party crates (cargo-deny)", |_| {
+        deny::check(workspace)
     })?;
     let chromium = chromium.context("no browser")?;
     // It waits for the network and the disk. The page ends in one long optimisation on one core.

@@ -98,7 +98,9 @@ pub(crate) fn remember_session(session: Option<&str>) {
 
 /// Has the tab forget who was here, so that the next person begins anew.
 pub(crate) fn forget_session() {
-    [SESSION, LINK, PARAMETERS].map(|name| keep(name, None));
+    for name in [SESSION, LINK, PARAMETERS] {
+        keep(name, None);
+    }
 }
 
 /// The address of this page in another language. A tab that remembers nothing would lose its session on the way.

@@ -13,6 +13,7 @@ mod entry;
 mod game;
 mod gates;
 mod host;
+mod limits;
 mod page;
 mod requests;
 mod retention;

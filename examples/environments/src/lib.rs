@@ -1,5 +1,7 @@
 //! Environments in a page each, to begin from: `docs/grid-toolkit.md` and `docs/porting.md` walk through them.
 
+#![forbid(unsafe_code)]
+
 pub mod goal;
 pub mod moving_goal;
 pub mod ported;

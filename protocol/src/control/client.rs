@@ -87,7 +87,7 @@ pub enum ClientMessage {
         /// The work.
         draft: Draft,
     },
-    /// WebRTC signal for a peer of the episode; the server passes it on unread.
+    /// WebRTC signal for a peer of the episode.
     Signal {
         /// For whom.
         to: Seat,

@@ -14,7 +14,7 @@ pub struct ClientKey(pub u64);
 /// Clients that are remembered before those are forgotten that did nothing lately.
 const REMEMBERED: usize = 10_000;
 
-/// What is limited by client.
+/// An action that is limited by client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     /// A session begins.

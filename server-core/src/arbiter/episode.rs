@@ -14,6 +14,7 @@ use super::absence_rules::{AbsenceRules, UNHURRIED_US};
 use super::datagram_paths::Routes;
 use super::group::GroupId;
 use super::seats::{Moment, Page, Seats};
+use super::signals::SignalRates;
 
 /// An episode that something has happened to is settled at once.
 pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
@@ -50,6 +51,8 @@ pub(super) struct EpisodeState {
     pub phase: Phase,
     /// Which ways datagrams travel between its pages.
     pub routes: Routes,
+    /// How often its pages send signals.
+    pub signals: SignalRates,
     /// When it is to be settled next, microseconds, and why; `None` if only an event does that.
     pub timeout: Option<(u64, &'static str)>,
 }

@@ -54,22 +54,13 @@ impl Arbiter {
     }
 
     /// The group that a session is in, its own seat, and who has the seat `to`.
-    fn peers(&self, who: SessionId, to: Seat) -> Option<(Seat, super::ConnId)> {
+    pub(super) fn peers(&self, who: SessionId, to: Seat) -> Option<(Seat, super::ConnId)> {
         let Place::Episode(era, _) = self.sessions[who].place else {
             return None;
         };
         let episode = self.episodes.get(era)?;
         let peer = episode.session_at(to).filter(|peer| *peer != who)?;
         Some((episode.seat_of(who)?, self.sessions[peer].conn?))
-    }
-
-    pub(super) fn handle_signal(&mut self, who: SessionId, to: Seat, data: String) {
-        if data.len() > self.limits.signal_bytes {
-            return;
-        }
-        if let Some((from, conn)) = self.peers(who, to) {
-            self.send_message(conn, ServerMessage::Signal { from, data });
-        }
     }
 
     pub(super) fn handle_relay(&mut self, who: SessionId, to: Seat, bytes: Vec<u8>) {

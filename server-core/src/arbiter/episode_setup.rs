@@ -15,6 +15,7 @@ use super::datagram_paths::Routes;
 use super::episode::{AT_ONCE, EpisodeState, Phase};
 use super::flow::Transition;
 use super::group::{GroupId, SeatAssignment};
+use super::signals::SignalRates;
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
 impl Arbiter {
@@ -97,6 +98,7 @@ impl Arbiter {
             delay,
             phase,
             routes: Routes::default(),
+            signals: SignalRates::default(),
             timeout: AT_ONCE,
         };
         for (seat, who) in episode.people() {

@@ -35,6 +35,7 @@ mod seat_transfer;
 mod seats;
 mod session;
 mod sessions;
+mod signals;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -42,6 +43,7 @@ mod visit;
 mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use protocol::Seat;
@@ -124,6 +126,8 @@ pub struct Arbiter {
     stages: EnvStages,
     random: Random,
     ice: Ice,
+    /// The address of the TURN server's relayed addresses.
+    relay_address: Option<IpAddr>,
     /// The secret under which links are signed.
     signature_key: Option<Vec<u8>>,
     open: bool,
@@ -272,7 +276,7 @@ impl Arbiter {
                 stage,
                 draft,
             } => self.handle_draft(now_us, who, number, stage, &draft),
-            ClientMessage::Signal { to, data } => self.handle_signal(who, to, data),
+            ClientMessage::Signal { to, data } => self.handle_signal(now_us, who, to, data),
             ClientMessage::Relay { to, bytes } => self.handle_relay(who, to, bytes),
             ClientMessage::Ready {
                 era,

@@ -18,6 +18,7 @@ use super::groups::Groups;
 use super::lobbies::Lobbies;
 use super::seats::Seats;
 use super::sessions::Sessions;
+use super::signals::SignalRates;
 use super::{
     Arbiter, Attendance, EnvStages, EpisodeRow, GroupRow, Identity, MessageRow, Place, Random,
     SessionId,
@@ -101,6 +102,7 @@ impl Arbiter {
             stopping: false,
             now_us,
             ice: Box::new(|_, _, _| Vec::new()),
+            relay_address: None,
             signature_key: None,
             sessions,
             clients: Clients::default(),
@@ -189,6 +191,7 @@ impl Arbiter {
             delay: self.input_delays(stage),
             phase,
             routes: Routes::default(),
+            signals: SignalRates::default(),
             timeout: AT_ONCE,
         };
         self.episodes.add_episode(era, episode);

@@ -3,6 +3,8 @@
 //! The same functions run under a fuzzing engine (`fuzz_targets/`, see `README.md`), and in the tests over
 //! committed corpora and seeded mutations of them.
 
+#![forbid(unsafe_code)]
+
 mod hub;
 mod input;
 mod memory;

@@ -4,6 +4,8 @@
 //! seed alone. [`host::Native`] plays in this process, [`host::Module`] in a wasm module under V8;
 //! the comparison is the same. A recording says itself what world it is of: [`translate::target`] finds ours.
 
+#![forbid(unsafe_code)]
+
 mod compare;
 pub mod host;
 mod player;

@@ -1,5 +1,7 @@
 //! `parity DIR [--module FILE.wasm]... [--json]`: the reports of [`parity::run`] as a table or as JSON.
 
+#![forbid(unsafe_code)]
+
 use std::path::PathBuf;
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Who gets in, who holds a place, and for how long.
+//! Admission: entry, places, and the time for which a session holds one.
 
 use protocol::control::Refusal;
 
