@@ -12,12 +12,12 @@ use clock::{Clock, Pace};
 use rehearsal::HonestPage;
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::page::Page;
+use crate::page::{Caller, Page};
 use crate::study::Study;
 use crate::wire::messages::Entry;
 
@@ -174,12 +174,23 @@ impl World {
         id.context("the server has ended")
     }
 
-    /// True if the server still runs.
-    pub(crate) fn is_up(&mut self) -> bool {
+    /// True if the server still answers.
+    pub(crate) async fn is_up(&mut self) -> bool {
         let ended = self
             .server()
             .and_then(|server| Ok(server.child.try_wait()?));
-        matches!(ended, Ok(None))
+        if !matches!(ended, Ok(None)) {
+            return false;
+        }
+        let asks = async {
+            let mut stream = Caller::default().dial(&self.address()).await?;
+            let request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).await?;
+            let mut head = [0; 12];
+            stream.read_exact(&mut head).await?;
+            Ok::<_, anyhow::Error>(head.ends_with(b"200"))
+        };
+        matches!(timeout(Duration::from_secs(5), asks).await, Ok(Ok(true)))
     }
 
     /// Sets the server's clock, and that of honest people, ahead.

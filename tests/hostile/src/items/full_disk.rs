@@ -94,7 +94,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             (is_in, format!("somebody is let in once there is room: {is_in}"))
         }
     };
-    let is_up = world.is_up();
+    let is_up = world.is_up().await;
     let answers = match during {
         "an episode" => 1,
         _ => world.query("SELECT item FROM answers", "").await?.len(),

@@ -36,7 +36,7 @@ enum Means {
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let means = variant.choose("means", &[Means::Silent, Means::SlowHeaders, Means::SilentSession]);
     let addresses = variant.choose("addresses", &[1, 20, 200]);
-    let files = variant.choose("file descriptors", &[1_024, 4_096]);
+    let files = variant.choose("file descriptors", &[1_024, 2_048]);
     Study::pair(250, 10).write(&world.study())?;
     // The usual limit of a service; a program may raise it up to the hard one.
     world.start_after(&format!("ulimit -Sn {files}"), &[]).await?;
@@ -81,7 +81,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     wait_until(Duration::from_secs(60), || one.is_over() && other.is_over()).await;
     let outcomes = [one.outcome(), other.outcome()];
     let are_done = outcomes.iter().all(|outcome| outcome.as_deref() == Some("completed"));
-    let is_up = world.is_up();
+    let is_up = world.is_up().await;
     drop((sockets, pages));
     let seen = format!(
         "{open} connections of {MANY}; an honest person from elsewhere was let in: {is_in} ({took_ms} ms); the two who \

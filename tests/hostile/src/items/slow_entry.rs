@@ -40,7 +40,9 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         page.close().await;
     }
     times.sort();
-    let median = times[times.len() / 2];
-    let seen = format!("median {median:?} of {} entries, longest {:?}", times.len(), times[times.len() - 1]);
-    Ok(Observed::broken_if(median > MOST, seen))
+    // A busy machine delays some of them; a wait that is built in delays all.
+    let quick = times[times.len() / 4];
+    let longest = times[times.len() - 1];
+    let seen = format!("a quarter of {} entries took {quick:?} or less, the longest {longest:?}", times.len());
+    Ok(Observed::broken_if(quick > MOST, seen))
 }

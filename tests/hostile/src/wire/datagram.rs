@@ -144,3 +144,49 @@ pub(crate) fn decode_datagram(bytes: &[u8], layout: Layout) -> Option<Datagram> 
     }
     Some(datagram)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_datagram_comes_back_as_it_was_sent() {
+        let layout = Layout {
+            seats: 3,
+            actions: 7,
+        };
+        let far = Datagram {
+            from: 1,
+            era: 0x1234,
+            life: 5,
+            delay_ms: 70_000,
+            changes: 3,
+            first: 300,
+            inputs: vec![0, 0, 6, 6, 1, 0],
+            have: vec![7, 306, 310],
+            sent_ms: 60_000,
+            echo: Some((4_321, 9)),
+            done: true,
+        };
+        let near = Datagram {
+            have: vec![0; 3],
+            ..Datagram::default()
+        };
+        for datagram in [far, near] {
+            let bytes = encode_datagram(&datagram, layout);
+            let read = decode_datagram(&bytes, layout);
+            assert_eq!(format!("{read:?}"), format!("{:?}", Some(datagram)));
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_datagram_are_none() {
+        let layout = Layout {
+            seats: 2,
+            actions: 7,
+        };
+        assert!(decode_datagram(&[], layout).is_none());
+        assert!(decode_datagram(&[VERSION + 1; 40], layout).is_none());
+        assert!(decode_datagram(&[VERSION; 12], layout).is_none());
+    }
+}
