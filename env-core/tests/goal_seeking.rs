@@ -1,13 +1,13 @@
 //! Goal seeking: what is paid, maps that are made anew, and a playthrough.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod story;
-
 use std::collections::{BTreeSet, VecDeque};
 
 use env_core::envs::goal_seeking::{GoalSeeking, Params, World};
 use env_core::grid::{Chart, Direction};
 use env_core::{Environment, StepOutcome};
+
+use crate::story;
 
 fn rows(rows: &[&str]) -> Chart {
     Chart::Rows(rows.iter().map(|&row| row.into()).collect())

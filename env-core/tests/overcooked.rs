@@ -1,8 +1,6 @@
 //! Shows each fix of CoGrid 0.3.2 in Overcooked by the corrected rules, and what both rules share.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod kitchen;
-
 use env_core::draw::{DrawItem, DrawList, Shape};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
@@ -13,7 +11,7 @@ use env_core::grid::{ActionSet, Direction};
 use env_core::rng::Rng;
 use env_core::{Environment, StepOutcome};
 
-use kitchen::{Scene, State, both, event};
+use crate::kitchen::{Scene, State, both, event};
 
 fn layout(name: &str) -> Params {
     Params {

@@ -1,8 +1,6 @@
 //! Shows each fix of CoGrid 0.3.2 in Overcooked V2 by the corrected rules.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod kitchen;
-
 use std::collections::BTreeSet;
 
 use env_core::Environment as _;
@@ -12,7 +10,7 @@ use env_core::envs::overcooked::{NOOP, PICK_UP_OR_DROP, RuleSet, TOGGLE};
 use env_core::envs::overcooked_v2::{Chart, Earning, KitchenReward, OvercookedV2, Params};
 use env_core::grid::Direction;
 
-use kitchen::{Scene, both, event};
+use crate::kitchen::{Scene, both, event};
 
 fn layout(name: &str) -> Params {
     Params {

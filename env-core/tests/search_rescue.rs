@@ -1,11 +1,11 @@
 //! Search and rescue by both sets of rules: what the corrected ones mend, and a playthrough by each.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-mod story;
-
 use env_core::envs::search_rescue::{GENERATED, Params, Rewards, Role, SearchRescue, World};
 use env_core::grid::{Chart, RuleSet};
 use env_core::{Environment, StepOutcome};
+
+use crate::story;
 
 const BOTH: [RuleSet; 2] = [RuleSet::Cogrid, RuleSet::Corrected];
 

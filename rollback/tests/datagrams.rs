@@ -1,15 +1,13 @@
 //! How long the packets of a match of two people are, with three bits an action, which is enough for eight.
 
-mod support;
-
 use env_core::Action;
 use env_core::rng::Rng;
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, Session};
 
-use support::network::{Conditions, Network};
-use support::toy::{ACTIONS, Toy};
+use crate::support::network::{Conditions, Network};
+use crate::support::toy::{ACTIONS, Toy};
 
 const HZ: u64 = 60;
 const TICKS: u32 = 60 * HZ as u32;

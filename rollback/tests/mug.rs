@@ -3,8 +3,6 @@
 //! Source: MUG 0.1.3, whose defects were reproduced: step counter, loss bursts, a hidden tab, speculative ends,
 //! packets of the episode before, a slow peer, states that are not saved or not saved exactly, the last tick.
 
-mod support;
-
 use env_core::contract::{ActionSpec, Environment, FieldSpec, ParamError};
 use env_core::draw::{DrawList, Sprite};
 use env_core::{Action, Instance, Spec, StepOutcome, World};
@@ -13,10 +11,10 @@ use protocol::{Era, Seat, Tick};
 use rollback::{DatagramError, Session, SessionEvent};
 use serde::{Deserialize, Serialize};
 
-use support::network::{Conditions, Partition};
-use support::play::{Mischief, Report, config, play, play_in};
-use support::scenario::{Pause, READY_US, Scenario};
-use support::toy::{NOOP, Toy, mix};
+use crate::support::network::{Conditions, Partition};
+use crate::support::play::{Mischief, Report, config, play, play_in};
+use crate::support::scenario::{Pause, READY_US, Scenario};
+use crate::support::toy::{NOOP, Toy, mix};
 
 const T0_US: u64 = READY_US + 500_000;
 const HZ: u16 = 30;

@@ -1,15 +1,13 @@
 //! Nobody plays faster than the slowest page, and nobody makes up for a stop.
 
-mod support;
-
 use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Era, Seat, Tick};
 use rollback::{Config, Session, SessionEvent};
 
-use support::network::Conditions;
-use support::play::{Mischief, Report, config, play};
-use support::scenario::{Pause, READY_US, Scenario};
-use support::toy::{NOOP, Toy};
+use crate::support::network::Conditions;
+use crate::support::play::{Mischief, Report, config, play};
+use crate::support::scenario::{Pause, READY_US, Scenario};
+use crate::support::toy::{NOOP, Toy};
 
 const T0_US: u64 = READY_US + 500_000;
 

@@ -1,17 +1,15 @@
 //! The frames of a page take few bytes, and are rebuilt exactly.
 
-mod support;
-
 use env_core::rng::Rng;
 use env_core::{Action, World};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Seat};
 use rollback::{EpisodeRecord, RebuildError, Session, rebuild};
 
-use support::network::{Conditions, Network};
-use support::play::config;
-use support::scenario::{READY_US, Scenario};
-use support::toy::Toy;
+use crate::support::network::{Conditions, Network};
+use crate::support::play::config;
+use crate::support::scenario::{READY_US, Scenario};
+use crate::support::toy::Toy;
 
 const SECONDS: u32 = 20;
 const FRAME_US: u64 = 16_667;

@@ -1,18 +1,16 @@
 //! Whole matches on a simulated network, one per seed; `COPLAY_SEED=n` plays that seed alone, `COPLAY_SEEDS=n` so many.
 //! And the proof that the oracles see what they are for: each test under `mischief` breaks one thing.
 
-mod support;
-
 use env_core::envs::overcooked::Overcooked;
 use env_core::{Instance, envs};
 use protocol::Controller;
 use protocol::datagram::{Datagram, DatagramLayout};
 use rollback::Config;
 
-use support::network::Packet;
-use support::play::{Mischief, Report, play, play_in};
-use support::scenario::Scenario;
-use support::toy::{ACTIONS, Defect};
+use crate::support::network::Packet;
+use crate::support::play::{Mischief, Report, play, play_in};
+use crate::support::scenario::Scenario;
+use crate::support::toy::{ACTIONS, Defect};
 
 /// Matches in the test command.
 const SEEDS: u64 = 200;
@@ -40,7 +38,7 @@ impl Drop for Named {
     fn drop(&mut self) {
         if std::thread::panicking() {
             eprintln!(
-                "COPLAY_SEED={} cargo test -p rollback --test simulation seeds",
+                "COPLAY_SEED={} cargo test -p rollback --test main simulation::seeds",
                 self.0
             );
         }

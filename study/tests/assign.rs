@@ -1,7 +1,5 @@
 //! Random assignment of treatments and orders: balance, and that nothing is drawn twice.
 
-mod folder;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -9,7 +7,7 @@ use study::assign::{self, Counts, Standing, UnitAssignment};
 use study::design::{Assign, Between, Design, Level, LevelOrder, Quota, Unit, Within};
 use study::{Progress, StudyFull};
 
-use folder::Folder;
+use crate::folder::Folder;
 
 fn levels(count: usize) -> Vec<Level> {
     let level = |index: usize| Level {

@@ -1,7 +1,5 @@
 //! How blocks are walked: copies, order, choice, names; and what is told of a tree that cannot be walked.
 
-mod folder;
-
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +7,7 @@ use study::assign::{self, Assignment, Counts, UnitAssignment};
 use study::design::Unit;
 use study::{EnvFacts, EnvFault, Progress, Study};
 
-use folder::{Folder, opening};
+use crate::folder::{Folder, opening};
 
 const HEAD: &str = "format: 1
 study: {id: blocks, version: 1.0.0, title: Blocks, contact: lab@example.edu}

@@ -1,12 +1,10 @@
 //! People who write to each other: in a stage of its own, and beside an env stage.
 
-mod folder;
-
 use protocol::control::{Answer, StageView};
 use study::assign::UnitAssignment;
 use study::{EventRefusal, Progress, ProgressEvent, ProgressStep, StageKind, Study};
 
-use folder::{Folder, STUDY};
+use crate::folder::{Folder, STUDY};
 
 const CHAT: &str = "  - {id: talk, type: chat, min_s: 10, max_s: 60, file: how.md}\n  - id: play\n";
 

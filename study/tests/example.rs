@@ -1,13 +1,11 @@
 //! The study that the repository ships, and the ones that its documentation shows.
 
-mod folder;
-
 use std::path::Path;
 
 use protocol::control::StageView;
 use study::StageKind;
 
-use folder::{Folder, STUDY};
+use crate::folder::{Folder, STUDY};
 
 #[test]
 fn the_example_loads() {

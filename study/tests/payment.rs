@@ -1,11 +1,9 @@
 //! Payments by the rules of the file.
 
-mod folder;
-
 use protocol::control::EndReason;
 use study::{Episode, Outcome, Payment, Progress, ProgressEvent, Study, UnitAssignment};
 
-use folder::Folder;
+use crate::folder::Folder;
 
 const PAID: &str = "format: 1
 study: {id: paid, version: 1.0.0, title: Paid, contact: lab@example.edu}

@@ -1,7 +1,5 @@
 //! The way of one participant, and the study beside its host.
 
-mod folder;
-
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
@@ -13,7 +11,7 @@ use study::{
     Study, UnitAssignment,
 };
 
-use folder::{Folder, Host, STUDY, opening};
+use crate::folder::{Folder, Host, STUDY, opening};
 
 fn small(name: &str) -> Study {
     let folder = Folder::new(name);

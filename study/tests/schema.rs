@@ -1,11 +1,9 @@
 //! Documents that the readers of the study file generate: its JSON Schema in `docs/study.schema.json`, and its reference in
 //! `docs/reference.md`. `UPDATE_GOLDEN=1` writes both anew.
 
-mod folder;
-
 use std::path::Path;
 
-use folder::{Folder, STUDY};
+use crate::folder::{Folder, STUDY};
 
 #[test]
 fn the_schema_in_the_documents_is_what_the_readers_take() {

@@ -1,12 +1,10 @@
 //! Screening in a study file: what it reads, what it refuses, and who can take part.
 
-mod folder;
-
 use protocol::control::{Ability, Answer, Device, Lack};
 use study::screening::{ID, Measured};
 use study::{Outcome, Progress, ProgressEvent, StageKind, Study, UnitAssignment};
 
-use folder::{Folder, STUDY};
+use crate::folder::{Folder, STUDY};
 
 fn load(name: &str, screening: &str) -> Result<Study, Vec<String>> {
     let folder = Folder::new(name);

@@ -1,13 +1,11 @@
 //! Stages, and their checks of answers.
 
-mod folder;
-
 use protocol::control::{Answer, StageView};
 use study::assign::UnitAssignment;
 use study::stage::AGREED;
 use study::{EventRefusal, Outcome, Progress, ProgressEvent, ProgressStep, StageKind, Study};
 
-use folder::{Folder, STUDY};
+use crate::folder::{Folder, STUDY};
 
 const GATED: &str = "format: 1
 study: {id: gated, version: 1.0.0, title: {en: Gated, de: Bedingt}, contact: lab@example.edu}

@@ -1,8 +1,6 @@
 //! The worked study: a file that has nearly everything that a study file can say.
 
-mod folder;
-
-use folder::Folder;
+use crate::folder::Folder;
 
 const WORKED: &str = include_str!("folder/worked.yaml");
 

@@ -121,7 +121,8 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     // Clippy compiles in a folder of its own, so nothing below waits for it, and takes the time that is left over.
     let lints = beside_idle(workspace, "lints (clippy)", &["lints"])?;
     tally.step("tests, laws, matches, docs (cargo)", |count| {
-        counted(&mut tests(workspace, &[]), count)
+        // Some wait for a server that is started, killed and started again, and leave the processor to others.
+        counted(tests(workspace, &[]).env("RUST_TEST_THREADS", "4"), count)
     })?;
     tally.step("simulated studies (dst)", |count| {
         counted(&mut dst(workspace, &[]), count)
@@ -142,7 +143,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         let mut node = workspace.node(&chromium);
         node.env("COPLAY_BIN", workspace.checked("coplay"));
         node.env("COPLAY_NET", workspace.checked("coplay-net"));
-        node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
+        node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
         node.current_dir(workspace.root.join("tests/e2e"));
         counted(&mut node, count)
     })?;

@@ -14,9 +14,9 @@ use store::SqliteStore;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::host::Host;
-use crate::page::Page;
-use crate::visits::{end, host};
+use super::host::Host;
+use super::page::Page;
+use super::visits::{end, host};
 
 const SHUFFLED: &str = "format: 1
 study: {id: shuffled, version: 1.0.0, title: Shuffled, contact: lab@example.edu}
@@ -182,7 +182,7 @@ fn fluency() -> Vec<Answer> {
 async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_verified() {
     let host = terms("on_disconnect: {grace_s: 1, then: partner_left}");
     let server = host.start().await;
-    let mut game = crate::game::meet(&server).await;
+    let mut game = super::game::meet(&server).await;
     game.play(20).await;
     game.archive(0, 0).await;
     game.pages[1].say(&ClientMessage::Leave).await;
@@ -223,7 +223,7 @@ async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_ver
 async fn a_partner_who_leaves_is_replaced_in_the_same_episode_if_the_study_says_so() {
     let host = terms("on_disconnect: {grace_s: 1, then: bot}");
     let server = host.start().await;
-    let mut game = crate::game::meet(&server).await;
+    let mut game = super::game::meet(&server).await;
     game.play(20).await;
     let through = game.archive(0, 0).await;
     game.pages[1].say(&ClientMessage::Leave).await;
@@ -240,7 +240,7 @@ async fn a_partner_who_leaves_is_replaced_in_the_same_episode_if_the_study_says_
     server.stop().await;
     let report = dataset::verify::verify(&host.data()).await.unwrap();
     assert!(report.is_fine(), "{report}");
-    assert_eq!(report.episodes[0].ticks, crate::host::HORIZON);
+    assert_eq!(report.episodes[0].ticks, super::host::HORIZON);
 }
 
 /// In MUG both games end, the episode is lost, and the partner waits out a reconnection that cannot come.
@@ -249,7 +249,7 @@ async fn a_tab_that_is_hidden_for_long_ends_no_game_and_its_person_comes_back_in
     let host =
         terms("on_disconnect: {grace_s: 15, then: bot}\n    hidden_tab: {warn_s: 1, drop_s: 1}");
     let server = host.start().await;
-    let mut game = crate::game::meet(&server).await;
+    let mut game = super::game::meet(&server).await;
     game.play(20).await;
     let through = game.archive(0, 0).await;
     let era = game.era;
@@ -275,7 +275,7 @@ async fn a_tab_that_is_hidden_for_long_ends_no_game_and_its_person_comes_back_in
 async fn who_is_given_up_in_the_middle_goes_on_to_the_last_page_with_a_code() {
     let host = terms("on_disconnect: {grace_s: 1, then: partner_left}");
     let server = host.start().await;
-    let mut game = crate::game::meet(&server).await;
+    let mut game = super::game::meet(&server).await;
     game.play(20).await;
     game.archive(0, 0).await;
     let entry = Entry::Resume {
@@ -347,8 +347,8 @@ timeline:
 async fn a_waiting_room_that_runs_out_ends_as_the_study_says_and_the_id_finds_that_end_again() {
     let host = host(TIMED);
     let server = host.start().await;
-    let id = crate::entry::pid("anna");
-    let anna = || crate::entry::sent(&[("PROLIFIC_PID", &id), ("SESSION_ID", "s1")]);
+    let id = super::entry::pid("anna");
+    let anna = || super::entry::sent(&[("PROLIFIC_PID", &id), ("SESSION_ID", "s1")]);
     let mut page = Page::enter(&server, anna()).await;
     let began = std::time::Instant::now();
     assert!(matches!(
@@ -436,7 +436,7 @@ async fn no_site_may_read_no_path_leads_out_of_the_folder_and_no_secret_is_known
 async fn an_episode_that_a_partner_leaves_keeps_every_tick_that_was_played() {
     let host = Host::new();
     let server = host.start().await;
-    let mut game = crate::game::meet(&server).await;
+    let mut game = super::game::meet(&server).await;
     game.play(20).await;
     let through = game.archive(0, 0).await;
     game.pages[1].say(&ClientMessage::Leave).await;

@@ -6,8 +6,8 @@ use protocol::Controller;
 use protocol::control::{Entry, Plan, ServerMessage};
 use signaling_server::server::Options;
 
-use crate::host::Host;
-use crate::page::Page;
+use super::host::Host;
+use super::page::Page;
 
 #[tokio::test]
 async fn a_hundred_people_at_once_are_in_fifty_groups_and_nobody_is_stranded() {

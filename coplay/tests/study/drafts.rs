@@ -3,8 +3,8 @@
 use protocol::control::{Answer, ClientMessage, Draft, Entry, ServerMessage, StageView};
 use store::SqliteStore;
 
-use crate::host::{Host, Running};
-use crate::page::Page;
+use super::host::{Host, Running};
+use super::page::Page;
 
 const FORMS: &str = "format: 1
 study: {id: forms, version: 1.0.0, title: Forms, contact: lab@example.edu}

@@ -5,9 +5,9 @@ use protocol::control::{Entry, Onward, Refusal, ServerMessage};
 use signaling_server::server::{AccessRules, Options};
 use store::SqliteStore;
 
-use crate::host::{Host, Running};
-use crate::page::Page;
-use crate::visits::{agree, end, host};
+use super::host::{Host, Running};
+use super::page::Page;
+use super::visits::{agree, end, host};
 
 const STUDY: &str = "format: 1
 study: {id: entry, version: 1.0.0, title: Entry, contact: lab@example.edu}

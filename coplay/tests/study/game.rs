@@ -9,8 +9,8 @@ use protocol::control::{
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
 
-use crate::host::{HORIZON, Running};
-use crate::page::Page;
+use super::host::{HORIZON, Running};
+use super::page::Page;
 
 /// Two pages in an episode.
 pub(crate) struct Match {

@@ -3,8 +3,8 @@
 use protocol::control::{Answer, Entry, Refusal, StageView};
 use store::{Response, SqliteStore};
 
-use crate::host::Host;
-use crate::page::Page;
+use super::host::Host;
+use super::page::Page;
 
 const GATED: &str = "format: 1
 study: {id: gated, version: 1.0.0, title: Gated, contact: lab@example.edu}

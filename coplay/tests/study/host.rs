@@ -10,7 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use crate::page::PATIENCE;
+use super::page::PATIENCE;
 
 /// Ticks of the test's episode.
 pub(crate) const HORIZON: u32 = 60;

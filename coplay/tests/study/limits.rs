@@ -11,10 +11,10 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::{MaybeTlsStream, client_async};
 
-use crate::entry::{pid, sent};
-use crate::host::{Host, Running};
-use crate::page::Page;
-use crate::visits::host;
+use super::entry::{pid, sent};
+use super::host::{Host, Running};
+use super::page::Page;
+use super::visits::host;
 
 const STUDY: &str = "format: 1
 study: {id: limits, version: 1.0.0, title: Limits, contact: lab@example.edu}

@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use crate::host::Running;
+use super::host::Running;
 
 /// How long a message may take before a test fails instead of hanging.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

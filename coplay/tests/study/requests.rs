@@ -11,10 +11,10 @@ use protocol::control::{
 use signaling_server::server::Options;
 use store::SqliteStore;
 
-use crate::entry::{pid, sent};
-use crate::host::{Host, Running};
-use crate::page::Page;
-use crate::visits::{agree, end, host};
+use super::entry::{pid, sent};
+use super::host::{Host, Running};
+use super::page::Page;
+use super::visits::{agree, end, host};
 
 /// A lobby for two, of those who come from Prolific; a second is paid GBP 1.
 fn lobby(terms: &str) -> Host {

@@ -10,12 +10,12 @@ use signaling_server::server::Options;
 use sqlx::Connection as _;
 use store::SqliteStore;
 
-use crate::drafts::{kept, tell};
-use crate::entry::sent;
-use crate::game::meet;
-use crate::gates::count_in_files;
-use crate::host::{HORIZON, Host};
-use crate::page::Page;
+use super::drafts::{kept, tell};
+use super::entry::sent;
+use super::game::meet;
+use super::gates::count_in_files;
+use super::host::{HORIZON, Host};
+use super::page::Page;
 
 const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 

@@ -8,9 +8,9 @@ use protocol::control::{
 };
 use rollback::Session;
 
-use crate::game::opened;
-use crate::page::Page;
-use crate::visits::host;
+use super::game::opened;
+use super::page::Page;
+use super::visits::host;
 
 const TURNS: &str = "format: 1
 study: {id: turns, version: 1.0.0, title: Turns, contact: lab@example.edu}

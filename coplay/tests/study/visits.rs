@@ -6,8 +6,8 @@ use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{Answer, Entry, Farewell, StageView};
 use store::PayState;
 
-use crate::host::{Host, Running};
-use crate::page::Page;
+use super::host::{Host, Running};
+use super::page::Page;
 
 const PAID: &str = "format: 1
 study: {id: paid, version: 1.0.0, title: Paid, contact: lab@example.edu}

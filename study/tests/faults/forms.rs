@@ -1,7 +1,7 @@
 //! Faults of forms, and of the files that they name.
 
-use super::folder::{Folder, STUDY};
 use super::{fault, faults, swap, warnings};
+use crate::folder::{Folder, STUDY};
 
 #[test]
 fn forms_are_checked() {

@@ -1,7 +1,7 @@
 //! Text that is no YAML, or that programs read in several ways.
 
-use super::folder::{Folder, STUDY};
 use super::{fault, faults, swap};
+use crate::folder::{Folder, STUDY};
 
 #[test]
 fn yaml_on_which_programs_differ_is_refused() {

@@ -1,8 +1,6 @@
 //! Seats that change hands, one promise a test.
 
 mod returns;
-#[path = "../support/mod.rs"]
-mod support;
 
 use env_core::{Policy, World};
 use protocol::change::{Change, LEASE_S};
@@ -11,7 +9,7 @@ use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{ChangeError, Config, DatagramError, ResumeError, Session, SessionEvent};
 
-use support::toy::{NOOP, Partner, Toy};
+use crate::support::toy::{NOOP, Partner, Toy};
 
 const HZ: u16 = 10;
 const TICK_US: u64 = 100_000;

@@ -1,14 +1,12 @@
 //! Seeded faults: each is reported at its line, with the way to mend it.
 
 mod env;
-#[path = "../folder/mod.rs"]
-mod folder;
 mod forms;
 mod text;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use folder::{Folder, STUDY};
+use crate::folder::{Folder, STUDY};
 
 /// Changes one thing of a good study and gives what is then reported.
 fn faults(name: &str, change: impl FnOnce(&Folder, &mut String)) -> Vec<String> {

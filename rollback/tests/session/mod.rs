@@ -5,8 +5,6 @@ mod guesses;
 mod packets;
 mod previews;
 mod rules;
-#[path = "../support/mod.rs"]
-mod support;
 
 use env_core::{Action, Spec, World};
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
@@ -14,7 +12,7 @@ use protocol::rules::Rules;
 use protocol::{Controller, Era, Seat, Tick};
 use rollback::{Config, DatagramError, Session, SessionEvent};
 
-use support::toy::{NOOP, PRESS, Partner, Toy};
+use crate::support::toy::{NOOP, PRESS, Partner, Toy};
 
 const HZ: u16 = 10;
 const TICK_US: u64 = 100_000;

@@ -1,0 +1,15 @@
+//! The tests that use the crate as others do, in one program: linking is most of the time of a test.
+
+mod broken;
+mod conformance;
+mod facing;
+mod goal_finding;
+mod goal_seeking;
+mod kitchen;
+mod overcooked;
+mod overcooked_v2;
+mod playthrough;
+mod search_rescue;
+mod story;
+mod strange;
+mod toolkit;

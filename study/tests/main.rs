@@ -1,0 +1,14 @@
+//! The tests that use the crate as others do, in one program: linking is most of the time of a test.
+
+mod assign;
+mod blocks;
+mod chat;
+mod example;
+mod faults;
+mod folder;
+mod payment;
+mod progress;
+mod schema;
+mod screening;
+mod stages;
+mod worked;
