@@ -1,10 +1,5 @@
 //! The `coplay` command as a script sees it: exit codes, and sentences where something is wrong.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -1,10 +1,5 @@
 //! `coplay dev` as somebody sees it who changes a study while it runs.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;

@@ -1,11 +1,6 @@
 //! The guides in `docs` are followed here: the tutorial as a newcomer follows it, and every command line and every part
 //! of a study file of the other guides and of the pages about the study file.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;

@@ -1,10 +1,5 @@
 //! The routes, without a socket.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::path::Path;
 
 use axum::body::Body;

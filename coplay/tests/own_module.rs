@@ -1,10 +1,5 @@
 //! A study that brings its own environment: read, stored by its hash, archived, and simulated again.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::fs;
 use std::path::Path;
 

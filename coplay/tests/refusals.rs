@@ -1,10 +1,5 @@
 //! A refusal by an environment is reported where it stands in the study: file, line, column, field, and the fix.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::fs;
 
 use catalog::read_study;

@@ -1,11 +1,6 @@
 //! Rehearsals of a study that has every kind of stage, and of every example, short enough for every day: on a virtual
 //! clock, and with the real program. The long ones are `cargo xtask rehearse`.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

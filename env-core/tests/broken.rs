@@ -1,5 +1,4 @@
 //! The check of the laws finds an environment that breaks one: a small counter, broken in one way at a time.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,5 +1,4 @@
 //! Goal finding by both sets of rules: what the corrected ones mend, and a playthrough by each.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use env_core::envs::goal_finding::{GoalFinding, Params, Rewards, World};
 use env_core::grid::{Chart, RuleSet};

@@ -1,5 +1,4 @@
 //! Goal seeking: what is paid, maps that are made anew, and a playthrough.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::collections::{BTreeSet, VecDeque};
 

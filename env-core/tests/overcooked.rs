@@ -1,5 +1,4 @@
 //! Shows each fix of CoGrid 0.3.2 in Overcooked by the corrected rules, and what both rules share.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use env_core::draw::{DrawItem, DrawList, Shape};
 use env_core::envs::kitchen::layouts;

@@ -1,5 +1,4 @@
 //! Shows each fix of CoGrid 0.3.2 in Overcooked V2 by the corrected rules.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::collections::BTreeSet;
 

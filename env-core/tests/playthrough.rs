@@ -1,6 +1,5 @@
 //! Readable playthroughs of kitchens by each kind of rules, kept in `tests/golden`: a change of the rules is
 //! a change that a person can read. `UPDATE_GOLDEN=1` writes them anew.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Search and rescue by both sets of rules: what the corrected ones mend, and a playthrough by each.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use env_core::envs::search_rescue::{GENERATED, Params, Rewards, Role, SearchRescue, World};
 use env_core::grid::{Chart, RuleSet};

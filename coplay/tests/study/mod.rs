@@ -1,11 +1,6 @@
 //! The whole server, in process: real sockets, real files, and two pages that are scripts around native sessions.
 //! Time inside an episode is the scripts' own; nothing waits for a clock.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows the helpers of a test only inside its function"
-)]
-
 mod complaints;
 mod crowd;
 mod drafts;

@@ -1,5 +1,4 @@
 //! Shared parts of the tests of kitchens: states that are set up cell by cell, and steps told in words.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use env_core::envs::kitchen::params::{Params, Variant};
 use env_core::envs::kitchen::{Extra, Kitchens};
