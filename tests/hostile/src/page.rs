@@ -92,7 +92,16 @@ impl Page {
     /// # Errors
     /// It is refused.
     pub(crate) async fn enter(address: &str, entry: Entry) -> anyhow::Result<Self> {
-        let mut page = Self::connect(address).await?;
+        Self::enter_as(address, &Caller::default(), entry).await
+    }
+
+    /// Comes in as somebody at another address.
+    pub(crate) async fn enter_as(
+        address: &str,
+        caller: &Caller,
+        entry: Entry,
+    ) -> anyhow::Result<Self> {
+        let mut page = Self::connect_as(address, caller).await?;
         match page.say_hello(entry).await? {
             None => Ok(page),
             Some(why) => bail!("the page is refused: {why:?}"),

@@ -271,10 +271,11 @@ impl World {
         pairs.into_iter().map(owned).collect()
     }
 
-    /// A dishonest page that has come in as the next person.
+    /// A dishonest page that has come in as the next person, from an address of its own.
     pub(crate) async fn attacker(&mut self) -> anyhow::Result<Page> {
         let id = self.next_id();
-        Page::enter(&self.address(), Entry::Sent(Self::query_of(&id))).await
+        let caller = Caller::at(10_000 + self.people as u16);
+        Page::enter_as(&self.address(), &caller, Entry::Sent(Self::query_of(&id))).await
     }
 
     /// An honest participant who comes in as the next person.

@@ -22,7 +22,11 @@ const AT_ONCE: usize = 32;
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let addresses = variant.choose("addresses", &[1, 40, 400]);
-    let waits_min = variant.choose("honest people come after min", &[0, 5, 15]);
+    // Many addresses may take all places for some minutes; one address may not.
+    let waits_min = match addresses {
+        1 => 0,
+        _ => variant.choose("honest people come after min", &[6, 10, 15]),
+    };
     let salt = variant.bits();
     world.serve(&Study::questions(), &[]).await?;
     let address = world.address();

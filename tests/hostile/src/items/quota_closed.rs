@@ -33,7 +33,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let waits_min = match conduct {
         // Who agreed is somebody: their place is kept until the session expires.
         Conduct::AgreeAndGo => 3 * MINUTES + 5,
-        _ => variant.choose("honest people come after min", &[1, 5, 15]),
+        _ => variant.choose("honest people come after min", &[6, 10, 15]),
     };
     let addresses = variant.choose("addresses", &[1, 5, 10]);
     let mut study = Study::questions().first("  - {id: consent, type: consent, file: consent.md}\n");
