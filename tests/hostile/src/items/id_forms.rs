@@ -22,7 +22,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     );
     let good = if provider == "prolific" { PROLIFIC } else { WORKER };
     let id = match forged {
-        "short" => good[..3].to_owned(),
+        // Without the letter that every worker's identifier begins with, and with too few digits for Prolific.
+        "short" => good[1..4].to_owned(),
         "not hexadecimal" => "zz-not-an-identifier-zz!".to_owned(),
         "control character" => format!("{}\u{7}\n{}", &good[..8], &good[8..]),
         "formula" => "=HYPERLINK(\"http://x.example\")".to_owned(),

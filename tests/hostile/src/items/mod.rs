@@ -31,7 +31,6 @@ items! {
     never_ready,
     idle_pay,
     withdrawal_pay,
-    invented_ids alone,
     quota_closed,
     id_forms,
     csv_formulas,
@@ -54,4 +53,5 @@ items! {
     idle_memory alone,
     slow_entry alone,
     turn_credentials,
+    invented_ids alone,
 }
