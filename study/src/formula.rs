@@ -55,6 +55,18 @@ impl Formula {
         Some(Self { source, expr })
     }
 
+    /// Reads a formula that stands in another text, and gives one of the wanted types.
+    pub(crate) fn read_text(
+        place: &Cursor<'_>,
+        text: &str,
+        scope: &Types,
+        wanted: &[&Type],
+    ) -> Option<Self> {
+        let expr = part(place, text, 0..text.len(), scope, wanted)?;
+        let source = text.trim().to_owned();
+        Some(Self { source, expr })
+    }
+
     /// A formula that the program brings.
     pub(crate) fn known(source: &str, scope: &Types) -> Self {
         let written = parse::parse(source).expect("the program writes its formulas correctly");

@@ -22,6 +22,7 @@ mod folder;
 pub mod formula;
 mod host;
 mod host_check;
+mod inset;
 mod keys;
 pub mod limits;
 mod load;

@@ -99,6 +99,14 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let recruitment =
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
     fields.done();
+    let mut recruitment = recruitment;
+    if let Some(Some(recruitment)) = &mut recruitment {
+        let usual = Design::default();
+        let types = timeline::texts::types(facts, design.as_ref().unwrap_or(&usual), root);
+        let pages = recruitment.outcomes.values_mut();
+        let pages = pages.filter_map(|way| way.page.as_mut());
+        pages.for_each(|page| page.read_insets(&types, root.report));
+    }
     if let (Some(Some(_)), Some(recruitment)) = (&bonus, &recruitment) {
         let pay_terms = recruitment
             .as_ref()
@@ -191,7 +199,11 @@ impl<'a> Timeline<'a> {
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))
             .collect();
-        let scopes = design.map(|design| timeline::names::check(&mut read, design, root));
+        let scopes = design.map(|design| {
+            let scopes = timeline::names::check(&mut read, design, root);
+            timeline::texts::texts(&mut read, design, &scopes, root);
+            scopes
+        });
         ReadTimeline {
             paths: read.places.iter().map(|place| place.path.clone()).collect(),
             stages: read.stages,

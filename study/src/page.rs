@@ -1,5 +1,6 @@
 //! Markdown pages: read from the study folder, turned into sanitised HTML once, when the study is loaded.
 
+mod insets;
 mod markup;
 pub(crate) mod sanitise;
 
@@ -10,8 +11,12 @@ use protocol::hash::sha256_hex;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use serde::Serialize;
 
+use self::insets::PageInsets;
+pub(crate) use self::insets::escape;
 use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
 use crate::folder::{Source, read_text, translations_of};
+use crate::formula::Types;
+use crate::inset::{Braces, InsetScope};
 use crate::limits::MAX_PAGE;
 use crate::media::{self, Media};
 use crate::problem::{LineColumn, ProblemReport};
@@ -42,16 +47,22 @@ struct Prose {
     /// The pictures and videos that it shows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     media: Vec<Media>,
+    /// The values that are set into it, and what stands in their braces until they are read.
+    #[serde(skip)]
+    insets: PageInsets,
 }
 
 impl Prose {
     /// Markdown, whose pictures and videos lie beside its file; what is wrong with them is reported.
     fn of(markdown: String, dir: &Path, file: &str, report: &ProblemReport) -> Self {
-        let (html, media) = html(&markdown, dir, file, report);
+        let (marked, sources) = insets::mark(&markdown);
+        let (html, media) = html(&marked, &sources, dir, file, report);
+        let insets = PageInsets::of(&html, &marked, &sources, report);
         Self {
             markdown,
             html,
             media,
+            insets,
         }
     }
 }
@@ -78,6 +89,24 @@ impl TextPage {
 
     fn prose(&self, language: &str) -> &Prose {
         text::nearest(&self.languages, language).unwrap_or(&self.usual)
+    }
+
+    /// Reads what stands in its braces, now that it is known what there is to name.
+    pub(crate) fn read_insets(&mut self, types: &Types, report: &ProblemReport) {
+        let all = self.languages.values_mut().chain([&mut self.usual]);
+        all.for_each(|prose| prose.insets.read(types, report));
+    }
+
+    /// The places of its braces, as problems without a message.
+    pub(crate) fn braces(&self) -> impl Iterator<Item = &Braces> {
+        let all = self.languages.values().chain([&self.usual]);
+        all.flat_map(|prose| prose.insets.braces())
+    }
+
+    /// Sanitised HTML of the page for a participant, with the values that are set into it.
+    pub(crate) fn html_for(&self, language: &str, scope: &InsetScope<'_>) -> String {
+        let prose = self.prose(language);
+        prose.insets.fill(&prose.html, scope)
     }
 
     /// Sanitised HTML of the page in a language, else in that of the study.
@@ -158,7 +187,14 @@ fn prose(source: Source<'_>, place: &Cursor<'_>, file: &str) -> Option<Prose> {
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
 /// Markdown as HTML that cannot run, load from elsewhere or restyle anything, and the pictures and videos that it shows.
-fn html(markdown: &str, dir: &Path, file: &str, report: &ProblemReport) -> (String, Vec<Media>) {
+/// `sources` is what stands in its braces, by number.
+fn html(
+    markdown: &str,
+    sources: &[insets::Marked],
+    dir: &Path,
+    file: &str,
+    report: &ProblemReport,
+) -> (String, Vec<Media>) {
     let mut parser = Parser::new_ext(markdown, OPTIONS).into_offset_iter();
     let (mut events, mut shown) = (Vec::new(), Vec::new());
     let mut is_code = false;
@@ -168,8 +204,8 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &ProblemReport) -> (Stri
         match event {
             Event::Start(Tag::Image { dest_url, .. }) => {
                 let words = words(parser.by_ref().map(|(event, _)| event));
-                if words.contains("{{") {
-                    wrong(at, markup::BRACES.to_owned());
+                if insets::is_marked(&words) {
+                    wrong(at, markup::BRACES_WITHIN.to_owned());
                 }
                 let node = nothing(at);
                 let place = Cursor::root(&node, report);
@@ -194,16 +230,36 @@ fn html(markdown: &str, dir: &Path, file: &str, report: &ProblemReport) -> (Stri
                     wrong(below(at, line), fault);
                 }
             }
-            Event::Text(text) if !is_code && text.contains("{{") => {
-                wrong(at, markup::BRACES.to_owned());
+            Event::Code(code) => {
+                events.push(Event::Code(insets::unmark(&code, sources).into()));
+            }
+            Event::Text(text) if is_code => {
+                events.push(Event::Text(insets::unmark(&text, sources).into()));
+            }
+            Event::Text(text) if text.contains("{{") => {
+                wrong(
+                    at,
+                    match text.contains("}}") {
+                        true => markup::BRACES_WITHIN.to_owned(),
+                        false => markup::BRACES.to_owned(),
+                    },
+                );
                 events.push(Event::Text(text));
             }
             Event::Start(Tag::Link {
                 link_type,
                 dest_url,
                 ..
-            }) if link_type != LinkType::Email && !leads_somewhere(&dest_url) => {
-                wrong(at, leads_nowhere(&dest_url));
+            }) if insets::is_marked(&dest_url)
+                || (link_type != LinkType::Email && !leads_somewhere(&dest_url)) =>
+            {
+                wrong(
+                    at,
+                    match insets::is_marked(&dest_url) {
+                        true => markup::BRACES_WITHIN.to_owned(),
+                        false => leads_nowhere(&dest_url),
+                    },
+                );
             }
             event => {
                 is_code ^= matches!(
@@ -282,7 +338,8 @@ mod tests {
     /// Markdown as HTML, and what is wrong with it.
     fn of(markdown: &str) -> (String, Vec<String>) {
         let report = ProblemReport::new("how.md");
-        let (html, _) = html(markdown, Path::new("nowhere"), "how.md", &report);
+        let (marked, sources) = insets::mark(markdown);
+        let (html, _) = html(&marked, &sources, Path::new("nowhere"), "how.md", &report);
         let wrong = report.result(None::<()>).unwrap_err();
         (html, wrong.iter().map(ToString::to_string).collect())
     }
@@ -328,14 +385,14 @@ mod tests {
     fn comments_and_code_are_passed_over() {
         let quiet = "<!-- <script>x()</script> -->\n\n<!--\n<img src=a.png>\n-->\n\na <!-- <p style=\"x\"> --> b\n\n\
                      ```\n{{ name }}\n```\n\n    {{ name }}\n\n`{{ name }}`\n";
-        let loud = "<!-- a --> <script>x()</script>\n\n<div>\n<!-- a\n--> <p style=\"x\">\n</div>\n\n{{ name }}\n\n![{{ a }}](kitchen.png)\n";
+        let loud = "<!-- a --> <script>x()</script>\n\n<div>\n<!-- a\n--> <p style=\"x\">\n</div>\n\n{{ name\n\n![{{ a }}](kitchen.png)\n";
         let (html, wrong) = of(&format!("{quiet}\n{loud}"));
         let places = [
             "17:1: `<script>`",
             "21:1: `style`",
             "24:1: `{{`",
-            "26:1: `{{`",
             "26:1: there is no file",
+            "26:1: values in `{{ }}`",
         ];
         assert_eq!(wrong.len(), places.len(), "{wrong:?}");
         for (wrong, place) in wrong.iter().zip(places) {

@@ -15,7 +15,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assign::{Assignment, UnitAssignment};
+use crate::inset::InsetScope;
 use crate::outcome::Outcome;
+use crate::page::TextPage;
 use crate::screening::Measured;
 use crate::stage::course::Seeding;
 use crate::stage::env::Rest;
@@ -153,6 +155,24 @@ impl Progress {
     /// The facts for formulas.
     pub fn facts(&self) -> &ParticipantFacts {
         &self.facts
+    }
+
+    /// The partners in the last episode that was played up to here.
+    pub(crate) fn last_partners(&self, study: &Study) -> PartnerKind {
+        let route = route(study, &self.assignment);
+        let mut before = route.iter().take(usize::from(self.at) + 1).rev();
+        let last = before.find_map(|visit| {
+            let stage = study.timeline.get(usize::from(visit.stage))?;
+            self.facts.episodes.get(&stage.id)?.last()
+        });
+        last.map_or(PartnerKind::None, |episode| episode.partners)
+    }
+
+    /// The orders that were drawn for the participant or the last group: names of levels by factor.
+    pub(crate) fn orders(&self) -> impl Iterator<Item = (&String, &Vec<String>)> {
+        let group = self.assignment.groups.values().next_back();
+        let orders = group.into_iter().flat_map(|group| &group.orders);
+        self.assignment.own.orders.iter().chain(orders)
     }
 
     /// Position in the route.
@@ -378,7 +398,10 @@ impl Progress {
         if let Some(rest) = self.rest(study) {
             return self.rest_view(study, rest);
         }
-        let mut view = self.stage(study).view(self.language(study));
+        let scope = InsetScope::new(study, self);
+        let language = self.language(study);
+        let show = |page: &TextPage| page.html_for(language, &scope);
+        let mut view = self.stage(study).view_with(language, &show);
         if let StageView::Quiz { attempt, .. } = &mut view {
             *attempt = self.tried().saturating_add(1);
         }
@@ -390,8 +413,11 @@ impl Progress {
             *attempts = attempts.saturating_sub(self.tried());
         }
         if let StageView::Survey { surveyjs } = &mut view
-            && let Some((document, _)) = self.arranged(study)
+            && let Some((mut document, _)) = self.arranged(study)
         {
+            if let StageKind::Survey(survey) = &self.stage(study).kind {
+                survey.fill_in(&mut document, &scope);
+            }
             *surveyjs = document.to_string();
         }
         if let StageView::External { ticket, .. } = &mut view {
@@ -401,7 +427,7 @@ impl Progress {
         {
             own.name().clone_into(outcome);
             if let Some(own) = way_out::way_out(study, own) {
-                *page = own.html(self.language(study)).to_owned();
+                *page = show(&own);
             }
         }
         view
@@ -425,7 +451,9 @@ impl Progress {
     fn rest_view(&self, study: &Study, rest: &Rest) -> StageView {
         let episodes = self.facts.episodes.get(&self.stage(study).id);
         StageView::Rest {
-            page: rest.page.html(self.language(study)).to_owned(),
+            page: rest
+                .page
+                .html_for(self.language(study), &InsetScope::new(study, self)),
             round: self.episode(study),
             score: episodes
                 .and_then(|all| all.last())

@@ -43,6 +43,14 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// The place under another path.
+    pub(crate) fn under(self, path: &str) -> Self {
+        Self {
+            path: path.to_owned(),
+            ..self
+        }
+    }
+
     /// A place at which nothing is read.
     pub(crate) fn sketch(atlas: &'a Atlas) -> Self {
         Self {

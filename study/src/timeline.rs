@@ -12,6 +12,7 @@ pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod route;
 pub(crate) mod same;
+pub(crate) mod texts;
 pub(crate) mod tree;
 
 pub use self::route::{Gate, Visit, route};

@@ -424,8 +424,14 @@ fn a_group_draws_its_levels_when_it_is_made() {
         )
         .expect("a page");
         let length = at.count(&study);
-        at.handle(&study, study::ProgressEvent::Matched { draw: &group })
-            .expect("a group");
+        at.handle(
+            &study,
+            study::ProgressEvent::Matched {
+                draw: &group,
+                seat: Some(0),
+            },
+        )
+        .expect("a group");
         assert_eq!(at.count(&study), length);
         at.bindings(&study)["speed"].name.clone()
     });
@@ -695,7 +701,10 @@ mod walks {
     ) -> ProgressEvent<'a> {
         match kind {
             StageKind::Survey(_) => ProgressEvent::StageDone { at, answers: given },
-            StageKind::Lobby(_) => ProgressEvent::Matched { draw: group },
+            StageKind::Lobby(_) => ProgressEvent::Matched {
+                draw: group,
+                seat: Some(0),
+            },
             StageKind::Env(_) => ProgressEvent::EpisodeEnded(Episode {
                 reason: EndReason::Played,
                 score: 1,
@@ -739,7 +748,7 @@ mod walks {
                     let event = match kind {
                         0 | 1 => ProgressEvent::StageDone { at: position, answers: &given },
                         2 => ProgressEvent::StageDone { at: at.position(), answers: &[] },
-                        3 => ProgressEvent::Matched { draw: &group },
+                        3 => ProgressEvent::Matched { draw: &group, seat: Some(0) },
                         4 => ProgressEvent::EpisodeEnded(Episode::unplayed(EndReason::PartnerLeft)),
                         5 if leaves == Some(number) => ProgressEvent::Cut(Outcome::TimedOut),
                         6 if leaves == Some(number) => ProgressEvent::Left,

@@ -54,8 +54,14 @@ fn the_members_of_a_group_count_a_chat_among_what_they_do_together() {
         ..UnitAssignment::default()
     };
     at.handle(&study, done(0)).unwrap();
-    at.handle(&study, ProgressEvent::Matched { draw: &draw })
-        .unwrap();
+    at.handle(
+        &study,
+        ProgressEvent::Matched {
+            draw: &draw,
+            seat: Some(0),
+        },
+    )
+    .unwrap();
     let round = at.round(&study).expect("a group");
     assert_eq!((round.number, round.is_here, round.group), (0, true, 7));
     let answers = [Answer {

@@ -52,7 +52,10 @@ static GROUP: UnitAssignment = UnitAssignment {
     sequences: BTreeMap::new(),
 };
 
-const MATCHED: ProgressEvent<'static> = ProgressEvent::Matched { draw: &GROUP };
+const MATCHED: ProgressEvent<'static> = ProgressEvent::Matched {
+    draw: &GROUP,
+    seat: Some(0),
+};
 
 fn start(study: &Study) -> Progress {
     Progress::new(study, UnitAssignment::default())
@@ -91,6 +94,33 @@ fn the_whole_way_ends_in_the_declared_outcome() {
         at.handle(&study, ProgressEvent::Left),
         Ok(ProgressStep::Stay)
     );
+}
+
+#[test]
+fn a_formula_knows_the_seat_of_a_participant() {
+    let folder = Folder::new("seat");
+    let guarded = "    pages: [how.md]\n  - {id: role, type: instructions, pages: [how.md], when: 'seat == 1'}\n";
+    let second = STUDY.replace(
+        "  - id: play\n",
+        "  - {id: lead, type: instructions, pages: [how.md], when: seat == 1}\n  - id: play\n",
+    );
+    folder.write(
+        "study.yaml",
+        second.replace("    pages: [how.md]\n", guarded),
+    );
+    let study = study::load(&folder.path).expect("a good study");
+    let after_the_lobby = |seat: u8| {
+        let mut at = start(&study);
+        at.handle(&study, done(0)).expect("the first stage");
+        assert_eq!(at.stage(&study).id, "lobby", "nobody has a seat yet");
+        let matched = ProgressEvent::Matched {
+            draw: &GROUP,
+            seat: Some(seat),
+        };
+        at.handle(&study, matched).expect("a group");
+        at.stage(&study).id.clone()
+    };
+    assert_eq!([0, 1].map(after_the_lobby), ["play", "lead"]);
 }
 
 #[test]

@@ -167,7 +167,13 @@ impl Arbiter {
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
             // Who does not come from a lobby is there already.
-            self.advance_session(who, study::ProgressEvent::Matched { draw: &draw });
+            self.advance_session(
+                who,
+                study::ProgressEvent::Matched {
+                    draw: &draw,
+                    seat: self.place_in_group(who),
+                },
+            );
         }
         for who in people {
             self.tell_session(

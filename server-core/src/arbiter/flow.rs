@@ -150,7 +150,13 @@ impl Arbiter {
         // An episode that never started has left its people in the lobby.
         if matches!(self.stage_kind(self.stage_of(who)), StageKind::Lobby(_)) {
             let draw = self.draw_group();
-            self.advance_session(who, study::ProgressEvent::Matched { draw: &draw });
+            self.advance_session(
+                who,
+                study::ProgressEvent::Matched {
+                    draw: &draw,
+                    seat: self.place_in_group(who),
+                },
+            );
         }
         self.advance_session(who, study::ProgressEvent::EpisodeEnded(episode));
         if std::mem::take(&mut self.sessions[who].leaves) {

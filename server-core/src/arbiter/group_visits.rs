@@ -60,16 +60,34 @@ impl Arbiter {
         self.end_waits(now_us, key);
         for &who in people {
             self.sessions[who].place = Place::Page;
-            self.advance_session(who, study::ProgressEvent::Matched { draw: &draw });
+            self.advance_session(
+                who,
+                study::ProgressEvent::Matched {
+                    draw: &draw,
+                    seat: self.place_in_group(who),
+                },
+            );
         }
         people.iter().map(|&who| Transition::Enter(who)).collect()
+    }
+
+    /// The place of somebody in their group.
+    pub(super) fn place_in_group(&self, who: SessionId) -> Option<u8> {
+        let key = self.sessions[who].group?;
+        self.groups.place_of(key, who).map(|seat| seat.0)
     }
 
     /// Where somebody who leaves a lobby with a group will be.
     pub(super) fn look_ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
         let mut ahead = self.sessions[who].progress.clone();
         // A lobby takes every group, and anywhere else nothing happens.
-        let _ = ahead.handle(&self.study, study::ProgressEvent::Matched { draw });
+        let _ = ahead.handle(
+            &self.study,
+            study::ProgressEvent::Matched {
+                draw,
+                seat: self.place_in_group(who),
+            },
+        );
         ahead
     }
 
@@ -389,7 +407,13 @@ impl Arbiter {
                 groups.values().any(|draw| draw.seed == row.draw.seed)
             };
             if !is_in(groups) && self.stage_of(who) == row.stage {
-                self.advance_session(who, study::ProgressEvent::Matched { draw: &row.draw });
+                self.advance_session(
+                    who,
+                    study::ProgressEvent::Matched {
+                        draw: &row.draw,
+                        seat: self.groups.place_of(key, who).map(|seat| seat.0),
+                    },
+                );
             }
             let groups = &self.sessions[who].progress.assignment().groups;
             if groups

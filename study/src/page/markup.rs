@@ -9,8 +9,10 @@ use html5ever::tokenizer::{
 
 use super::sanitise::{cleaner, leads_nowhere, leads_somewhere};
 
-/// The fault of a name in braces.
-pub(super) const BRACES: &str = "`{{` is shown as it stands, as pages are the same for everybody; remove it, or write it in backquotes";
+/// The fault of braces without an end.
+pub(super) const BRACES: &str = "`{{` has no end on its line, so it is shown as it stands; write `}}` behind the formula, or write it in backquotes";
+/// The fault of a value where none can be set in.
+pub(super) const BRACES_WITHIN: &str = "values in `{{ }}` cannot be set into addresses, attributes, and the words of a picture; write them into the text";
 const LOADS: &str = "pictures and videos of HTML are not shown; write `![what it shows](kitchen.png)`, also for a video";
 const OPEN: &str = "a comment of HTML has no end, so that nothing after it is shown; write `-->`";
 
@@ -69,6 +71,10 @@ fn left_out(tag: &Tag) -> Option<String> {
     if matches!(&*tag.name, "img" | "picture" | "video" | "audio") {
         return Some(LOADS.to_owned());
     }
+    let mut values = tag.attrs.iter().map(|attribute| &attribute.value);
+    if values.any(|value| super::insets::is_marked(value)) {
+        return Some(BRACES_WITHIN.to_owned());
+    }
     let link = tag
         .attrs
         .iter()
@@ -111,7 +117,7 @@ mod tests {
         }
         assert_eq!(
             told("<div>\n<p\nstyle=\"x\">{{ a }}</p>\n<a title='>' onclick=x>"),
-            ["2 `style` o", "2 `{{` is s", "3 `onclick`"]
+            ["2 `style` o", "2 `{{` has ", "3 `onclick`"]
         );
         assert_eq!(told("<!--><IMG src=x>"), ["0 pictures "]);
         assert_eq!(told("<a href=other.html>"), ["0 the link "]);

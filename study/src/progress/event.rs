@@ -36,6 +36,8 @@ pub enum ProgressEvent<'a> {
     Matched {
         /// The assignment of the group.
         draw: &'a UnitAssignment,
+        /// Their place in it, from 0.
+        seat: Option<u8>,
     },
     /// The episode of the participant's group is over.
     EpisodeEnded(Episode),

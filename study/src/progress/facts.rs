@@ -21,6 +21,9 @@ pub struct ParticipantFacts {
     /// The episodes of each env stage, in their order.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub episodes: BTreeMap<String, Vec<Episode>>,
+    /// The place in the last group, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seat: Option<u8>,
     /// The measurements of device and connection.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub screening: Option<Box<Measured>>,
@@ -34,6 +37,8 @@ impl ParticipantFacts {
         let measured = self.screening.as_deref().map(Measured::value);
         let measured = measured.map(formula::Value::Record);
         scope.extend(measured.map(|measured| ("screening".to_owned(), measured)));
+        let seat = self.seat.map(|seat| formula::Value::from(f64::from(seat)));
+        scope.extend(seat.map(|seat| ("seat".to_owned(), seat)));
         let mut answers = BTreeMap::new();
         for stage in &study.timeline {
             match &stage.kind {

@@ -51,7 +51,8 @@ impl Progress {
                 self.facts.screening = None;
                 Ok(self.leave(study, Outcome::Withdrew))
             }
-            (ProgressEvent::Matched { draw }, StageKind::Lobby(_)) => {
+            (ProgressEvent::Matched { draw, seat }, StageKind::Lobby(_)) => {
+                self.facts.seat = seat;
                 self.assignment.groups.insert(self.at, draw.clone());
                 Ok(self.next(study))
             }

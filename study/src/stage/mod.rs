@@ -145,6 +145,18 @@ impl StageKind {
         }
     }
 
+    /// The pages into which values can be set.
+    pub(crate) fn pages_mut(&mut self) -> Vec<&mut TextPage> {
+        match self {
+            Self::Instructions(it) => it.pages.iter_mut().collect(),
+            Self::Debrief(it) => vec![&mut it.page],
+            Self::End(it) => vec![&mut it.page],
+            Self::Chat(it) => it.page.iter_mut().collect(),
+            Self::Env(it) => it.screen.rest.iter_mut().map(|it| &mut it.page).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The marks of the items that have a right answer.
     pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
         match self {
@@ -179,16 +191,23 @@ impl Stage {
     /// The view of the participant's page, in a language. What depends on the participant, such as the outcome of
     /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in, and what they take along, the server.
     pub fn view(&self, language: &str) -> StageView {
+        self.view_with(language, &|page| page.html(language).to_owned())
+    }
+
+    /// The view of the participant's page, with pages as `show` writes them.
+    pub(crate) fn view_with(
+        &self,
+        language: &str,
+        show: &dyn Fn(&TextPage) -> String,
+    ) -> StageView {
         match &self.kind {
             StageKind::Screening(it) => it.view(),
             StageKind::Consent(it) => StageView::Consent {
-                page: it.page.html(language).to_owned(),
+                page: show(&it.page),
                 sha256: it.page.sha256(language),
             },
             StageKind::Instructions(it) => StageView::Instructions {
-                pages: (it.pages.iter())
-                    .map(|page| page.html(language).to_owned())
-                    .collect(),
+                pages: it.pages.iter().map(show).collect(),
                 min_s: it.min_s,
             },
             StageKind::Quiz(it) => StageView::Quiz {
@@ -201,8 +220,7 @@ impl Stage {
             },
             StageKind::Env(_) => StageView::Env,
             StageKind::Chat(it) => StageView::Chat {
-                page: (it.page.as_ref())
-                    .map_or(String::new(), |page| page.html(language).to_owned()),
+                page: it.page.as_ref().map_or(String::new(), show),
             },
             StageKind::Survey(it) => StageView::Survey {
                 surveyjs: it.in_language(language).to_string(),
@@ -215,12 +233,12 @@ impl Stage {
                 can_give_up: it.or_else.is_some(),
             },
             StageKind::Debrief(it) => StageView::Debrief {
-                page: it.page.html(language).to_owned(),
+                page: show(&it.page),
                 allow_withdraw: it.allow_withdraw,
             },
             StageKind::End(it) => StageView::End {
                 outcome: it.outcome.name().to_owned(),
-                page: it.page.html(language).to_owned(),
+                page: show(&it.page),
                 farewell: Farewell::default(),
             },
         }

@@ -13,8 +13,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::assign::Rng;
+use crate::formula::Types;
+use crate::inset::{Braces, Inset, InsetScope, replace_braces};
 use crate::media::Media;
-use crate::problem::Problem;
+use crate::page::escape;
+use crate::problem::{Problem, ProblemReport};
 use crate::refusal::EventRefusal;
 
 pub use ::survey::MAX_ANSWER;
@@ -39,6 +42,12 @@ pub struct Survey {
     /// Keys of the document that change nothing here.
     #[serde(skip)]
     unused: Vec<Problem>,
+    /// What stands in the braces of its texts.
+    #[serde(skip)]
+    pub(crate) braces: Vec<Braces>,
+    /// The values that are set into its texts, by what stands in their braces.
+    #[serde(skip)]
+    insets: BTreeMap<String, Inset>,
 }
 
 /// The items that show whether people read what they answer.
@@ -79,26 +88,28 @@ pub struct ShownOrder {
     pub order: String,
 }
 
+/// The keys whose values participants read.
+pub(crate) const TEXTS: [&str; 16] = [
+    "title",
+    "description",
+    "text",
+    "labelTrue",
+    "labelFalse",
+    "minRateDescription",
+    "maxRateDescription",
+    "html",
+    "placeholder",
+    "requiredErrorText",
+    "minErrorText",
+    "maxErrorText",
+    "noneText",
+    "otherText",
+    "otherPlaceholder",
+    "otherErrorText",
+];
+
 /// Takes the text of one language where there are several, and leaves right answers out.
 fn settle(value: &mut Value, language: &str) {
-    const TEXTS: [&str; 16] = [
-        "title",
-        "description",
-        "text",
-        "labelTrue",
-        "labelFalse",
-        "minRateDescription",
-        "maxRateDescription",
-        "html",
-        "placeholder",
-        "requiredErrorText",
-        "minErrorText",
-        "maxErrorText",
-        "noneText",
-        "otherText",
-        "otherPlaceholder",
-        "otherErrorText",
-    ];
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| settle(item, language)),
         Value::Object(map) => {
@@ -128,6 +139,14 @@ fn settle(value: &mut Value, language: &str) {
         }
         _ => {}
     }
+}
+
+/// A text that HTML shows.
+fn unescape(html: &str) -> String {
+    html.replace("&lt;", "<")
+        .replace("&gt;", ">")
+        .replace("&quot;", "\"")
+        .replace("&amp;", "&")
 }
 
 /// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element. Gives what
@@ -206,6 +225,8 @@ impl Survey {
             correct,
             pictures: Vec::new(),
             unused: Vec::new(),
+            braces: Vec::new(),
+            insets: BTreeMap::new(),
         }
     }
 
@@ -223,6 +244,58 @@ impl Survey {
     /// Keys of the document that change nothing here.
     pub(crate) fn unused(&self) -> &[Problem] {
         &self.unused
+    }
+
+    /// Reads what stands in the braces of its texts, now that it is known what there is to name.
+    pub(crate) fn read_insets(&mut self, types: &Types, report: &ProblemReport) {
+        for braces in &self.braces {
+            if let Some(inset) = Inset::read(braces, types, report) {
+                self.insets.insert(braces.source.clone(), inset);
+            }
+        }
+    }
+
+    /// Sets the values of a participant into the texts of a document in their language.
+    pub(crate) fn fill_in(&self, document: &mut Value, scope: &InsetScope<'_>) {
+        if !self.insets.is_empty() {
+            self.fill_value(document, scope);
+        }
+    }
+
+    fn fill_value(&self, value: &mut Value, scope: &InsetScope<'_>) {
+        match value {
+            Value::Array(items) => items
+                .iter_mut()
+                .for_each(|item| self.fill_value(item, scope)),
+            Value::Object(map) => {
+                for (key, value) in map.iter_mut().filter(|(key, _)| *key != "defaultValue") {
+                    match value {
+                        Value::String(text) if TEXTS.contains(&key.as_str()) => {
+                            *text = self.fill_text(text, key == "html", scope);
+                        }
+                        value => self.fill_value(value, scope),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn fill_text(&self, text: &str, is_html: bool, scope: &InsetScope<'_>) -> String {
+        replace_braces(text, |source| {
+            let written = match is_html {
+                true => unescape(source),
+                false => source.to_owned(),
+            };
+            let Some(inset) = self.insets.get(&written) else {
+                return format!("{{{{{source}}}}}");
+            };
+            let value = inset.write(scope);
+            match is_html {
+                true => escape(&value),
+                false => value,
+            }
+        })
     }
 
     /// The document that pages show, in a language.

@@ -1,6 +1,7 @@
 //! Reads forms, and says where one has a fault.
 
 mod attention;
+mod braces;
 mod choices;
 mod inputs;
 mod kinds;
@@ -205,6 +206,7 @@ fn form(dir: &Path, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     pictures::place(&mut surveyjs, &reading.pictures.borrow());
     let mut survey = Survey::of(surveyjs, correct.collect());
     survey.unused = reading.unused.into_inner();
+    survey.braces = braces::find_braces(place);
     survey.pictures = reading.pictures.into_inner().into_values().collect();
     check_values(&survey, &parts)?;
     Some(survey)

@@ -166,7 +166,7 @@ pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
 }
 
 /// The variables of every formula about a participant: [`crate::progress::ParticipantFacts::scope`] gives the values.
-fn variables(read: &Read<'_>) -> Types {
+pub(super) fn variables(read: &Read<'_>) -> Types {
     let episode = [
         ("score", Type::Number),
         ("ticks", Type::Number),
@@ -175,6 +175,14 @@ fn variables(read: &Read<'_>) -> Types {
         ("partners", Type::Text),
     ];
     let mut types = Types::new();
+    if read
+        .stages
+        .iter()
+        .flatten()
+        .any(|stage| matches!(stage.kind, StageKind::Lobby(_)))
+    {
+        types.insert("seat".to_owned(), Type::Number);
+    }
     let mut answers = Types::new();
     for stage in read.stages.iter().flatten() {
         match &stage.kind {
@@ -238,7 +246,7 @@ fn never_holds(guard: &Formula, names: &Scope) -> bool {
 }
 
 /// The types of what names can stand for.
-fn types_of(scope: &Scope) -> Types {
+pub(super) fn types_of(scope: &Scope) -> Types {
     let types = scope.iter();
     types
         .map(|(name, levels)| (name.clone(), type_of(levels)))

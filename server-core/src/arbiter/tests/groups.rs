@@ -266,6 +266,21 @@ fn an_ai_partner_plays_for_somebody_who_does_not_come() {
 }
 
 #[test]
+fn formulas_know_the_seats_of_a_group_also_after_a_restart() {
+    let mut stage = rounds("{grace_s: 15}");
+    begin(&mut stage);
+    play(&mut stage, &[1, 2]);
+    let seats = |stage: &Stage| {
+        let sessions = stage.arbiter.sessions.iter();
+        let seats = sessions.map(|session| session.progress.facts().seat);
+        seats.collect::<Vec<_>>()
+    };
+    assert_eq!(seats(&stage), [Some(0), Some(1)]);
+    stage.restart();
+    assert_eq!(seats(&stage), [Some(0), Some(1)]);
+}
+
+#[test]
 fn who_leaves_between_two_rounds_is_not_waited_for() {
     let mut stage = rounds("{grace_s: 15, then: bot}");
     begin(&mut stage);

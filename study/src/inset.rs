@@ -1,0 +1,275 @@
+//! Values in texts that participants read: `{{ formula }}` in pages and forms, with `| money`, `| percent` or `| whole`
+//! behind it for numbers.
+//!
+//! What formulas can name is known once the whole timeline is read, so a text keeps what stands in its braces until then
+//! ([`Braces`]). This module must not know where a text is shown.
+
+use std::collections::BTreeMap;
+
+use formula::Value;
+use serde_json::Value as Json;
+
+use crate::formula::{Formula, Type, Types};
+use crate::limits::MAX_AMOUNT;
+use crate::payment;
+use crate::problem::{LineColumn, Problem, ProblemReport};
+use crate::progress::Progress;
+use crate::read::Cursor;
+use crate::stage::{Stage, StageKind};
+use crate::study::Study;
+use crate::yaml::{Data, Node};
+
+/// What stands in double braces somewhere in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Braces {
+    /// The text between the braces.
+    pub source: String,
+    /// Where it stands; without a message.
+    pub place: Problem,
+}
+
+/// A value that is set into a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Inset {
+    formula: Formula,
+    format: Format,
+    /// The stage and the item, if it is an answer as it was given.
+    answer: Option<(String, String)>,
+}
+
+/// How a number is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Plain,
+    Money,
+    Percent,
+    Whole,
+}
+
+const FORMATS: [(&str, Format); 3] = [
+    ("money", Format::Money),
+    ("percent", Format::Percent),
+    ("whole", Format::Whole),
+];
+
+/// Values for a text, with the language and currency in which it is written.
+pub(crate) struct InsetScope<'a> {
+    study: &'a Study,
+    language: &'a str,
+    values: BTreeMap<String, Value>,
+}
+
+/// The part of a text in double braces that comes first: where it begins, what stands in it, and where it ends.
+pub(crate) fn next_braces(text: &str) -> Option<(usize, &str, usize)> {
+    let open = text.find("{{")?;
+    let close = open + text[open..].find("}}")?;
+    Some((open, &text[open + 2..close], close + 2))
+}
+
+/// A text with what stands in its braces replaced.
+pub(crate) fn replace_braces(text: &str, mut with: impl FnMut(&str) -> String) -> String {
+    let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
+    while let Some((open, source, end)) = next_braces(rest) {
+        filled.push_str(&rest[..open]);
+        filled.push_str(&with(source));
+        rest = &rest[end..];
+    }
+    filled + rest
+}
+
+impl Inset {
+    /// Reads what stands in braces; reports what is wrong with it in the file where it stands.
+    pub(crate) fn read(braces: &Braces, types: &Types, report: &ProblemReport) -> Option<Self> {
+        let Problem {
+            file,
+            line,
+            column,
+            path,
+            ..
+        } = &braces.place;
+        let own = ProblemReport::new(file);
+        let at = LineColumn {
+            line: *line,
+            column: *column,
+        };
+        let data = Data::List(Vec::new());
+        let node = Node { at, data };
+        let place = Cursor::root(&node, &own).under(path);
+        let read = Self::read_at(&place, &braces.source, types);
+        report.absorb(own);
+        read
+    }
+
+    fn read_at(place: &Cursor<'_>, source: &str, types: &Types) -> Option<Self> {
+        let (source, format) = split(place, source)?;
+        let wanted: &[&Type] = match format {
+            Format::Plain => &[&Type::Number, &Type::Text, &Type::Bool],
+            Format::Money | Format::Percent | Format::Whole => &[&Type::Number],
+        };
+        let formula = Formula::read_text(place, source, types, wanted)?;
+        let mut parts = source.trim().split('.');
+        let answer = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some("answers"), Some(stage), Some(item), None) => {
+                Some((stage.to_owned(), item.to_owned()))
+            }
+            _ => None,
+        };
+        Some(Self {
+            formula,
+            format,
+            answer,
+        })
+    }
+
+    /// The value as participants read it; a dash if there is none.
+    pub(crate) fn write(&self, scope: &InsetScope<'_>) -> String {
+        let Ok(value) = self.formula.eval(&scope.values) else {
+            return "–".to_owned();
+        };
+        match (self.format, value) {
+            (Format::Money, Value::Number(amount)) => scope.write_money(amount),
+            (Format::Percent, Value::Number(share)) => {
+                let gap = if scope.is_english() { "" } else { "\u{a0}" };
+                format!("{}{gap}%", scope.write_number((share * 100.0).round()))
+            }
+            (Format::Whole, Value::Number(number)) => scope.write_number(number.round()),
+            (_, value) => scope.write_value(&value, self.answer.as_ref()),
+        }
+    }
+}
+
+/// The formula, and the format behind its last bar.
+fn split<'s>(place: &Cursor<'_>, source: &'s str) -> Option<(&'s str, Format)> {
+    let Some((formula, format)) = source.rsplit_once('|').filter(|(formula, format)| {
+        let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == ' ';
+        !formula.ends_with('|') && format.chars().all(is_word)
+    }) else {
+        return Some((source, Format::Plain));
+    };
+    let found = FORMATS.iter().find(|(name, _)| *name == format.trim());
+    if found.is_none() {
+        let known = FORMATS.map(|(name, _)| format!("`| {name}`")).join(", ");
+        place.wrong(format!(
+            "there is no format `{}`; known here: {known}",
+            format.trim()
+        ));
+    }
+    found.map(|(_, format)| (formula, *format))
+}
+
+/// The variables that texts know beside those of every formula; a name of the study's own comes first.
+pub(crate) fn types(mut known: Types, study_has_bonus: bool, within: &[String]) -> Types {
+    let orders = within.iter().map(|name| (name.clone(), Type::Text));
+    let orders = Type::Record(orders.collect());
+    let mut add = |name: &str, of: Type| {
+        known.entry(name.to_owned()).or_insert(of);
+    };
+    add("partner", Type::Text);
+    add("order", orders);
+    if study_has_bonus {
+        add("bonus", Type::Number);
+    }
+    known
+}
+
+impl<'a> InsetScope<'a> {
+    /// The values for a participant as they are now.
+    pub(crate) fn new(study: &'a Study, progress: &'a Progress) -> Self {
+        let mut values = progress.facts().scope(study, &progress.bindings(study));
+        if let Some(bonus) = &study.bonus
+            && let Ok(Value::Number(bonus)) = bonus.eval(&values)
+        {
+            let bonus = Value::from(bonus.clamp(0.0, MAX_AMOUNT));
+            values.entry("bonus".to_owned()).or_insert(bonus);
+        }
+        let partner = progress.last_partners(study).name();
+        values
+            .entry("partner".to_owned())
+            .or_insert_with(|| partner.into());
+        let orders = progress.orders();
+        let orders = orders.map(|(name, levels)| (name.clone(), Value::Text(levels.join(", "))));
+        let orders = Value::Record(orders.collect());
+        values.entry("order".to_owned()).or_insert(orders);
+        Self {
+            study,
+            language: progress.language(study),
+            values,
+        }
+    }
+
+    fn is_english(&self) -> bool {
+        self.language.split('-').next() == Some("en")
+    }
+
+    fn write_number(&self, number: f64) -> String {
+        let written = formula::shown(number);
+        match self.is_english() {
+            true => written,
+            false => written.replace('.', ","),
+        }
+    }
+
+    fn write_money(&self, amount: f64) -> String {
+        let currency = self.study.recruitment.pay_terms.currency.as_deref();
+        payment::amount_in_language(amount, currency.unwrap_or_default(), self.language)
+    }
+
+    fn write_value(&self, value: &Value, answer: Option<&(String, String)>) -> String {
+        if let Value::List(items) = value {
+            let items = items.iter().map(|item| self.write_value(item, answer));
+            return items.collect::<Vec<_>>().join(", ");
+        }
+        if let Some(text) = answer.and_then(|answer| self.text_of_choice(value, answer)) {
+            return text;
+        }
+        let is_german = self.language.split('-').next() == Some("de");
+        match value {
+            Value::Number(number) => self.write_number(*number),
+            Value::Text(text) => text.clone(),
+            Value::Bool(flag) => match (flag, is_german) {
+                (true, false) => "yes",
+                (false, false) => "no",
+                (true, true) => "ja",
+                (false, true) => "nein",
+            }
+            .to_owned(),
+            Value::List(_) | Value::Record(_) => "–".to_owned(),
+        }
+    }
+
+    /// The text of the choice that was answered, as the participant read it.
+    fn text_of_choice(&self, value: &Value, (stage, item): &(String, String)) -> Option<String> {
+        let is_it = |known: &&Stage| known.id == *stage;
+        let StageKind::Survey(survey) = &self.study.timeline.iter().find(is_it)?.kind else {
+            return None;
+        };
+        let document = survey.in_language(self.language);
+        let element = find_element(&document, item)?;
+        let choices = element.get("choices")?.as_array()?;
+        let value = serde_json::to_value(value).ok()?;
+        let is_same = |given: &Json| match (given.as_f64(), value.as_f64()) {
+            (Some(one), Some(other)) => one == other,
+            _ => *given == value,
+        };
+        let choice = choices
+            .iter()
+            .find(|choice| choice.get("value").is_some_and(is_same))?;
+        Some(choice.get("text")?.as_str()?.to_owned())
+    }
+}
+
+/// The element of a form with a name.
+fn find_element<'j>(document: &'j Json, name: &str) -> Option<&'j Json> {
+    match document {
+        Json::Array(items) => items.iter().find_map(|item| find_element(item, name)),
+        Json::Object(map) => {
+            if map.get("name").and_then(Json::as_str) == Some(name) && map.contains_key("choices") {
+                return Some(document);
+            }
+            ["pages", "elements"]
+                .iter()
+                .find_map(|key| find_element(map.get(*key)?, name))
+        }
+        _ => None,
+    }
+}

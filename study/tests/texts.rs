@@ -1,0 +1,180 @@
+//! Values in the texts that participants read.
+
+mod folder;
+
+use folder::Folder;
+use protocol::control::{Answer, EndReason, StageView};
+use study::{Episode, PartnerKind, Progress, ProgressEvent, Study, UnitAssignment};
+
+const STUDY: &str = "format: 1
+study: {id: texts, version: 1.0.0, title: Texts, contact: lab@example.edu, language: en, languages: [en, de]}
+recruitment: {currency: GBP, base: 1.00}
+bonus: sum(play.episodes.map(e, e.score)) * 0.05
+design:
+  within:
+    maze: {levels: [red, blue], order: fixed}
+timeline:
+  - id: intake
+    type: survey
+    surveyjs:
+      elements:
+        - {type: text, name: age, inputType: number, title: Age}
+        - type: checkbox
+          name: likes
+          choices:
+            - {value: t, text: {en: Tea, de: Tee}}
+            - {value: c, text: {en: Coffee, de: Kaffee}}
+        - {type: comment, name: about}
+  - {id: play, type: env, env: overcooked@2.0.0, players: [self, {policy: cook}], for_each: maze, config: {layout: '{{ maze }}'}}
+  - id: after
+    type: survey
+    surveyjs:
+      elements:
+        - {type: comment, name: why, title: \"You are {{ answers.intake.age }} and like {{ answers.intake.likes }}.\"}
+        - {type: html, name: told, html: \"<b>{{ answers.intake.about }}</b>\"}
+  - {id: debrief, type: debrief, file: debrief.md}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+const DEBRIEF: &str = "# Well done
+
+You wrote \"{{ answers.intake.about }}\" and played {{ order.maze }}, last with {{ partner == \"ai\" ? \"a *program*\" : \"a person\" }}.
+You get {{ bonus | money }}, that is {{ bonus / 3 | percent }} of 3, for {{ play.episodes[0].score / 3 | whole }} or {{ mean(play.episodes.map(e, e.score)) }} points.
+
+`{{ bonus }}` <!-- {{ nobody }} -->
+";
+
+fn folder(name: &str, text: &str, debrief: &str) -> Folder {
+    let folder = Folder::new(name);
+    folder.write("study.yaml", text);
+    for language in ["", ".de"] {
+        folder.write(&format!("thanks{language}.md"), "# Thanks\n");
+        folder.write(&format!("debrief{language}.md"), debrief);
+    }
+    folder
+}
+
+fn answer(name: &str, value: &str) -> Answer {
+    Answer {
+        name: name.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+/// Somebody who answered, played, and reads this form and this page.
+fn walk(study: &Study, language: &str) -> (String, String) {
+    let own = UnitAssignment {
+        orders: [("maze".to_owned(), vec!["red".to_owned(), "blue".to_owned()])].into(),
+        ..UnitAssignment::default()
+    };
+    let mut at = Progress::new(study, own);
+    at.choose_language(study, Some(&language.to_owned()), &[]);
+    let answers = [
+        answer("age", "31"),
+        answer("likes", "[\"c\",\"t\"]"),
+        answer("about", "\"<i>{{ bonus }}</i>\""),
+    ];
+    let answers = &answers[..];
+    let mut step = |event: ProgressEvent<'_>| {
+        at.handle(study, event).expect("a step");
+        at.view(study)
+    };
+    step(ProgressEvent::StageDone { at: 0, answers });
+    let episode = |score| Episode {
+        reason: EndReason::Played,
+        score,
+        ticks: 10,
+        partners: PartnerKind::Ai,
+    };
+    step(ProgressEvent::EpisodeEnded(episode(20)));
+    let form = step(ProgressEvent::EpisodeEnded(episode(25)));
+    let StageView::Survey { surveyjs } = form else {
+        panic!("a form: {form:?}");
+    };
+    let page = step(ProgressEvent::StageDone {
+        at: 3,
+        answers: &[],
+    });
+    let StageView::Debrief { page, .. } = page else {
+        panic!("the debriefing: {page:?}");
+    };
+    (surveyjs, page)
+}
+
+#[test]
+fn forms_and_pages_show_answers_bonus_partner_and_order_in_the_participants_language() {
+    let folder = folder("texts-shown", STUDY, DEBRIEF);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let (form, page) = walk(&study, "en");
+    assert!(form.contains("You are 31 and like Coffee, Tea."), "{form}");
+    assert!(
+        form.contains("<b>&lt;i&gt;{{ bonus }}&lt;/i&gt;</b>"),
+        "{form}"
+    );
+    for part in [
+        "You wrote \"&lt;i&gt;{{ bonus }}&lt;/i&gt;\" and played red, blue, last with a *program*.",
+        "You get £2.25, that is 75% of 3, for 7 or 22.5 points.",
+        "<code>{{ bonus }}</code>",
+    ] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    assert!(!page.contains("nobody"), "{page}");
+    let (form, page) = walk(&study, "de");
+    assert!(form.contains("like Kaffee, Tee."), "{form}");
+    assert!(
+        page.contains("get 2,25\u{a0}£, that is 75\u{a0}% of 3, for 7 or 22,5 points"),
+        "{page}"
+    );
+}
+
+#[test]
+fn what_has_no_value_is_a_dash() {
+    let folder = folder(
+        "texts-dash",
+        STUDY,
+        "Score: {{ play.episodes[7].score }}.\n",
+    );
+    let study = study::load(&folder.path).expect("a study");
+    assert!(walk(&study, "en").1.contains("Score: –."));
+}
+
+#[test]
+fn unknown_names_in_texts_are_told_at_their_place() {
+    let told = |text: &str, debrief: &str| {
+        let name: u64 = text.bytes().chain(debrief.bytes()).map(u64::from).sum();
+        let folder = folder(&format!("texts-told-{name}"), text, debrief);
+        let problems = study::load(&folder.path).err().unwrap_or_default();
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        told.join("\n")
+    };
+    let page = told(
+        STUDY,
+        "# Hi\n\nYour `{{ x }}` age: {{ answers.intake.agee }}\n",
+    );
+    assert!(page.contains("debrief.md:3:21: "), "{page}");
+    assert!(page.contains("agee"), "{page}");
+    let format = told(STUDY, "{{ bonus | pounds }}\n");
+    assert!(
+        format.contains("there is no format `pounds`; known here: `| money`"),
+        "{format}"
+    );
+    let open = told(STUDY, "{{ bonus \n");
+    assert!(
+        open.contains("debrief.md:1:1: `{{` has no end on its line"),
+        "{open}"
+    );
+    let link = told(STUDY, "[a](https://a.example/{{bonus}})\n");
+    assert!(link.contains("cannot be set into addresses"), "{link}");
+    let form = STUDY.replace("{{ answers.intake.age }}", "{{ answers.intake.ag }}");
+    let form = told(&form, DEBRIEF);
+    assert!(
+        form.starts_with("study.yaml:27:") && form.contains("`ag`"),
+        "{form}"
+    );
+    let single = STUDY.replace("{{ answers.intake.age }}", "{age}");
+    let single = told(&single, DEBRIEF);
+    assert!(
+        single.contains("`{age}` is shown as it stands; write `{{ answers.STAGE.age }}`"),
+        "{single}"
+    );
+}
