@@ -8,7 +8,7 @@ mod report;
 mod stages;
 
 use client_core::{Page, PageEffect, PageEvent, SocketId, StopReason};
-use protocol::control::Refusal;
+use protocol::control::{Refusal, StageView};
 use serde_json::Value;
 use web_sys::HtmlElement;
 
@@ -49,6 +49,7 @@ impl App {
     /// A sentence, if there is no such element.
     pub(crate) fn new(inbox: Inbox, root: &str, url: String) -> Result<Self, String> {
         let known = credentials::read_credentials();
+        messages::learn_sentences(&dom::read_sentences("texts").unwrap_or_default());
         let spoken = messages::choose_language(credentials::preferred_languages(&known));
         let mut layout = PageLayout::new(root, &inbox)?;
         layout.set_language(spoken);
@@ -191,9 +192,17 @@ impl App {
             PageEvent::StageShown { draft, again } => {
                 self.show_stage(now_us, draft.as_ref(), again)
             }
-            PageEvent::NotTaken => self
-                .layout
-                .show_notice(Some(messages::current_words().not_taken)),
+            PageEvent::NotTaken => {
+                let words = messages::current_words();
+                let view = self.page.stage().map(|stage| &stage.view);
+                let is_code = matches!(view, Some(StageView::External { code: true, .. }));
+                let sentence = if is_code {
+                    words.wrong_code
+                } else {
+                    words.not_taken
+                };
+                self.layout.show_notice(Some(sentence));
+            }
             PageEvent::Waiting(waiting) => self.card.handle_waiting(dom::page_ms(), waiting),
             PageEvent::Missing {
                 absent,

@@ -7,7 +7,8 @@ mod answers;
 mod chat;
 mod words;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use protocol::Seat;
 use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
@@ -15,38 +16,83 @@ use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
 pub use answers::{say_problem, text_of_choice};
 pub use chat::{name_writer, say_characters_left, say_chat_left, say_chat_news, say_company};
 pub use words::Words;
-use words::{DE, EN};
+use words::{ENGLISH, GERMAN, read_sentences};
 
-/// The page's words by the main part of the language's tag, with the language's own name.
-const LANGUAGES: [(&str, &str, &Words); 2] = [("en", "English", &EN), ("de", "Deutsch", &DE)];
-
-thread_local! {
-    static SPOKEN: Cell<usize> = const { Cell::new(0) };
+/// A language that the page speaks.
+#[derive(Clone, Copy)]
+struct Language {
+    /// Its tag.
+    tag: &'static str,
+    words: &'static Words,
 }
 
-/// The place of a language among those that the page speaks.
-fn known(language: &str) -> Option<usize> {
+impl Language {
+    fn new(tag: &str, own: &BTreeMap<String, String>, others: Option<&Words>) -> Self {
+        Self {
+            tag: Box::leak(tag.to_owned().into_boxed_str()),
+            words: Box::leak(Box::new(Words::of(own, others))),
+        }
+    }
+}
+
+/// The languages that the page has learnt by itself, English first.
+fn built_in() -> Vec<Language> {
+    let english = Language::new("en", &read_sentences(ENGLISH), None);
+    let german = Language::new("de", &read_sentences(GERMAN), Some(english.words));
+    vec![english, german]
+}
+
+thread_local! {
+    static LANGUAGES: RefCell<Vec<Language>> = RefCell::new(built_in());
+    static SPOKEN: Cell<Option<Language>> = const { Cell::new(None) };
+}
+
+/// The language among those that the page speaks; that of its main part if there is no other.
+fn known(language: &str) -> Option<Language> {
     let main = language.split('-').next().unwrap_or_default();
-    LANGUAGES
-        .iter()
-        .position(|(tag, ..)| main.eq_ignore_ascii_case(tag))
+    let find = |tag: &str| {
+        LANGUAGES.with_borrow(|all| {
+            let is_it = |known: &&Language| known.tag.eq_ignore_ascii_case(tag);
+            all.iter().find(is_it).copied()
+        })
+    };
+    find(language).or_else(|| find(main))
+}
+
+/// Has the page learn the sentences of the study, by language and name. A language says what is missing in the words of
+/// its main part, else in English.
+pub fn learn_sentences(all: &BTreeMap<String, BTreeMap<String, String>>) {
+    for (tag, own) in all {
+        let others = known(tag).or_else(|| known("en"));
+        let learnt = Language::new(tag, own, others.map(|other| other.words));
+        LANGUAGES.with_borrow_mut(|all| {
+            all.retain(|known| !known.tag.eq_ignore_ascii_case(tag));
+            all.push(learnt);
+        });
+    }
 }
 
 /// Has the page speak the first of these languages that it knows, or else English. Gives the tag of what it speaks.
 pub fn choose_language<'a>(languages: impl IntoIterator<Item = &'a str>) -> &'static str {
-    let at = languages.into_iter().find_map(known).unwrap_or(0);
-    SPOKEN.set(at);
-    LANGUAGES[at].0
+    let found = languages.into_iter().find_map(known);
+    let spoken = found.or_else(|| known("en"));
+    SPOKEN.set(spoken);
+    spoken.map_or("en", |language| language.tag)
 }
 
 /// A language's own name, if the page speaks it.
 pub fn own_language_name(language: &str) -> Option<&'static str> {
-    known(language).map(|at| LANGUAGES[at].1)
+    let name = known(language)?.words.language_name;
+    (!name.is_empty()).then_some(name)
 }
 
 /// The page's words in the language that it speaks.
 pub fn current_words() -> &'static Words {
-    LANGUAGES[SPOKEN.get()].2
+    if SPOKEN.get().is_none() {
+        choose_language([]);
+    }
+    let spoken = SPOKEN.get().expect("the page speaks English at least");
+    spoken.words
 }
 
 /// A sentence with its places filled in.
@@ -122,7 +168,8 @@ pub fn say_outcome(reason: EndReason, score: i64) -> String {
 /// The number of people still needed in a lobby.
 pub fn say_who_is_here(waiting: &Waiting) -> String {
     match waiting.needed.saturating_sub(waiting.here) {
-        _ if waiting.ask == Ask::Return => current_words().not_waiting.to_owned(),
+        // The question says it.
+        _ if waiting.ask == Ask::Return => "\u{a0}".to_owned(),
         // Whoever fits together plays at once: these do not, by what the study asks of a group.
         0 => current_words().nobody_fits.to_owned(),
         1 => current_words().one_more.to_owned(),
@@ -162,7 +209,7 @@ pub fn say_time_waited(waiting: &Waiting, since_ms: u64) -> String {
 pub fn say_end_of_wait(waiting: &Waiting, since_ms: u64) -> String {
     let left_ms = u64::from(waiting.left_ms).saturating_sub(since_ms);
     let sentence = match (waiting.ask, waiting.then) {
-        (Ask::Return, _) => current_words().place_given,
+        (Ask::Return, _) => "\u{a0}",
         (Ask::Choice, _) => current_words().still_play,
         (_, AtTimeout::Wait) => current_words().wait_on,
         _ if left_ms == 0 => current_words().one_moment,
@@ -386,18 +433,18 @@ mod tests {
         );
         assert_eq!(
             say_time_waited(&waiting, 400),
-            "You have waited 1:01. Lately it took about 0:45."
+            "You have waited 1:01. It has lately taken about 0:45."
         );
         assert_eq!(
             say_end_of_wait(&waiting, 10_000),
-            "If nobody comes, you play with an AI partner in 0:20. Please stay on this page."
+            "If nobody joins within 0:20, you'll play with an AI partner. Please stay on this page."
         );
         assert_eq!(ask_question(&waiting, 0), None);
         let ask = Ask::Presence { left_ms: 15_000 };
         let said = ask_question(&Waiting { ask, ..waiting }, 4_000);
         assert_eq!(
             said.as_deref(),
-            Some("Are you still there? Your place is kept for 0:15 more.")
+            Some("Are you still there? We'll keep your place for 0:15 more.")
         );
     }
 
@@ -415,8 +462,8 @@ mod tests {
             said,
             [
                 "Your partner is not here yet…",
-                "Player 3 is away and may come back…",
-                "Player 3 and Player 4 are away and may come back…",
+                "Player 3 has lost connection and may come back…",
+                "Player 3 and Player 4 have lost connection and may come back…",
                 "Player 1, Player 3 and Player 4 are not here yet…",
                 current_words().waiting_for_others,
             ]
@@ -451,8 +498,10 @@ mod tests {
 
     #[test]
     fn every_language_says_everything_and_fills_in_the_same() {
-        for (tag, _, words) in LANGUAGES {
-            for ((name, english), (_, other)) in EN.all().into_iter().zip(words.all()) {
+        let all = built_in();
+        for Language { tag, words } in &all {
+            let tag = *tag;
+            for ((name, english), (_, other)) in all[0].words.all().into_iter().zip(words.all()) {
                 assert!(!other.trim().is_empty(), "{tag}: {name}");
                 assert_eq!(places(english), places(other), "{tag}: {name}");
                 assert!(tag == "en" || !other.ends_with(' ') || english.ends_with(' '));
@@ -464,6 +513,7 @@ mod tests {
     fn the_page_speaks_the_first_language_that_it_knows() {
         assert_eq!(choose_language(["fr", "de-AT", "en"]), "de");
         assert_eq!(current_words().next, "Weiter");
+        assert_eq!(own_language_name("de-AT"), Some("Deutsch"));
         assert_eq!(
             name_partner(Seat(3), false) + ": " + &say_go_on_in(4),
             "Person 4: Sie können in 4 s weitergehen."
@@ -474,6 +524,37 @@ mod tests {
         );
         assert_eq!(choose_language(["fr"]), "en");
         assert_eq!(current_words().next, "Next");
+    }
+
+    #[test]
+    fn a_study_replaces_sentences_and_adds_languages() {
+        let sentence = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let own = BTreeMap::from([
+            ("de".to_owned(), [sentence("next", "Los")].into()),
+            (
+                "fr".to_owned(),
+                [
+                    sentence("next", "Suivant"),
+                    sentence("language_name", "Français"),
+                    sentence("go_on_in", "Encore {left} s."),
+                ]
+                .into(),
+            ),
+        ]);
+        learn_sentences(&own);
+        assert_eq!(choose_language(["fr-CA", "en"]), "fr");
+        assert_eq!(
+            (current_words().next, current_words().submit),
+            ("Suivant", "Submit to Mechanical Turk")
+        );
+        assert_eq!(say_go_on_in(3), "Encore 3 s.");
+        assert_eq!(own_language_name("fr"), Some("Français"));
+        assert_eq!(choose_language(["de"]), "de");
+        assert_eq!(
+            (current_words().next, current_words().send),
+            ("Los", "Senden")
+        );
+        choose_language(["en"]);
     }
 
     #[test]

@@ -220,7 +220,7 @@ fn every_part_of_a_study_file_in_the_guides_is_clean() {
 
 #[test]
 fn what_participants_read_by_the_page_of_troubles_is_what_pages_say() {
-    let words = include_str!("../../client-wasm/src/messages/words/en.rs");
+    let words = include_str!("../../texts/en.yaml");
     let page = include_str!("../../docs/troubleshooting.md");
     let quotes = page.split('“').skip(1);
     let quotes: Vec<&str> = quotes.map(|rest| rest.split('”').next().unwrap()).collect();

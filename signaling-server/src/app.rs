@@ -43,6 +43,8 @@ pub struct App {
     pub trusted_proxies: Vec<IpAddr>,
     /// One permit for each connection that may still open.
     pub slots: Arc<Semaphore>,
+    /// Sentences of pages that the study replaces or adds, as JSON; empty if there are none.
+    pub sentences: String,
     /// The recruiter of the study.
     pub provider: Provider,
     /// To the driver.

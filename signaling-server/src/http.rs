@@ -55,13 +55,34 @@ async fn healthz() -> &'static str {
 }
 
 async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    match serve(&app, "index.html", &headers) {
+    let page = match app.sentences.is_empty() {
+        true => serve(&app, "index.html", &headers),
+        false => index_with_sentences(&app),
+    };
+    match page {
         Some(mut page) => {
             page.extensions_mut().insert(Styles::of(&app));
             page
         }
         None => (StatusCode::SERVICE_UNAVAILABLE, Html(NO_FRONT_END)).into_response(),
     }
+}
+
+/// The page with the sentences of the study in it, as JSON that no browser runs.
+fn index_with_sentences(app: &App) -> Option<Response> {
+    let page = app.assets.read("index.html")?;
+    let page = String::from_utf8_lossy(&page);
+    // Nothing in a sentence can end the element.
+    let sentences = app.sentences.replace('<', "\\u003c");
+    let element =
+        format!("<script type=\"application/json\" id=\"texts\">{sentences}</script></head>");
+    let page = page.replacen("</head>", &element, 1);
+    Some(respond(
+        media_type("index.html"),
+        "no-cache",
+        page.into_bytes().into(),
+        false,
+    ))
 }
 
 /// The styles that stand in the page itself, as its policy names them: these very texts, and no others.

@@ -138,6 +138,10 @@ impl Server {
         let media = media(&study);
         let provider = study.recruitment.provider;
         let wants_signature = study.recruitment.signature.is_some();
+        let sentences = match study.sentences.is_empty() {
+            true => String::new(),
+            false => study.sentences.to_json(),
+        };
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
@@ -206,6 +210,7 @@ impl Server {
             media,
             modules_dir,
             networks_dir,
+            sentences,
             provider,
             connections,
             gate,

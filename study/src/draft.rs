@@ -90,7 +90,7 @@ pub fn load(dir: &Path) -> Result<Study, Vec<Problem>> {
 fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     let mut about = parts.about?;
     let (recruitment, bonus) = (parts.recruitment?, parts.bonus?);
-    let (net, design) = (parts.net?, parts.design?);
+    let (net, design, sentences) = (parts.net?, parts.design?, parts.sentences?);
     let ReadTimeline {
         stages,
         tree,
@@ -115,6 +115,9 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     if let Some(bonus) = &bonus {
         keys["bonus"] = json!(bonus);
     }
+    if !sentences.is_empty() {
+        keys["texts"] = json!(sentences);
+    }
     let canonical = canonical(&keys);
     let hash = sha256_hex(canonical.as_bytes());
     Some(Study {
@@ -133,6 +136,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         models: Vec::new(),
         tree,
         design,
+        sentences,
         canonical,
         hash,
         paths,

@@ -19,7 +19,7 @@ use crate::stage::{Stage, StageKind};
 use crate::study::Study;
 use crate::yaml::{Data, Node};
 
-/// What stands in double braces somewhere in a text.
+/// A formula in double braces somewhere in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Braces {
     /// The text between the braces.

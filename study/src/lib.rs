@@ -40,6 +40,7 @@ mod reference;
 mod refusal;
 mod schema;
 pub mod screening;
+pub mod sentences;
 mod shape;
 pub mod stage;
 mod study;

@@ -15,6 +15,7 @@ use crate::problem::{LineColumn, ProblemReport};
 use crate::read::Cursor;
 use crate::recruitment::{self, Recruitment};
 use crate::screening;
+use crate::sentences::{self, Sentences};
 use crate::stage::check::check_stages;
 use crate::stage::end::EndStage;
 use crate::stage::{Stage, StageKind};
@@ -49,6 +50,7 @@ pub(crate) struct Parts {
     pub net: Option<Net>,
     pub design: Option<Design>,
     pub timeline: Option<ReadTimeline>,
+    pub sentences: Option<Sentences>,
 }
 
 /// Reads the keys at the top of the file.
@@ -64,6 +66,12 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let about = about.need(example, |place| about::read(&place));
     let languages = about.as_ref().map_or(Languages::ENGLISH, About::languages);
     let source = Source { dir, languages };
+    let doc = "Sentences of pages that the study replaces, and languages that it adds: one file, or a list of files, \
+               each named after its language, such as `fr.yaml`.";
+    let sentences = fields.key("texts", doc);
+    let sentences = sentences.or(Sentences::default(), |place| {
+        sentences::read(source, &place)
+    });
     let recruitment = fields.key(
         "recruitment",
         "Where participants come from, and what they are paid.",
@@ -122,6 +130,7 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
         net,
         design,
         timeline,
+        sentences,
     })
 }
 
@@ -217,10 +226,10 @@ impl<'a> Timeline<'a> {
 /// The last page of a study that has none of its own. No stage of a file can have its id.
 fn usual_end() -> Stage {
     let page = TextPage::of(
-        "# Thank you\n\nThat was all. You can close this page now.\n",
+        "# Thank you for your time\n\nYou have reached the end of the study.\n",
         &[(
             "de",
-            "# Vielen Dank\n\nDas war alles. Sie können diese Seite jetzt schließen.\n",
+            "# Vielen Dank für Ihre Zeit\n\nSie sind am Ende der Studie.\n",
         )],
     );
     Stage {

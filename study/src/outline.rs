@@ -311,6 +311,7 @@ impl Study {
             warn("timeline", message.to_owned());
         }
         self.warn_of_languages(&warn);
+        self.warn_of_sentences(&warn);
         self.warn_of_pay(&warn);
         self.warn_of_time(playable, &warn);
         self.warn_of_quota(&warn);

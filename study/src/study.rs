@@ -9,6 +9,7 @@ use crate::media::Media;
 use crate::page::TextPage;
 use crate::recruitment::Recruitment;
 use crate::screening::Screening;
+use crate::sentences::Sentences;
 use crate::stage::ai_partner::CompiledModel;
 use crate::stage::lobby::Lobby;
 use crate::stage::{Stage, StageKind};
@@ -56,6 +57,8 @@ pub struct Study {
     pub tree: Vec<Node>,
     /// The experimental design.
     pub design: Design,
+    /// The sentences of pages that it replaces or adds.
+    pub sentences: Sentences,
     /// All of the above as canonical JSON, defaults and the texts of files written in.
     pub canonical: String,
     /// SHA-256 of `canonical`, lower-case hex.

@@ -88,7 +88,7 @@ fn who_does_not_agree_leaves_by_the_outcome_of_the_stage_and_leaves_nothing() {
         panic!("not the end")
     };
     assert_eq!(outcome, "no_consent");
-    assert!(page.contains("You did not agree"), "{page}");
+    assert!(page.contains("You chose not to take part"), "{page}");
 }
 
 #[test]

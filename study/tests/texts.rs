@@ -168,7 +168,7 @@ fn unknown_names_in_texts_are_told_at_their_place() {
     let form = STUDY.replace("{{ answers.intake.age }}", "{{ answers.intake.ag }}");
     let form = told(&form, DEBRIEF);
     assert!(
-        form.starts_with("study.yaml:27:") && form.contains("`ag`"),
+        form.starts_with("study.yaml:25:") && form.contains("`ag`"),
         "{form}"
     );
     let single = STUDY.replace("{{ answers.intake.age }}", "{age}");
@@ -176,5 +176,82 @@ fn unknown_names_in_texts_are_told_at_their_place() {
     assert!(
         single.contains("`{age}` is shown as it stands; write `{{ answers.STAGE.age }}`"),
         "{single}"
+    );
+}
+
+/// The small study with these sentences of pages.
+fn with_sentences(name: &str, file: &str, sentences: &str) -> Result<Study, String> {
+    let folder = Folder::new(&format!("sentences-{name}"));
+    let text = folder::STUDY.replace("format: 1\n", &format!("format: 1\ntexts: {file}\n"));
+    folder.write("study.yaml", text);
+    folder.write(file, sentences);
+    let told = |problems: Vec<study::Problem>| {
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        told.join("\n")
+    };
+    study::load(&folder.path).map_err(told)
+}
+
+#[test]
+fn a_study_replaces_sentences_of_pages_and_adds_languages() {
+    let study = with_sentences(
+        "fr",
+        "fr.yaml",
+        "next: Suivant\ngo_on_in: 'Encore {left} s.'\n",
+    );
+    let study = study.expect("a study");
+    let sent: serde_json::Value = serde_json::from_str(&study.sentences.to_json()).expect("JSON");
+    assert_eq!(sent["fr"]["next"], "Suivant");
+    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        told.len() == 1 && told[0].contains("sentences of pages are missing in `fr`"),
+        "{told:?}"
+    );
+    let german = with_sentences("de", "de.yaml", "next: Los\n").expect("a study");
+    assert_eq!(german.warnings(&study::EnvFactsByStage::new()), []);
+    assert_ne!(german.hash, study.hash);
+}
+
+#[test]
+fn every_fault_of_a_sentence_is_told() {
+    let told =
+        |name: &str, file: &str, text: &str| with_sentences(name, file, text).expect_err("a fault");
+    let unknown = told("unknown", "fr.yaml", "nexd: Suivant\n");
+    assert!(
+        unknown.contains("fr.yaml:1:7: nexd: pages have no sentence `nexd`; did you mean `next`?"),
+        "{unknown}"
+    );
+    let place = told("place", "fr.yaml", "next: '{left}'\n");
+    assert!(
+        place.contains("nothing is filled in for `{left}` here"),
+        "{place}"
+    );
+    let lost = told("lost", "fr.yaml", "go_on_in: Attendez\n");
+    assert!(
+        lost.contains("`{left}` is missing; in English: `You can continue in {left} s.`"),
+        "{lost}"
+    );
+    let name = told(
+        "name",
+        "francais-de-france-et-ailleurs.yaml",
+        "next: Suivant\n",
+    );
+    assert!(name.contains("does not say its language"), "{name}");
+}
+
+#[test]
+fn a_language_in_which_pages_have_no_words_is_told() {
+    let folder = Folder::new("sentences-none");
+    folder.write(
+        "study.yaml",
+        folder::STUDY.replace("language: en", "language: fr"),
+    );
+    let study = study::load(&folder.path).expect("a study");
+    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(
+        warnings[0].message.contains("write them in `fr.yaml`"),
+        "{warnings:?}"
     );
 }

@@ -213,33 +213,23 @@ fn validators_say_what_is_wrong_in_their_words_or_the_usual_ones() {
     assert_eq!(wrong(&form, oldest), [], "a bound is within");
     assert_eq!(wrong(&form, json!({})), [], "nothing is required");
     for (name, value, index, said) in [
-        (
-            "age",
-            json!(17),
-            0,
-            "Please write a number that is 18 or more.",
-        ),
-        (
-            "age",
-            json!(100),
-            0,
-            "Please write a number that is 99 or less.",
-        ),
-        ("age", json!("x"), 0, "Please write a number."),
-        ("year", json!("nineteen"), 1, "Please write a number."),
+        ("age", json!(17), 0, "Please enter a number of 18 or more."),
+        ("age", json!(100), 0, "Please enter a number of 99 or less."),
+        ("age", json!("x"), 0, "Please enter a number."),
+        ("year", json!("nineteen"), 1, "Please enter a number."),
         (
             "year",
             json!("1899.5"),
             1,
-            "Please write a number that is 1900 or more.",
+            "Please enter a number of 1900 or more.",
         ),
         ("code", json!("AB"), 2, "Two letters and a number."),
-        ("mail", json!("a@b"), 3, "Please write an e-mail address."),
+        ("mail", json!("a@b"), 3, "Please enter an e-mail address."),
         (
             "mail",
             json!("a b@c.org"),
             3,
-            "Please write an e-mail address.",
+            "Please enter an e-mail address.",
         ),
         ("why", json!("no"), 4, "Please write at least 3 characters."),
         (
@@ -248,7 +238,7 @@ fn validators_say_what_is_wrong_in_their_words_or_the_usual_ones() {
             4,
             "Please write 10 characters at most.",
         ),
-        ("why", json!("abc1"), 4, "Please write it without digits."),
+        ("why", json!("abc1"), 4, "Please leave out the digits."),
         ("two", json!([1]), 5, "Please choose at least 2."),
         ("two", json!([1, 2, 3]), 5, "Please choose 2 at most."),
         (
@@ -363,19 +353,19 @@ fn questions_under_one_have_values_by_their_names_and_each_is_judged_for_itself(
             &["who", "age"],
             Some(json!(17)),
             0,
-            "Age: Please write a number that is 18 or more.",
+            "Age: Please enter a number of 18 or more.",
         ),
         (
             &["who", "age"],
             Some(json!("old")),
             0,
-            "Age: Please write a number.",
+            "Age: Please enter a number.",
         ),
         (
             &["who", "mail"],
             Some(json!("me")),
             0,
-            "mail: Please write an e-mail address.",
+            "mail: Please enter an e-mail address.",
         ),
         (
             &["who", "other"],

@@ -245,7 +245,7 @@ export async function walk(person, hands, at = async () => {}) {
   await hands.choose(item(0, 1));
   await hands.choose(item(1, 'ours'));
   await next();
-  await person.says(/Not everything was right|Nicht alles war richtig/);
+  await person.says(/Some answers weren.t right|Einige Antworten waren nicht richtig/);
   await at('quiz-again');
   await read(async () => {});
   await here('quiz');
@@ -284,7 +284,7 @@ export async function walk(person, hands, at = async () => {}) {
   await person.says(/still there|noch da/);
   await at('lobby-presence');
   await hands.press('.question .primary');
-  await person.says(/Nobody has come yet|noch niemand gekommen/);
+  await person.says(/Nobody has joined yet|noch niemand gekommen/);
   await at('lobby-choice');
   await hands.press('.question button:nth-of-type(2)');
 
@@ -351,7 +351,7 @@ export async function walk(person, hands, at = async () => {}) {
   /** The maze, a key at a time. */
   async function turns() {
     await person.shows('play');
-    await person.says(/the game waits for you|Das Spiel wartet auf Sie/);
+    await person.says(/The game is waiting for you|Das Spiel wartet auf Sie/);
     await at('turns');
     const right = await page.evaluate(() => [...document.querySelectorAll('.pad button')]
       .map(button => Number(button.dataset.action)).find(action => window.coplay.key_for(action) === 'ArrowRight'));

@@ -104,7 +104,7 @@ sideBySide(4, () => {
     const server = await serve(t);
     const person = await Participant.open(browser, `${server.url}?s=nobody-knows-this-link`);
     t.after(() => person.context.close());
-    await person.says(/link is not known/i);
+    await person.says(/don.t know this link/i);
   });
 
   /** In the page: what it hears from the server is of another version of the protocol. */
@@ -134,7 +134,7 @@ sideBySide(4, () => {
       const server = await serve(t);
       const person = await Participant.open(browser, server.links[0], { before });
       t.after(() => person.context.close());
-      await person.says(/older than the server/i);
+      await person.says(/out of date/i);
     });
   }
 

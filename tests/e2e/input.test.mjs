@@ -242,7 +242,7 @@ sideBySide(3, () => {
     const { server, person } = await enter(t, alone('play', { horizon: 3000 }), PHONE);
     await runs(person);
     await Participant.open(browser, server.links[0], { name: 'second tab', beside: person });
-    await person.says(/opened in another tab or window and goes on there/);
+    await person.says(/now open in another tab or window/);
     await person.page.tap('text=Play here instead');
     await runs(person);
     await fits(person);

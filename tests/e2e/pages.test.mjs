@@ -79,7 +79,7 @@ sideBySide(4, () => {
     t.after(() => other.context.close());
     await stage(other, 'ask');
     assert.deepEqual((await typed(other.page)).checked, ['5', '2'], 'on the same page of the form');
-    await person.says(/goes on there/);
+    await person.says(/now open in another tab/);
 
     await other.page.check('input[name="item-0"][value="6"]');
     await kept(other);
@@ -125,7 +125,7 @@ sideBySide(4, () => {
     const next = page.locator('button.primary');
     assert.equal(await next.getAttribute('aria-disabled'), 'true');
     const words = await page.locator('#wait').textContent();
-    assert.match(words, /You can go on in [123] s\./);
+    assert.match(words, /You can continue in [123] s\./);
     await next.click({ force: true });
     assert.equal(await page.locator('h1').textContent(), 'One', 'not before its time');
     await page.waitForFunction(() => document.querySelector('img[alt="a red dot"]')?.naturalWidth === 1);
@@ -184,10 +184,10 @@ sideBySide(4, () => {
     await page.check('input[value="1"]');
     await page.click('button.primary');
     await stage(person, 'how');
-    await person.says(/Not everything was right/);
+    await person.says(/Some answers weren.t right/);
     await page.reload();
     await stage(person, 'how');
-    await person.says(/Not everything was right/);
+    await person.says(/Some answers weren.t right/);
     while ((await person.report()).stage_id === 'how') await person.press('section.instructions button.primary');
     await person.says(/Attempt 2 of 2\. This is your last attempt\./);
     assert.deepEqual((await typed(page)).checked, [], 'asked anew');

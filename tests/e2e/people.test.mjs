@@ -104,7 +104,7 @@ sideBySide(2, () => {
     await until(first, 60);
     const { seat } = await first.report();
     const second = await Participant.open(first.context.browser(), server.links[0], { name: 'second tab', beside: first });
-    await first.says(/opened in another tab or window and goes on there/);
+    await first.says(/now open in another tab or window/);
     const reports = [...await finish([second]), ...await partnering];
     assert.deepEqual([reports[0].seat, reports[0].returns], [seat, 1], 'the same seat');
     return reports;
@@ -127,7 +127,7 @@ sideBySide(2, () => {
     const partnering = survive(t, partners);
     await until(hider, 30);
     const gone = await hide(hider, true);
-    await Promise.all(partners.map(partner => partner.says(/has looked away/)));
+    await Promise.all(partners.map(partner => partner.says(/has switched to another tab/)));
     await hider.page.keyboard.press('KeyW');
     await hider.knows(({ tick }) => tick >= gone + 10 * HZ);
     const back = await hide(hider, false);
@@ -147,11 +147,11 @@ sideBySide(2, () => {
     const partnering = survive(t, partners);
     await until(hider, 30);
     const gone = await hide(hider, true);
-    await everybody(/has looked away/);
-    await everybody(/An AI partner plays on for/);
+    await everybody(/has switched to another tab/);
+    await everybody(/An AI partner is playing for/);
     await hider.knows(({ status }) => status === 'lost');
     await hide(hider, false);
-    await Promise.all([everybody(/is back\./), hider.says(/You are back\. An AI partner played for you meanwhile\./)]);
+    await Promise.all([everybody(/is back\./), hider.says(/You are back\. An AI partner played for you in the meantime\./)]);
     return [Object.assign(...await finish([hider]), { gone }), ...await partnering];
   }, (tables, reports) => {
     const [{ seat, gone }] = reports;

@@ -138,7 +138,7 @@ sideBySide(2, () => {
     const own = Object.assign(Object.create(Object.getPrototypeOf(person)), person, { page: await opened, name: 'window' });
     assert.deepEqual(await takePart(own), ['consent', 'ask', '_end']);
     const { code, words } = await farewell(own);
-    assert.match(words, /hand/);
+    assert.match(words, /submit your HIT/);
     assert.equal(await own.page.locator('section.end form').count(), 0, 'the window hands nothing in');
     assert.equal(own.page.url(), server.url);
 
@@ -151,7 +151,7 @@ sideBySide(2, () => {
 
     // Who does not agree is to return the HIT: nothing is handed in.
     const other = await turk(t, server, worker('W2', 'A2'));
-    await other.frame.getByRole('button', { name: 'Go on here' }).click({ timeout: SOON });
+    await other.frame.getByRole('button', { name: 'Continue here' }).click({ timeout: SOON });
     await other.frame.getByRole('button', { name: 'I do not agree' }).click();
     await other.frame.locator('section.end').waitFor({ timeout: SOON });
     assert.equal(await other.frame.locator('section.end form').count(), 0);

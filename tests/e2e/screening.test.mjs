@@ -43,9 +43,9 @@ sideBySide(3, () => {
   test('a small window is told what is needed, and goes on once it is large enough', async t => {
     const server = await serve(t, '{min_window: {width: 800, height: 600}, min_fps: 1, max_step_ms: 1000}');
     const person = await Participant.open(browser, server.url, { device: { viewport: { width: 640, height: 500 } } });
-    await person.says(/window of at least 800 × 600\. This one has 640 × 500\./);
+    await person.says(/window of at least 800 × 600\. Yours has 640 × 500\./);
     await person.page.setViewportSize({ width: 900, height: 700 });
-    await person.says(/This one has 900 × 700\./);
+    await person.says(/Yours has 900 × 700\./);
     await person.page.click('button.primary');
     await person.says(/You cook alone/);
     assert.equal(await heading(person), 'Take part?');

@@ -59,7 +59,7 @@ sideBySide(3, () => {
     }
     assert.deepEqual(payments.map(({ code }) => code).sort(), shown.map(({ code }) => code).sort(), 'the codes that were shown');
     for (const { receipt } of payments) assert.ok(shown.some(({ words }) => words.includes(receipt)), `${receipt} was shown`);
-    for (const { words } of shown) assert.ok(words.includes(`GBP ${pounds(450 + bonus)}`), words);
+    for (const { words } of shown) assert.ok(words.includes(`£${pounds(450 + bonus)}`), words);
   });
 
   test('twenty short rounds for two people, and a questionnaire', async t => {

@@ -107,7 +107,7 @@ mod tests {
             ]
             .map(|it| say_problem(&it)),
             [
-                "Bitte schreiben Sie eine Zahl, die mindestens 0,5 ist.",
+                "Bitte geben Sie eine Zahl ab 0,5 ein.",
                 "Bitte schreiben Sie mindestens 1 Zeichen.",
                 "Bitte schreiben Sie höchstens 200 Zeichen.",
             ]

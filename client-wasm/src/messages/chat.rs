@@ -97,7 +97,7 @@ mod tests {
         );
         assert_eq!(
             say_company(&talk(&[Talker::Here, Talker::Left, Talker::Away])),
-            "Player 2 has left the chat. Player 3 is away and may come back."
+            "Player 2 has left the chat. Player 3 has lost connection and may come back."
         );
     }
 
@@ -120,7 +120,7 @@ mod tests {
         talk.company = vec![Talker::Here, Talker::Left, Talker::Away, Talker::Ai];
         assert_eq!(
             say_company(&talk),
-            "Person 2 hat den Chat verlassen. Person 3 ist weg und kommt vielleicht zurück. \
+            "Person 2 hat den Chat verlassen. Person 3 hat die Verbindung verloren und kommt vielleicht zurück. \
              Person 4 ist ein KI-Programm und schreibt nicht."
         );
         assert_eq!(say_chat_left(65_000), "Noch 1:05");

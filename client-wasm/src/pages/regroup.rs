@@ -10,6 +10,7 @@ use crate::shell::dom;
 pub(crate) struct Regroup {
     /// The page.
     pub(crate) page: HtmlElement,
+    heading: HtmlElement,
     status: HtmlElement,
     hint: HtmlElement,
     until_ms: Option<f64>,
@@ -23,10 +24,11 @@ impl Regroup {
         let status = dom::make_text("p.status", messages::current_words().waiting_for_others);
         dom::set_attribute(&status, "role", "status");
         let hint = dom::make_text("p.hint", messages::current_words().one_moment);
-        let heading = dom::make_text("h1", messages::current_words().regroup);
+        let heading = dom::make_text("h1", messages::current_words().regroup_group);
         dom::add_children(&page, &[&heading, &pulse, &status, &hint]);
         Self {
             page,
+            heading,
             status,
             hint,
             until_ms: None,
@@ -36,6 +38,13 @@ impl Regroup {
     /// The server's word on who is missing, of a group of so many.
     pub(crate) fn handle_missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
         let whom: Vec<_> = absent.iter().map(|one| (one.seat, one.connected)).collect();
+        let words = messages::current_words();
+        let heading = if of <= 2 {
+            words.regroup
+        } else {
+            words.regroup_group
+        };
+        dom::set_text(&self.heading, heading);
         dom::set_text(&self.status, &messages::say_missing(&whom, of <= 2));
         self.until_ms = Some(now_ms + f64::from(left_ms));
         self.tick(now_ms);

@@ -162,7 +162,7 @@ mod tests {
         };
         assert_eq!(
             say_need(&window, found),
-            "The study needs a window of at least 1024 × 640. This one has 800 × 600."
+            "The study needs a window of at least 1024 × 640. Yours has 800 × 600."
         );
         assert_eq!(
             say_need(&window, None),
@@ -170,7 +170,7 @@ mod tests {
         );
         assert_eq!(
             say_need(&Lack::Rtt(150), found),
-            "The connection is too slow: the server's answer took 231 ms, and 150 ms is the most."
+            "Your connection is too slow: the server's answer took 231 ms, and it may take 150 ms at most."
         );
         assert_eq!(
             say_need(&Lack::Fps(50), found),
@@ -178,7 +178,7 @@ mod tests {
         );
         assert_eq!(
             say_need(&Lack::Step(500), found),
-            "The game is too slow on this device: a step takes 4.26 ms, and 0.5 ms is the most."
+            "The game is too slow on this device: a step takes 4.26 ms, and it may take 0.5 ms at most."
         );
     }
 
@@ -241,7 +241,7 @@ mod tests {
         );
         assert_eq!(
             say_need(&Lack::Fps(50), found),
-            "Das Bild ist zu langsam: 1 Bild pro Sekunde, und 50 sind nötig."
+            "Die Anzeige ist zu langsam: 1 Bild pro Sekunde, und die Studie braucht 50."
         );
         assert_eq!(say_attempts_left(2), "Sie können noch 2-mal prüfen.");
         choose_language(["en"]);

@@ -2,6 +2,8 @@
 //!
 //! Text is set as text; only what the server sanitised is set as HTML, and only by [`make_prose`].
 
+use std::collections::BTreeMap;
+
 use js_sys::{Array, Function, Object, Promise, Reflect};
 use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
@@ -140,6 +142,12 @@ pub(crate) fn read_screen() -> (bool, bool) {
 pub(crate) fn read_languages() -> Vec<String> {
     let all = window().navigator().languages();
     all.iter().filter_map(|tag| tag.as_string()).collect()
+}
+
+/// The content of an element of the page that holds sentences by language and name as JSON; `None` if it is not there.
+pub(crate) fn read_sentences(id: &str) -> Option<BTreeMap<String, BTreeMap<String, String>>> {
+    let text = document().get_element_by_id(id)?.text_content()?;
+    serde_json::from_str(&text).ok()
 }
 
 /// A language's own name, as far as the browser knows.

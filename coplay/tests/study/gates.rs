@@ -111,7 +111,7 @@ async fn who_does_not_agree_leaves_nothing_but_the_outcome() {
         panic!("not the end")
     };
     assert_eq!(outcome, "no_consent");
-    assert!(text.contains("You did not agree"), "{text}");
+    assert!(text.contains("You chose not to take part"), "{text}");
     server.stop().await;
     assert!(responses(&host).await.is_empty());
     assert_eq!(outcomes(&host).await, [Some("no_consent".to_owned())]);

@@ -48,7 +48,10 @@ impl Arbiter {
         let currency = payment.currency.as_deref().unwrap_or_default();
         let pay = match payment.total {
             0 => String::new(),
-            total => format!("{currency} {}", payment::written(total, currency)),
+            total => {
+                let language = progress.language(&self.study);
+                payment::units_in_language(total, currency, language)
+            }
         };
         Farewell {
             pay,

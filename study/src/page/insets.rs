@@ -11,7 +11,7 @@ use crate::problem::ProblemReport;
 /// Around the number of a mark. Nobody writes it, and neither Markdown nor HTML change it.
 const MARK: char = '\u{1}';
 
-/// What stood in braces, and where its mark begins.
+/// A formula that stood in braces, and where its mark begins.
 pub(super) struct Marked {
     source: String,
     offset: usize,
@@ -45,10 +45,8 @@ pub(super) fn mark(markdown: &str) -> (String, Vec<Marked>) {
             .rfind("](")
             .is_some_and(|at| !before[at..].contains(')'));
         let number = sources.len();
-        let Some(close) = line
-            .find("}}")
-            .filter(|close| number.to_string().len() <= *close)
-        else {
+        let close = line.find("}}").filter(|_| !is_address);
+        let Some(close) = close.filter(|close| number.to_string().len() <= *close) else {
             marked.push_str("{{");
             rest = &from[2..];
             continue;

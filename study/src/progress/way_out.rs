@@ -2,6 +2,7 @@
 
 use crate::outcome::Outcome;
 use crate::page::TextPage;
+use crate::recruitment::Provider;
 use crate::study::Study;
 
 /// The page at the end of a way out that has one: the study's own, else the built-in one for participants who have
@@ -13,34 +14,50 @@ pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<TextPage> {
     }
     let (english, german) = match outcome {
         Outcome::NoConsent => (
-            "# You did not agree\n\nSo you do not take part, and nothing was recorded. You can close this page now.\n",
-            "# Sie haben nicht zugestimmt\n\nSie nehmen also nicht teil, und es wurde nichts aufgezeichnet. Sie können diese Seite jetzt schließen.\n",
+            "# You chose not to take part\n\nNothing has been recorded.",
+            "# Sie nehmen nicht teil\n\nEs wurde nichts aufgezeichnet.",
         ),
         Outcome::FailedQuiz => (
-            "# Thank you for your time\n\nNot all questions were answered as they should be, so the study ends here. You can close this page now.\n",
-            "# Vielen Dank für Ihre Zeit\n\nNicht alle Fragen wurden richtig beantwortet; darum endet die Studie hier. Sie können diese Seite jetzt schließen.\n",
+            "# Thank you for your time\n\nSome of the questions about the instructions weren't answered correctly, so you can't continue.",
+            "# Vielen Dank für Ihre Zeit\n\nEinige Fragen zur Anleitung wurden nicht richtig beantwortet, darum können Sie nicht weitermachen.",
         ),
         Outcome::Ineligible => (
-            "# Thank you for your interest\n\nThe study cannot be done with this device or connection. You can close this page now.\n",
-            "# Vielen Dank für Ihr Interesse\n\nMit diesem Gerät oder dieser Verbindung ist die Studie nicht möglich. Sie können diese Seite jetzt schließen.\n",
+            "# Thank you for your interest\n\nThis device or connection doesn't work with the study.",
+            "# Vielen Dank für Ihr Interesse\n\nMit diesem Gerät oder dieser Verbindung ist die Studie nicht möglich.",
         ),
         Outcome::LobbyTimeout => (
-            "# Nobody came\n\nThere was nobody to play with, so the study ends here. You can close this page now.\n",
-            "# Es ist niemand gekommen\n\nEs war niemand da, mit dem Sie spielen können; darum endet die Studie hier. Sie können diese Seite jetzt schließen.\n",
+            "# We couldn't find you a partner\n\nNobody was there to play with, so the study ends here. Thank you for waiting.",
+            "# Wir haben niemanden gefunden, der mit Ihnen spielt\n\nDarum endet die Studie hier. Vielen Dank, dass Sie gewartet haben.",
         ),
         Outcome::StudyFull => (
-            "# There is no free place at the moment\n\nAll places in this study are taken right now. A place becomes free if somebody does not finish: you are welcome to come back later, by the same link.\n",
-            "# Im Moment ist kein Platz frei\n\nAlle Plätze dieser Studie sind gerade vergeben. Ein Platz wird frei, wenn jemand nicht bis zum Ende teilnimmt: Sie können gern später wiederkommen, mit demselben Link.\n",
+            "# There is no free place at the moment\n\nAll places in this study are taken right now. A place becomes free if somebody does not finish: you are welcome to come back later, by the same link.",
+            "# Im Moment ist kein Platz frei\n\nAlle Plätze dieser Studie sind gerade vergeben. Ein Platz wird frei, wenn jemand nicht bis zum Ende teilnimmt: Sie können gern später wiederkommen, mit demselben Link.",
         ),
         Outcome::Withdrew => (
-            "# You have left the study\n\nThank you for the time that you gave it. You can close this page now.\n",
-            "# Sie haben die Studie verlassen\n\nVielen Dank für die Zeit, die Sie ihr gegeben haben. Sie können diese Seite jetzt schließen.\n",
+            "# You have left the study\n\nThank you for your time.",
+            "# Sie haben die Studie verlassen\n\nVielen Dank für Ihre Zeit.",
         ),
         Outcome::TimedOut => (
-            "# The time is over\n\nThis study had to be finished within some time, which has passed. You can close this page now.\n",
-            "# Die Zeit ist um\n\nDiese Studie war innerhalb einer Frist zu beenden, die verstrichen ist. Sie können diese Seite jetzt schließen.\n",
+            "# Time is up\n\nThis study had to be finished within a certain time, which has passed.",
+            "# Die Zeit ist um\n\nDiese Studie musste in einer bestimmten Zeit beendet werden, und die ist vorbei.",
         ),
         _ => return None,
     };
-    Some(TextPage::of(english, &[("de", german)]))
+    // Who is paid elsewhere goes there by the button below.
+    let has_button = matches!(
+        study.recruitment.provider,
+        Provider::Prolific | Provider::Mturk
+    );
+    let [close, schliessen] = match has_button {
+        true => ["", ""],
+        false => [
+            " You can close this page now.",
+            " Sie können diese Seite jetzt schließen.",
+        ],
+    };
+    let (english, german) = (
+        format!("{english}{close}\n"),
+        format!("{german}{schliessen}\n"),
+    );
+    Some(TextPage::of(&english, &[("de", &german)]))
 }

@@ -42,7 +42,7 @@ pub struct Survey {
     /// Keys of the document that change nothing here.
     #[serde(skip)]
     unused: Vec<Problem>,
-    /// What stands in the braces of its texts.
+    /// The formulas in the braces of its texts.
     #[serde(skip)]
     pub(crate) braces: Vec<Braces>,
     /// The values that are set into its texts, by what stands in their braces.

@@ -45,7 +45,7 @@ pub(crate) fn texts(
     }
 }
 
-/// What texts can name, beside the variables of every formula.
+/// The variables of texts: those of every formula, and more.
 pub(crate) fn types(known: Types, design: &Design, root: &Cursor<'_>) -> Types {
     let within = design.within.iter().map(|factor| factor.name.clone());
     let within: Vec<String> = within.collect();

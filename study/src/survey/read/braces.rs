@@ -5,7 +5,7 @@ use crate::read::Cursor;
 use crate::survey::TEXTS;
 use crate::yaml::{self, Data, Node};
 
-/// What stands in double braces in the texts of a form. Names in single braces, which SurveyJS fills in, are reported.
+/// The formulas in double braces in the texts of a form. Names in single braces, which SurveyJS fills in, are reported.
 pub(super) fn find_braces(form: &Cursor<'_>) -> Vec<Braces> {
     let mut found = Vec::new();
     find(form, form.node, &form.path, &mut found);
