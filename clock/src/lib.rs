@@ -118,6 +118,8 @@ impl FromStr for Pace {
 pub struct Clock {
     started: Instant,
     epoch_us: u64,
+    /// How far it is ahead of the machine's clock, as that was set back, microseconds.
+    ahead_us: Arc<AtomicU64>,
     pace: watch::Receiver<Pace>,
     /// The time that it showed last: a pace that is set late must not turn it back.
     shown_us: Arc<AtomicU64>,
@@ -138,6 +140,7 @@ impl Clock {
         let clock = Self {
             started: Instant::now(),
             epoch_us: since.as_micros() as u64,
+            ahead_us: Arc::default(),
             pace,
             shown_us: Arc::default(),
         };
@@ -146,10 +149,18 @@ impl Clock {
 
     /// Now, microseconds since the Unix epoch.
     pub fn now_us(&self) -> u64 {
-        let now_us = self.pace.borrow().shown_us(self.machine_us());
+        let now_us =
+            self.pace.borrow().shown_us(self.machine_us()) + self.ahead_us.load(Ordering::Relaxed);
         self.shown_us
             .fetch_max(now_us, Ordering::Relaxed)
             .max(now_us)
+    }
+
+    /// Shows no time before this one from now on: what is stored has happened, whatever the machine's clock says after a
+    /// restart. Until the machine's clock is past it, this one continues from there at its pace.
+    pub fn advance_to(&self, least_us: u64) {
+        let behind_us = least_us.saturating_sub(self.now_us());
+        self.ahead_us.fetch_add(behind_us, Ordering::Relaxed);
     }
 
     /// Now by the machine, microseconds since the Unix epoch, whatever the pace.
@@ -161,6 +172,7 @@ impl Clock {
     pub async fn sleep_until(&self, at_us: u64) {
         let mut pace = self.pace.clone();
         loop {
+            let at_us = at_us.saturating_sub(self.ahead_us.load(Ordering::Relaxed));
             let due_us = pace.borrow_and_update().due_us(at_us);
             let due = self.started + Duration::from_micros(due_us.saturating_sub(self.epoch_us));
             tokio::select! {
@@ -192,6 +204,20 @@ mod tests {
         for line in ["", "1 2 3", "1 2 0 1", "1 2 -1 1", "1 2 NaN 1", "1 2 1 1 1"] {
             assert_eq!(line.parse::<Pace>(), Err(NoPace), "{line}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_clock_that_was_set_back_continues_from_what_is_known() {
+        let clock = Clock::start();
+        let known_us = clock.now_us() + 3_600_000_000;
+        clock.advance_to(known_us);
+        assert!(clock.now_us().abs_diff(known_us) < 1_000_000);
+        let before = Instant::now();
+        clock.sleep_until(known_us + 10_000_000).await;
+        assert!((9..12).contains(&before.elapsed().as_secs()));
+        assert!(clock.now_us() >= known_us + 10_000_000);
+        clock.advance_to(1);
+        assert!(clock.now_us() < known_us + 20_000_000);
     }
 
     #[tokio::test(start_paused = true)]

@@ -19,6 +19,11 @@ pub struct Limits {
     /// Connections of one client address at once, those that fetch files included. One more, and the one closes that has
     /// been silent longest; if none is, it is turned away.
     pub client_connections: usize,
+    /// Session sockets of one client address at once; more are turned away with HTTP 503, unless one has said nothing for
+    /// some time.
+    pub client_pages: usize,
+    /// The time that a session socket has for its first message before another one may take its place.
+    pub silence: Duration,
     /// Sessions that one client address may begin; more are refused as `Full`.
     pub client_sessions: Rate,
     /// Links, tickets, tokens and identifiers of one client address that may be wrong; then its connection is closed
@@ -35,7 +40,7 @@ pub struct Limits {
     /// Sessions that are not finished, without those that were left before they passed a first stage; more are refused as
     /// `Full`.
     pub sessions: usize,
-    /// Time for which a session that has passed no stage counts as present after its page was closed.
+    /// Time for which a session that has passed no stage counts for the balance of treatments after its page was closed.
     pub entering: Duration,
     /// People who wait in one lobby at once.
     pub lobby: usize,
@@ -103,6 +108,8 @@ pub struct Limits {
     pub changes: usize,
     /// Pages that may diverge from the replica in one episode, until it ends as technical.
     pub divergences: u32,
+    /// Time by which the clock may be ahead of everything that is known; beyond it, nothing is erased by it.
+    pub clock_ahead: Duration,
     /// Times that one person comes, goes or hides in an episode; later ones are not reported to anybody.
     pub presences: usize,
     /// Paths of its datagrams that one page may report in an episode; later ones are not recorded.
@@ -114,6 +121,8 @@ impl Default for Limits {
         Self {
             connections: 2_000,
             client_connections: 1_000,
+            client_pages: 500,
+            silence: Duration::from_secs(5),
             client_sessions: Rate {
                 burst: 200,
                 per_min: 100,
@@ -169,6 +178,7 @@ impl Default for Limits {
             early: Duration::from_secs(2),
             changes: 500,
             divergences: 3,
+            clock_ahead: Duration::from_hours(400 * 24),
             presences: 2_000,
             routes: 2_000,
         }

@@ -15,6 +15,7 @@ use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::Assets;
+use crate::disk::Disk;
 use crate::gate::ConnectionGate;
 use crate::socket::Connections;
 
@@ -37,6 +38,8 @@ pub struct App {
     pub networks_dir: PathBuf,
     /// Open connections.
     pub connections: Arc<Connections>,
+    /// The disk of the data folder.
+    pub disk: Arc<Disk>,
     /// Every connection.
     pub gate: Arc<ConnectionGate>,
     /// Addresses of proxies whose word on the address of a client counts.

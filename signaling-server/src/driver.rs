@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 use clock::Clock;
 use protocol::Era;
+use protocol::control::Refusal;
 use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
+use store::StoreError;
 use store::persistence::Persistence;
 use tokio::sync::mpsc;
 
+use crate::disk::{Disk, LOOKS_EACH};
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
 use crate::turn_sockets::MatchWatch;
@@ -26,6 +29,8 @@ pub struct Executor {
     pub persistence: Persistence,
     /// The pages.
     pub connections: Arc<Connections>,
+    /// The disk of the data folder.
+    pub disk: Arc<Disk>,
     /// Folder of the episode files.
     pub episodes: PathBuf,
     /// Hears of matches that are over, if there is a TURN server.
@@ -52,6 +57,10 @@ pub async fn run(
     let (effects, todo) = mpsc::channel(EFFECTS);
     let carrying = tokio::spawn(carry_out(executor, todo));
     let mut stop = false;
+    // What was due before anybody came: the end of sessions and episodes, and erasures.
+    while let Some(effect) = arbiter.poll_effect() {
+        stop |= effects.send(effect).await.is_err();
+    }
     while !stop {
         let timeout = arbiter.poll_timeout();
         let wake = async {
@@ -94,7 +103,7 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
                 {
                     matches.tell_ended(episode);
                 }
-                executor.persistence.write(write).await?;
+                executor.store(write).await?;
             }
             Effect::Archive(era, work) => executor.archive(era, work),
         }
@@ -107,10 +116,42 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
 }
 
 impl Executor {
+    /// Makes a change durable. While the disk is full, it waits, and so does everything that follows; pages are told
+    /// that they are to come back.
+    async fn store(&self, write: Write) -> Result<(), StoreError> {
+        loop {
+            let failed = match self.disk.has_room() {
+                true => self.persistence.write(write.clone()).await.err(),
+                false => Some(StoreError::NoRoom),
+            };
+            match failed {
+                None => {
+                    self.disk.set_full(false);
+                    return Ok(());
+                }
+                Some(error) if !error.is_lack_of_room() || self.disk.is_given_up() => {
+                    return Err(error);
+                }
+                Some(_) => {}
+            }
+            if self.disk.set_full(true) {
+                self.connections.turn_all_away(Refusal::Stopping);
+            }
+            tokio::time::sleep(LOOKS_EACH).await;
+        }
+    }
+
     fn archive(&mut self, era: Era, work: Work) {
         let failed = work.failure_event(era);
         if matches!(work, Work::Open(_)) {
-            match EpisodeWriter::start(era, self.episodes.clone(), || None, self.results.clone()) {
+            let disk = Arc::clone(&self.disk);
+            match EpisodeWriter::start(
+                era,
+                self.episodes.clone(),
+                disk,
+                || None,
+                self.results.clone(),
+            ) {
                 Ok(writer) => drop(self.writers.insert(era, writer)),
                 Err(error) => tracing::error!(%error, "no thread for an episode"),
             }

@@ -2,13 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 
 use archive::Episode;
 use archive::work::perform_work;
 use protocol::Era;
 use server_core::arbiter::{Event, Work};
 use tokio::sync::mpsc::UnboundedSender;
+
+use crate::disk::Disk;
 
 /// To the thread of an episode.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ impl EpisodeWriter {
     pub fn start(
         era: Era,
         dir: PathBuf,
+        disk: Arc<Disk>,
         open: impl FnOnce() -> Option<Episode> + Send + 'static,
         results: UnboundedSender<Event>,
     ) -> std::io::Result<Self> {
@@ -34,6 +37,7 @@ impl EpisodeWriter {
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let mut episode = open();
             for work in todo {
+                disk.wait_for_room();
                 let result = guarded(era, &mut episode, work, |episode, work| {
                     perform_work(era, episode, work, |header| Episode::create(&dir, header))
                 });

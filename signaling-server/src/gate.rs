@@ -5,7 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use server_core::limits::Limits;
 use tokio::sync::Notify;
 
 use crate::client_address::ClientAddress;
@@ -18,6 +20,9 @@ pub struct ConnectionGate {
     most: usize,
     /// Connections of one client at once.
     most_each: usize,
+    /// Session sockets of one client at once, and how long one may be silent before another takes its place.
+    most_pages: usize,
+    silence: Duration,
 }
 
 #[derive(Debug, Default)]
@@ -27,6 +32,8 @@ struct State {
     /// Those that are silent, the oldest first.
     silent: BTreeSet<u64>,
     by_client: BTreeMap<ClientAddress, BTreeSet<u64>>,
+    /// Session sockets, and when each was opened.
+    pages: BTreeMap<ClientAddress, BTreeMap<u64, Instant>>,
 }
 
 #[derive(Debug)]
@@ -44,13 +51,14 @@ pub struct Admitted {
 }
 
 impl ConnectionGate {
-    /// A gate for so many connections, and so many of each client.
-    pub fn new(most: usize, most_each: usize) -> Arc<Self> {
-        let state = Mutex::default();
+    /// A gate for so many connections, and so many of each client as the limits say.
+    pub fn new(most: usize, limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
-            state,
+            state: Mutex::default(),
             most,
-            most_each,
+            most_each: limits.client_connections,
+            most_pages: limits.client_pages,
+            silence: limits.silence,
         })
     }
 
@@ -123,6 +131,12 @@ impl State {
         let Some(client) = client else {
             return;
         };
+        if let Some(pages) = self.pages.get_mut(&client) {
+            pages.remove(&number);
+            if pages.is_empty() {
+                self.pages.remove(&client);
+            }
+        }
         if let Some(all) = self.by_client.get_mut(&client) {
             all.remove(&number);
             if all.is_empty() {
@@ -145,24 +159,37 @@ impl Admitted {
         };
     }
 
-    /// Takes note whose connection it is, if it came through a proxy. False if that client has too many.
-    pub fn set_client(&self, client: ClientAddress) -> bool {
+    /// Takes note that the connection is the session socket of a page, and of which client: it may have come through a
+    /// proxy. False if that client has too many.
+    pub fn become_page(&self, client: ClientAddress) -> bool {
         let mut state = self.gate.state();
         let Some(connection) = state.open.get_mut(&self.number) else {
             return false;
         };
         let before = connection.client.replace(client);
-        if before == Some(client) {
-            return true;
+        if before != Some(client) {
+            state.leave_client(self.number, before);
+            let has_room = self.gate.make_room_for(&mut state, Some(client));
+            let all = state.by_client.entry(client).or_default();
+            all.insert(self.number);
+            if !has_room {
+                return false;
+            }
         }
-        state.leave_client(self.number, before);
-        let has_room = self.gate.make_room_for(&mut state, Some(client));
-        state
-            .by_client
-            .entry(client)
-            .or_default()
-            .insert(self.number);
-        has_room
+        let pages = state.pages.get(&client);
+        if pages.is_some_and(|pages| pages.len() >= self.gate.most_pages) {
+            let is_silent = |(number, since): &(&u64, &Instant)| {
+                since.elapsed() >= self.gate.silence && state.silent.contains(number)
+            };
+            let oldest = pages.into_iter().flatten().find(is_silent);
+            let Some(oldest) = oldest.map(|(number, _)| *number) else {
+                return false;
+            };
+            state.close(oldest);
+        }
+        let pages = state.pages.entry(client).or_default();
+        pages.insert(self.number, Instant::now());
+        true
     }
 
     /// Waits until the connection has to close.
@@ -191,6 +218,16 @@ mod tests {
         ))))
     }
 
+    fn gate(most: usize, most_each: usize) -> Arc<ConnectionGate> {
+        let limits = Limits {
+            client_connections: most_each,
+            client_pages: 2,
+            silence: Duration::ZERO,
+            ..Limits::default()
+        };
+        ConnectionGate::new(most, &limits)
+    }
+
     /// True if a connection was told to close.
     async fn is_told(connection: &Admitted) -> bool {
         let told = tokio::time::timeout(std::time::Duration::ZERO, connection.closing());
@@ -199,7 +236,7 @@ mod tests {
 
     #[tokio::test]
     async fn silent_connections_of_a_client_make_room_for_its_others_and_keep_nobody_out() {
-        let gate = ConnectionGate::new(100, 3);
+        let gate = gate(100, 3);
         let mut silent: Vec<_> = (0..3).map(|_| gate.admit(client(1)).unwrap()).collect();
         let honest = gate.admit(client(1)).unwrap();
         assert!(is_told(&silent[0]).await, "the oldest");
@@ -216,7 +253,7 @@ mod tests {
 
     #[tokio::test]
     async fn silent_connections_of_many_clients_make_room_for_others() {
-        let gate = ConnectionGate::new(4, 3);
+        let gate = gate(4, 3);
         let silent: Vec<_> = (0..4)
             .map(|last| gate.admit(client(last)).unwrap())
             .collect();
@@ -234,13 +271,31 @@ mod tests {
 
     #[tokio::test]
     async fn connections_through_a_proxy_count_for_the_client_that_it_names() {
-        let gate = ConnectionGate::new(100, 2);
+        let gate = gate(100, 2);
         let pages: Vec<_> = (0..3).map(|_| gate.admit(None).unwrap()).collect();
         let one = client(1).unwrap();
-        assert!(pages[0].set_client(one) && pages[1].set_client(one));
+        assert!(pages[0].become_page(one) && pages[1].become_page(one));
         pages[0].set_silent(false);
         pages[1].set_silent(false);
-        assert!(!pages[2].set_client(one));
-        assert!(pages[2].set_client(client(2).unwrap()));
+        assert!(!pages[2].become_page(one));
+        assert!(pages[2].become_page(client(2).unwrap()));
+    }
+
+    #[tokio::test]
+    async fn a_page_takes_the_place_of_one_that_is_silent_for_long_and_of_no_other() {
+        let patient = Limits {
+            client_pages: 2,
+            ..Limits::default()
+        };
+        let one = client(1).unwrap();
+        let patient = ConnectionGate::new(100, &patient);
+        for (gate, is_let_in) in [(gate(100, 20), true), (patient, false)] {
+            let pages: Vec<_> = (0..3).map(|_| gate.admit(client(1)).unwrap()).collect();
+            assert!(pages[0].become_page(one) && pages[1].become_page(one));
+            pages[0].set_silent(false);
+            assert_eq!(pages[2].become_page(one), is_let_in);
+            assert_eq!(is_told(&pages[1]).await, is_let_in);
+            assert!(!is_told(&pages[0]).await);
+        }
     }
 }

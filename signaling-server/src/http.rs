@@ -50,8 +50,11 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .with_state(app)
 }
 
-async fn healthz() -> &'static str {
-    "ok\n"
+async fn healthz(State(app): State<Arc<App>>) -> Response {
+    match app.disk.is_full() {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "the disk is full\n").into_response(),
+        false => "ok\n".into_response(),
+    }
 }
 
 async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {

@@ -10,6 +10,7 @@ pub mod admin;
 pub mod app;
 pub mod assets;
 pub mod client_address;
+pub mod disk;
 pub mod driver;
 pub mod episode_writer;
 mod file_budget;

@@ -29,6 +29,7 @@ use turn::{Issuer, Secret};
 
 use crate::app::App;
 use crate::assets::Assets;
+use crate::disk::Disk;
 use crate::driver::{self, Executor};
 use crate::episode_writer::EpisodeWriter;
 use crate::file_budget::{self, FileBudget};
@@ -133,6 +134,7 @@ impl Server {
         let (turn, issuer) = start_turn(options.turn, &data, clock.clone(), files.turn)
             .await?
             .unzip();
+        let disk = Arc::new(Disk::new(data.path()));
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
         let media = media(&study);
@@ -149,13 +151,14 @@ impl Server {
             let running = logs.values().map(|log| log.header().episode.as_str());
             turn.matches.tell_running(running);
         }
-        let writers =
-            start_writers(logs, &data, &results).context("a thread for a running episode")?;
+        let writers = start_writers(logs, &data, &disk, &results)
+            .context("a thread for a running episode")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
             .await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
+        clock.advance_to(restored.latest_us());
         let arbiter = Arbiter::new(
             clock.now_us(),
             study,
@@ -183,6 +186,7 @@ impl Server {
             persistence,
             connections: Arc::clone(&connections),
             episodes: data.episodes(),
+            disk: Arc::clone(&disk),
             matches: turn.as_ref().map(|turn| turn.matches.clone()),
             writers,
             results,
@@ -197,10 +201,7 @@ impl Server {
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
         // Pages, and as many connections that fetch files.
-        let gate = ConnectionGate::new(
-            files.web.min(2 * limits.connections),
-            limits.client_connections,
-        );
+        let gate = ConnectionGate::new(files.web.min(2 * limits.connections), &limits);
         let (modules_dir, networks_dir) = (data.modules(), data.networks());
         let app = Arc::new(App {
             limits,
@@ -213,6 +214,7 @@ impl Server {
             sentences,
             provider,
             connections,
+            disk,
             gate,
             trusted_proxies: options.access.trusted_proxies,
             slots,
@@ -280,6 +282,7 @@ impl Server {
         let serving = tokio::spawn(serving);
         let kept = tokio::select! {
             () = stop => {
+                app.disk.give_up();
                 // If the driver is gone already, its own result tells.
                 let _ = app.events.send(Event::Stop).await;
                 (&mut driver).await
@@ -362,11 +365,13 @@ fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
 fn start_writers(
     logs: HashMap<Era, Episode>,
     data: &DataDir,
+    disk: &Arc<Disk>,
     results: &mpsc::UnboundedSender<Event>,
 ) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
     let start = |(era, log)| {
         let open = move || Some(log);
-        let writer = EpisodeWriter::start(era, data.episodes(), open, results.clone())?;
+        let disk = Arc::clone(disk);
+        let writer = EpisodeWriter::start(era, data.episodes(), disk, open, results.clone())?;
         Ok((era, writer))
     };
     logs.into_iter().map(start).collect()

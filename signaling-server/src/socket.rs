@@ -73,6 +73,15 @@ impl Connections {
         self.queues().remove(&conn);
     }
 
+    /// Tells every page why it is turned away, and closes its connection.
+    pub fn turn_all_away(&self, why: Refusal) {
+        let refused = encode(&ServerMessage::Refused { why });
+        for (_, queue) in self.queues().drain() {
+            // A page that is too slow to be told sees that its connection closes.
+            let _ = queue.try_send(refused.clone());
+        }
+    }
+
     /// Closes every connection.
     pub fn close_all(&self) {
         self.queues().clear();
@@ -105,7 +114,7 @@ pub async fn upgrade(
     let has_room = caller
         .as_ref()
         .zip(client)
-        .is_none_or(|(caller, client)| caller.admitted.set_client(client));
+        .is_none_or(|(caller, client)| caller.admitted.become_page(client));
     let permit = Arc::clone(&app.slots).try_acquire_owned().ok();
     let Some(permit) = permit.filter(|_| has_room) else {
         return (
@@ -148,6 +157,8 @@ async fn serve(
         let _ = app.events.send(Event::Connected(conn, client)).await;
     }
     let greeted = match &admitted {
+        // There may be room again, and nobody has noticed.
+        _ if app.disk.is_full() && !app.disk.has_room() => Err(Some(Refusal::Stopping)),
         Some(admitted) => tokio::select! {
             greeted = greet(app, conn, &mut socket) => greeted,
             // Others have something to say.

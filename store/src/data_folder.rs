@@ -59,6 +59,9 @@ impl DataDir {
             dir: dir.into(),
             error,
         };
+        fs::create_dir_all(dir).map_err(failed)?;
+        // Before anything is in it.
+        keep_private(dir).map_err(failed)?;
         for part in ["episodes", "modules", "networks"] {
             fs::create_dir_all(dir.join(part)).map_err(failed)?;
         }
@@ -154,6 +157,20 @@ impl DataDir {
     }
 }
 
+/// Lets nobody but the owner into a folder.
+fn keep_private(dir: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        if fs::metadata(dir)?.permissions().mode() & 0o077 != 0 {
+            fs::set_permissions(dir, fs::Permissions::from_mode(0o700))?;
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = dir;
+    Ok(())
+}
+
 /// Tells whether a folder is the data folder of a server.
 pub fn is_there(dir: &Path) -> bool {
     dir.join("episodes").is_dir() || dir.join(FILE).is_file()
@@ -204,6 +221,24 @@ mod tests {
         assert!(matches!(error, DataError::Locked(_)), "{error}");
         drop(first);
         DataDir::open(dir.path()).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_enters_a_data_folder_also_one_that_was_there() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let dir = tempfile::tempdir().unwrap();
+        for mode in [0o755, 0o777, 0o700] {
+            fs::set_permissions(dir.path(), fs::Permissions::from_mode(mode)).unwrap();
+            drop(DataDir::open(dir.path()).unwrap());
+            let found = fs::metadata(dir.path()).unwrap().permissions().mode();
+            assert_eq!(found & 0o777, 0o700);
+        }
+        let new = dir.path().join("new");
+        drop(DataDir::open(&new).unwrap());
+        let found = fs::metadata(&new).unwrap().permissions().mode();
+        assert_eq!(found & 0o777, 0o700);
     }
 
     #[test]

@@ -41,9 +41,27 @@ pub enum StoreError {
     /// There is no session or episode of this name.
     #[error("there is no {0} of this name")]
     Unknown(&'static str),
+    /// The disk is full.
+    #[error("the disk is full")]
+    NoRoom,
     /// Somebody else has marked a payment meanwhile.
     #[error("a payment was marked by another run meanwhile")]
     Marked,
+}
+
+impl StoreError {
+    /// True if the disk did not take what was written: it is full, or failed.
+    ///
+    /// Source: result codes of SQLite, 10 (`SQLITE_IOERR`) and 13 (`SQLITE_FULL`), in the lowest byte of extended ones.
+    pub fn is_lack_of_room(&self) -> bool {
+        let code = match self {
+            Self::NoRoom => return true,
+            Self::Database(error) => error.as_database_error().and_then(|error| error.code()),
+            _ => None,
+        };
+        let code = code.and_then(|code| code.parse().ok());
+        code.is_some_and(|code: u32| matches!(code & 0xff, 10 | 13))
+    }
 }
 
 /// The participants and groups that exports leave out, read also while a server writes to the folder.

@@ -12,7 +12,7 @@ use serde::Serialize;
 use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, PlaceRow, WaitRow, Write,
 };
-use study::{OnWithdraw, Study};
+use study::{OnWithdraw, Outcome, Study};
 
 use crate::Answers;
 use crate::NewEpisode;
@@ -139,7 +139,14 @@ impl Persistence {
                 payment,
             } => {
                 let place = place(&progress, attendance, payment);
-                self.save_place(&participant, &place, answers).await
+                let payment = place.payment.as_ref();
+                let leaves = payment.is_some_and(|it| it.outcome == Outcome::Withdrew);
+                self.save_place(&participant, &place, answers).await?;
+                match leaves {
+                    // What they typed and did not send is gone from their place, and not yet from the log.
+                    true => self.store.empty_log().await,
+                    false => Ok(()),
+                }
             }
             Write::Episode(row) => self.store.create_episode(&self.episode(row)).await,
             Write::Wait(row) => self.store.save_wait(&self.wait(row)).await,

@@ -132,7 +132,7 @@ sideBySide(2, () => {
     const preview = await turk(t, server, { assignmentId: 'ASSIGNMENT_ID_NOT_AVAILABLE', hitId: 'H1' });
     await preview.frame.getByText('This is a preview').waitFor({ timeout: SOON });
 
-    const { person, asked, frame } = await turk(t, server, worker('W1', 'A1'));
+    const { person, asked, frame } = await turk(t, server, worker('A2SUAM1HKFN1', 'A1'));
     const opened = person.context.waitForEvent('page');
     await frame.getByRole('button', { name: 'Open the study' }).click({ timeout: SOON });
     const own = Object.assign(Object.create(Object.getPrototypeOf(person)), person, { page: await opened, name: 'window' });
@@ -150,7 +150,7 @@ sideBySide(2, () => {
     assert.deepEqual([handedIn.assignmentId, handedIn.code], ['A1', code]);
 
     // Who does not agree is to return the HIT: nothing is handed in.
-    const other = await turk(t, server, worker('W2', 'A2'));
+    const other = await turk(t, server, worker('A2SUAM1HKFN2', 'A2'));
     await other.frame.getByRole('button', { name: 'Continue here' }).click({ timeout: SOON });
     await other.frame.getByRole('button', { name: 'I do not agree' }).click();
     await other.frame.locator('section.end').waitFor({ timeout: SOON });

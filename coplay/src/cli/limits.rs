@@ -17,12 +17,16 @@ pub struct LimitArgs {
     /// Sessions that are not finished, without those that were left before they passed a first stage.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().sessions)]
     pub max_sessions: usize,
-    /// Minutes for which a session that has passed no stage counts after its page was closed.
+    /// Minutes for which a session that has passed no stage counts for the balance of treatments after its page was
+    /// closed.
     #[arg(long, value_name = "MINUTES", default_value_t = minutes(usual().entering))]
     pub entering_minutes: NonZeroU32,
     /// Connections of one address at once. The ones that have been silent longest make room for others.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().client_connections)]
     pub address_connections: usize,
+    /// Pages of one address that are connected at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().client_pages)]
+    pub address_pages: usize,
     /// Sessions that one address may begin without a participant link in a minute, on average; twice as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_sessions))]
     pub address_sessions: NonZeroU32,
@@ -59,6 +63,7 @@ impl LimitArgs {
             sessions: self.max_sessions,
             entering: time(self.entering_minutes) * 60,
             client_connections: self.address_connections,
+            client_pages: self.address_pages,
             client_sessions: rate(self.address_sessions),
             client_wrong_codes: rate(self.address_wrong_codes),
             client_log_lines: rate(self.address_log_lines),

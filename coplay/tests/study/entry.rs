@@ -158,9 +158,9 @@ async fn a_preview_of_mechanical_turk_takes_no_session_and_work_is_handed_in_by_
             (
                 "workerId",
                 if host == "https://evil.example" {
-                    "A2W2"
+                    "A2SUAM1HKFN2"
                 } else {
-                    "A1W1"
+                    "A2SUAM1HKFN1"
                 },
             ),
             ("turkSubmitTo", host),
@@ -185,7 +185,10 @@ async fn a_preview_of_mechanical_turk_takes_no_session_and_work_is_handed_in_by_
     }
     for bad in [
         [("workerId", "=A1"), ("assignmentId", "3X")],
-        [("workerId", "A1W3"), ("assignmentId", "=cmd|' /C calc'!A0")],
+        [
+            ("workerId", "A2SUAM1HKFN3"),
+            ("assignmentId", "=cmd|' /C calc'!A0"),
+        ],
     ] {
         assert_eq!(refused(&server, sent(&bad)).await, Refusal::Incomplete);
     }

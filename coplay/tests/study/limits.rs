@@ -94,6 +94,8 @@ async fn silent_sockets_and_slow_heads_keep_nobody_out() {
     let host = host(STUDY);
     let limits = Limits {
         client_connections: 20,
+        client_pages: 10,
+        silence: Duration::ZERO,
         ..Limits::default()
     };
     let server = start(&host, limits, Vec::new()).await;

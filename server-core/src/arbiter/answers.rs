@@ -88,6 +88,7 @@ impl Arbiter {
                 receipt,
             };
             self.effects.push_back(Effect::Store(write));
+            tracing::info!("the data of a participant who withdraws are erased");
             let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
             self.groups.forget_messages(who, all);
         }

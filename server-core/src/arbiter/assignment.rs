@@ -66,7 +66,7 @@ impl Arbiter {
     }
 
     /// True if the page of a session is open, or was a moment ago.
-    pub(super) fn is_present(&self, session: &Session) -> bool {
+    fn is_present(&self, session: &Session) -> bool {
         let away_us = self.now_us.saturating_sub(session.attendance.seen_us);
         session.conn.is_some() || away_us < self.limits.entering.as_micros() as u64
     }

@@ -152,7 +152,8 @@ impl Arbiter {
     ) -> Result<(SessionId, String), Refusal> {
         let is_live = |who: &SessionId| {
             let session = &self.sessions[*who];
-            let is_there = session.progress.has_begun() || self.is_present(session);
+            // Who has passed no stage and left is nobody, as far as anybody can tell.
+            let is_there = session.progress.has_begun() || session.conn.is_some();
             is_there && !self.is_finished(*who)
         };
         let live = self.sessions.ids().filter(is_live).count();

@@ -134,6 +134,8 @@ pub struct Arbiter {
     stopping: bool,
     /// The time of the event that is handled.
     now_us: u64,
+    /// The latest time that is known, microseconds: of the data, and since the start.
+    known_us: u64,
     sessions: Sessions,
     clients: Clients,
     lobbies: Lobbies,

@@ -80,6 +80,23 @@ pub struct RestoredEpisode {
     pub ending: Option<Ending>,
 }
 
+impl Restored {
+    /// The latest time of which something is known, microseconds since the Unix epoch: somebody was there, or a durable
+    /// tick was due.
+    pub fn latest_us(&self) -> u64 {
+        let seen = self
+            .sessions
+            .iter()
+            .map(|session| session.attendance.seen_us);
+        let played = self.episodes.iter().map(|episode| {
+            let header = &episode.header;
+            let rate = u64::from(header.tick_hz.max(1));
+            header.t0_us + u64::from(episode.through.0) * 1_000_000 / rate
+        });
+        seen.chain(played).max().unwrap_or(0)
+    }
+}
+
 impl Arbiter {
     /// Opens the arbiter with the contents of the data folder. `open` lets people in without a link. `stages` has one
     /// entry for each env stage.
@@ -92,6 +109,7 @@ impl Arbiter {
         random: Random,
         restored: Restored,
     ) -> Self {
+        let known_us = restored.latest_us();
         let sessions = Sessions::new(&study, &limits, restored.links);
         let mut arbiter = Self {
             study,
@@ -101,6 +119,7 @@ impl Arbiter {
             open,
             stopping: false,
             now_us,
+            known_us,
             ice: Box::new(|_, _, _| Vec::new()),
             relay_address: None,
             signature_key: None,

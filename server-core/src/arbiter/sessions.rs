@@ -304,6 +304,12 @@ impl Sessions {
         None
     }
 
+    /// Keeps the recorded data of all sessions from now on.
+    pub(super) fn keep_all(&mut self) {
+        self.retention_us = None;
+        self.fading.clear();
+    }
+
     /// Schedules the end of a rest.
     pub(super) fn schedule_rest(&mut self, who: SessionId, until_us: u64) {
         self.rests.insert(who, until_us);

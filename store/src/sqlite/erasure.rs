@@ -44,7 +44,7 @@ impl SqliteStore {
     }
 
     /// Empties the database's log, in which everything that was written since it was last emptied can still be read.
-    async fn empty_log(&self) -> Result<(), StoreError> {
+    pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
         raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
             .execute(&self.pool)
             .await?;

@@ -484,3 +484,21 @@ async fn who_withdraws_takes_their_messages_along_or_those_of_their_group() {
         assert_eq!(all.into_iter().map(of).collect::<Vec<_>>(), left);
     }
 }
+
+#[tokio::test]
+async fn a_database_that_is_full_says_so_and_goes_on_when_there_is_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let set_most = async |pages: u32| {
+        let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
+        sqlx::raw_sql(sql).execute(&store.pool).await.unwrap();
+    };
+    // SQLite takes no less than there is.
+    set_most(1).await;
+    let long = "x".repeat(100_000);
+    let full = store.keep_study("hash", &long).await.unwrap_err();
+    assert!(full.is_lack_of_room(), "{full}");
+    assert!(!StoreError::Marked.is_lack_of_room());
+    set_most(1_000_000).await;
+    store.keep_study("hash", &long).await.unwrap();
+}

@@ -129,3 +129,32 @@ fn what_is_kept_of_a_place_has_no_answers() {
     assert!(!last(&stage).contains("Atlantis"));
     assert_eq!(erased(&stage), [0]);
 }
+
+#[test]
+fn a_clock_that_is_far_ahead_erases_nothing_also_when_somebody_comes() {
+    let mut stage = stage();
+    stage.wait(SECOND);
+    stage.enter(1, named("anna"));
+    stage.close(1);
+    stage.now_us += 5 * 365 * DAY;
+    stage.restart();
+    stage.enter(2, named("bert"));
+    stage.wait(10 * DAY);
+    assert_eq!(erased(&stage), Vec::<usize>::new());
+    // The clock is set right, and time passes as it should.
+    stage.now_us = 2 * DAY;
+    stage.restart();
+    stage.wait(40 * DAY);
+    assert!(erased(&stage).contains(&0));
+}
+
+#[test]
+fn what_is_due_at_the_start_is_erased_before_anybody_comes() {
+    let mut stage = stage();
+    stage.wait(SECOND);
+    stage.enter(1, named("anna"));
+    stage.close(1);
+    stage.now_us += 100 * DAY;
+    stage.restart();
+    assert_eq!(erased(&stage), [0]);
+}
