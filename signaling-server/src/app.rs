@@ -15,7 +15,7 @@ use study::recruitment::Provider;
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::Assets;
-use crate::disk::Disk;
+use crate::disk::DiskRoom;
 use crate::gate::ConnectionGate;
 use crate::socket::Connections;
 
@@ -39,7 +39,7 @@ pub struct App {
     /// Open connections.
     pub connections: Arc<Connections>,
     /// The disk of the data folder.
-    pub disk: Arc<Disk>,
+    pub disk: Arc<DiskRoom>,
     /// Every connection.
     pub gate: Arc<ConnectionGate>,
     /// Addresses of proxies whose word on the address of a client counts.

@@ -11,16 +11,16 @@ const LEAST: u64 = 1024 * 1024;
 /// Time between two looks at a full disk.
 pub const LOOKS_EACH: Duration = Duration::from_millis(250);
 
-/// The disk of a data folder.
+/// The room on the disk of a data folder.
 #[derive(Debug)]
-pub struct Disk {
+pub struct DiskRoom {
     folder: PathBuf,
     free: fn(&Path) -> Option<u64>,
     is_full: AtomicBool,
     is_given_up: AtomicBool,
 }
 
-impl Disk {
+impl DiskRoom {
     /// The disk that has this folder.
     pub fn new(folder: &Path) -> Self {
         Self::with_probe(folder, free_bytes)
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_once_and_holds_until_there_is_room_or_the_server_stops() {
-        let disk = Disk::with_probe(Path::new("/"), |_| Some(LEAST - 1));
+        let disk = DiskRoom::with_probe(Path::new("/"), |_| Some(LEAST - 1));
         assert!(!disk.has_room() && !disk.is_full());
         assert!(disk.set_full(true) && disk.is_full());
         assert!(!disk.set_full(true), "told already");
@@ -113,9 +113,9 @@ mod tests {
 
     #[test]
     fn a_disk_with_room_holds_nobody() {
-        let disk = Disk::with_probe(Path::new("/"), |_| Some(LEAST));
+        let disk = DiskRoom::with_probe(Path::new("/"), |_| Some(LEAST));
         disk.wait_for_room();
         assert!(disk.has_room() && !disk.is_full());
-        assert!(Disk::with_probe(Path::new("/"), |_| None).has_room());
+        assert!(DiskRoom::with_probe(Path::new("/"), |_| None).has_room());
     }
 }

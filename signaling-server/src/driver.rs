@@ -15,7 +15,7 @@ use store::StoreError;
 use store::persistence::Persistence;
 use tokio::sync::mpsc;
 
-use crate::disk::{Disk, LOOKS_EACH};
+use crate::disk::{DiskRoom, LOOKS_EACH};
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
 use crate::turn_sockets::MatchWatch;
@@ -30,7 +30,7 @@ pub struct Executor {
     /// The pages.
     pub connections: Arc<Connections>,
     /// The disk of the data folder.
-    pub disk: Arc<Disk>,
+    pub disk: Arc<DiskRoom>,
     /// Folder of the episode files.
     pub episodes: PathBuf,
     /// Hears of matches that are over, if there is a TURN server.

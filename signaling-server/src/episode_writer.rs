@@ -10,7 +10,7 @@ use protocol::Era;
 use server_core::arbiter::{Event, Work};
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::disk::Disk;
+use crate::disk::DiskRoom;
 
 /// To the thread of an episode.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ impl EpisodeWriter {
     pub fn start(
         era: Era,
         dir: PathBuf,
-        disk: Arc<Disk>,
+        disk: Arc<DiskRoom>,
         open: impl FnOnce() -> Option<Episode> + Send + 'static,
         results: UnboundedSender<Event>,
     ) -> std::io::Result<Self> {

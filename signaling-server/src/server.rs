@@ -29,7 +29,7 @@ use turn::{Issuer, Secret};
 
 use crate::app::App;
 use crate::assets::Assets;
-use crate::disk::Disk;
+use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
 use crate::episode_writer::EpisodeWriter;
 use crate::file_budget::{self, FileBudget};
@@ -134,7 +134,7 @@ impl Server {
         let (turn, issuer) = start_turn(options.turn, &data, clock.clone(), files.turn)
             .await?
             .unzip();
-        let disk = Arc::new(Disk::new(data.path()));
+        let disk = Arc::new(DiskRoom::new(data.path()));
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
         let media = media(&study);
@@ -365,7 +365,7 @@ fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
 fn start_writers(
     logs: HashMap<Era, Episode>,
     data: &DataDir,
-    disk: &Arc<Disk>,
+    disk: &Arc<DiskRoom>,
     results: &mpsc::UnboundedSender<Event>,
 ) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
     let start = |(era, log)| {
