@@ -212,8 +212,9 @@ pub fn say_end_of_wait(waiting: &Waiting, since_ms: u64) -> String {
         (Ask::Return, _) => "\u{a0}",
         (Ask::Choice, _) => current_words().still_play,
         (_, AtTimeout::Wait) => current_words().wait_on,
-        _ if left_ms == 0 => current_words().one_moment,
+        // A time that always runs out for an AI partner, and never for a person, would tell which it is.
         (_, AtTimeout::GoOn) => current_words().then_on,
+        _ if left_ms == 0 => current_words().one_moment,
         (_, AtTimeout::Ai) => current_words().then_ai,
         (_, AtTimeout::Ask) => current_words().then_ask,
         (_, AtTimeout::Leave) if waiting.paid => current_words().then_paid,
@@ -438,6 +439,15 @@ mod tests {
         assert_eq!(
             say_end_of_wait(&waiting, 10_000),
             "If nobody joins within 0:20, you'll play with an AI partner. Please stay on this page."
+        );
+        let goes_on = Waiting {
+            then: AtTimeout::GoOn,
+            ..waiting
+        };
+        let said = [0, 10_000, 60_000].map(|since_ms| say_end_of_wait(&goes_on, since_ms));
+        assert!(
+            said.iter().all(|one| *one == said[0] && !one.contains(':')),
+            "{said:?}"
         );
         assert_eq!(ask_question(&waiting, 0), None);
         let ask = Ask::Presence { left_ms: 15_000 };

@@ -22,6 +22,8 @@ pub struct LobbyRules {
     pub order: MatchOrder,
     /// How long a person waits until [`LobbyRules::on_timeout`], microseconds.
     pub timeout_us: u64,
+    /// How much earlier the time of somebody may be up: drawn for each, so that its end tells nothing, microseconds.
+    pub spread_us: u64,
     /// The consequence then.
     pub on_timeout: OnTimeout,
     /// How long a person gives no sign of life until they are asked for one, microseconds.
@@ -102,6 +104,9 @@ struct Waiting<P> {
     is_tried: bool,
 }
 
+/// Purpose of a generator: how long people wait.
+const SPREAD: u64 = u64::from_le_bytes(*b"spread  ");
+
 /// Combinations that are looked at for one person who comes.
 const MOST_TRIES: usize = 20_000;
 
@@ -158,13 +163,20 @@ impl<P: Copy + Ord> Lobby<P> {
         let joined = Waiting {
             person,
             since_us,
-            until_us: since_us.saturating_add(self.rules.timeout_us),
+            until_us: since_us.saturating_add(self.timeout_us(since_us)),
             seen_us: now_us,
             state: WaitState::Here,
             is_tried: false,
         };
         self.waiting.insert(place, joined);
         Ok(())
+    }
+
+    /// How long somebody waits who came then: whoever comes back finds the same.
+    fn timeout_us(&self, since_us: u64) -> u64 {
+        let most = usize::try_from(self.rules.spread_us).unwrap_or(usize::MAX - 1);
+        let earlier_us = Rng::of(self.rules.seed, &[SPREAD, since_us]).below(most + 1);
+        self.rules.timeout_us.saturating_sub(earlier_us as u64)
     }
 
     /// Takes a person out; true if they waited here.

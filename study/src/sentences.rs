@@ -104,7 +104,13 @@ fn of_file(
             is_whole = false;
             continue;
         };
-        let Some(sentence) = place.text(1_000) else {
+        // An empty sentence hides what would show it.
+        let is_empty = matches!(&place.node.data, Data::Quoted(text) if text.is_empty());
+        let sentence = match is_empty {
+            true => Some(String::new()),
+            false => place.text(1_000),
+        };
+        let Some(sentence) = sentence else {
             is_whole = false;
             continue;
         };

@@ -117,6 +117,17 @@ impl Study {
             .any(|stage| matches!(stage.kind, StageKind::Consent(_)))
     }
 
+    /// Returns whether pages do not say how far a participant is: if an AI partner is not to be told from people, steps
+    /// that are passed over would say to which treatment somebody belongs.
+    pub fn hides_progress(&self) -> bool {
+        let partners = self
+            .timeline
+            .iter()
+            .flat_map(|stage| stage.kind.ai_partners());
+        let is_secret = partners.into_iter().any(|partner| !partner.disclose);
+        is_secret && has_guard(&self.tree)
+    }
+
     /// The lobby at an index.
     pub fn lobby(&self, stage: u16) -> Option<&Lobby> {
         match &self.timeline.get(usize::from(stage))?.kind {
@@ -151,6 +162,14 @@ impl Study {
         };
         way(canonical).is_some_and(|other| way(&self.canonical) == Some(other))
     }
+}
+
+/// Returns whether something can be passed over.
+fn has_guard(nodes: &[Node]) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Stage(_) => false,
+        Node::Block(block) => block.when.is_some() || has_guard(&block.block),
+    })
 }
 
 /// Every page that participants may read.

@@ -12,4 +12,5 @@ mod progress;
 mod schema;
 mod screening;
 mod stages;
+mod texts;
 mod worked;

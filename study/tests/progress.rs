@@ -124,6 +124,26 @@ fn a_formula_knows_the_seat_of_a_participant() {
 }
 
 #[test]
+fn a_study_that_does_not_tell_ai_partners_does_not_tell_what_is_passed_over_either() {
+    let hides = |name: &str, disclose: bool, when: &str| {
+        let folder = Folder::new(name);
+        let bot = format!("bot: {{policy: cook, disclose: {disclose}}}");
+        let study = STUDY.replace("bot: {policy: cook}", &bot);
+        folder.write(
+            "study.yaml",
+            study.replace("  - id: after\n", &format!("  - id: after\n{when}")),
+        );
+        study::load(&folder.path)
+            .expect("a good study")
+            .hides_progress()
+    };
+    let when = "    when: play.episodes[0].partners == \"human\"\n";
+    assert!(hides("hides", false, when));
+    assert!(!hides("hides-disclosed", true, when));
+    assert!(!hides("hides-nothing", false, ""));
+}
+
+#[test]
 fn a_message_sent_again_changes_nothing() {
     let study = small("again");
     let mut at = start(&study);

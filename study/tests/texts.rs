@@ -1,8 +1,6 @@
 //! Values in the texts that participants read.
 
-mod folder;
-
-use folder::Folder;
+use crate::folder::{self, Folder};
 use protocol::control::{Answer, EndReason, StageView};
 use study::{Episode, PartnerKind, Progress, ProgressEvent, Study, UnitAssignment};
 
@@ -208,7 +206,9 @@ fn a_study_replaces_sentences_of_pages_and_adds_languages() {
         told.len() == 1 && told[0].contains("sentences of pages are missing in `fr`"),
         "{told:?}"
     );
-    let german = with_sentences("de", "de.yaml", "next: Los\n").expect("a study");
+    let german = "next: Los\ndirect: \"\"\n";
+    let german = with_sentences("de", "de.yaml", german).expect("a study");
+    assert!(german.sentences.to_json().contains("\"direct\":\"\""));
     assert_eq!(german.warnings(&study::EnvFactsByStage::new()), []);
     assert_ne!(german.hash, study.hash);
 }

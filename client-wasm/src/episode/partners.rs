@@ -137,14 +137,24 @@ impl PartnerNotices {
         person.map(|person| person.presence)
     }
 
-    /// Notices to show while the world goes on, in the order of the seats.
+    /// Notices to show while the world goes on, in the order of the seats. A study that does not tell people from AI
+    /// partners shows none: only people go and come back.
     pub fn lines(&self, now_us: u64) -> Vec<PartnerNotice> {
+        if !self.disclose_ai {
+            return Vec::new();
+        }
         let lines = self.people.iter().map(|person| person.line(now_us));
         lines.flatten().collect()
     }
 
     /// Why the world waits, if these seats are not heard.
     pub fn waiting_for(&self, now_us: u64, seats: &[Seat], is_connected: bool) -> PartnerNotice {
+        if !self.disclose_ai && is_connected {
+            return PartnerNotice {
+                sentence: messages::current_words().one_moment.to_owned(),
+                left_s: None,
+            };
+        }
         let mut people = self.people.iter();
         let Some(person) = people.find(|person| seats.contains(&person.seat)) else {
             // Everybody is heard: what is missing is the server's word, or on its way.
@@ -260,9 +270,29 @@ mod tests {
             assert_eq!(notices.lines(3).len(), usize::from(disclose_ai));
             hear(&mut notices, 4, (1, Presence::Here, 0));
             assert_eq!(notices.lines(5).len(), usize::from(disclose_ai));
-            // The next time somebody only looks away, and that is told.
+            // The next time somebody only looks away, and that is told; an AI partner would not.
             hear(&mut notices, 6 + GOOD_NEWS_US, (1, Presence::Hidden, 0));
-            assert_eq!(notices.lines(7 + GOOD_NEWS_US).len(), 1);
+            assert_eq!(
+                notices.lines(7 + GOOD_NEWS_US).len(),
+                usize::from(disclose_ai)
+            );
+        }
+    }
+
+    #[test]
+    fn a_study_that_does_not_tell_ai_partners_says_nothing_that_only_people_do() {
+        let mut notices = PartnerNotices::new(&plan(2, false));
+        for presence in [
+            Presence::Hidden,
+            Presence::Gone,
+            Presence::Returning,
+            Presence::Here,
+        ] {
+            hear(&mut notices, 0, (1, presence, 9_000));
+            assert_eq!(notices.lines(1), []);
+            let why = notices.waiting_for(1, &[Seat(1)], true);
+            assert_eq!(why.sentence, messages::current_words().one_moment);
+            assert_eq!(why.left_s, None);
         }
     }
 

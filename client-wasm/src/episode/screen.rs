@@ -228,7 +228,8 @@ impl Screen {
         if self.link.class_name() != class {
             self.link.set_class_name(&class);
         }
-        dom::show_element(&self.link, badge != Badge::None);
+        // A study hides the sign by an empty sentence.
+        dom::show_element(&self.link, badge != Badge::None && !text.is_empty());
     }
 
     /// Covers the world with a sentence, and a large number if there is one.

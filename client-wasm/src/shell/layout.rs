@@ -127,9 +127,14 @@ impl PageLayout {
         &self.name
     }
 
-    /// Shows how far the participant is: a dot for each stage, or a bar where there are many.
+    /// Shows how far the participant is: a dot for each stage, or a bar where there are many; nothing if the count is not
+    /// told.
     pub(crate) fn show_progress(&self, index: u16, count: u16) {
         self.progress.set_text_content(None);
+        dom::show_element(&self.progress, count > 0);
+        if count == 0 {
+            return;
+        }
         let words = messages::say_progress(index + 1, count);
         dom::set_attribute(&self.progress, "aria-label", &words);
         if count > MOST_DOTS {

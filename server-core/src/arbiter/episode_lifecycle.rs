@@ -3,6 +3,7 @@
 use protocol::control::{EndReason, ServerMessage};
 use protocol::log::Ending;
 use protocol::{Era, Seat};
+use study::assign::Rng;
 use study::stage::Mode;
 use study::{Episode, StageKind};
 
@@ -13,6 +14,11 @@ use super::{Arbiter, Effect, EpisodeRow, Place, RecordWork, SessionId, Work, Wri
 
 /// So much time all pages need to hear of the start, microseconds.
 const LEAST_COUNTDOWN_US: u64 = 500_000;
+
+/// How long pages of people usually take to connect, microseconds: at least and at most.
+const LINKING_US: (usize, usize) = (300_000, 1_500_000);
+/// Purpose of a generator: how long that takes where nobody connects.
+const LINKING: u64 = u64::from_le_bytes(*b"linking ");
 
 impl Arbiter {
     /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
@@ -101,7 +107,7 @@ impl Arbiter {
         let Some(episode) = self.episodes.get(era) else {
             return;
         };
-        let t0_us = now_us + self.countdown_us(episode.stage);
+        let t0_us = now_us + self.countdown_us(episode.stage) + self.blind_us(episode);
         let Some(rules) = self.absence_rules(episode.stage, &episode.header.params) else {
             return;
         };
@@ -125,6 +131,25 @@ impl Arbiter {
             None if is_timed => self.limits.countdown.as_micros() as u64,
             None => 0,
         }
+    }
+
+    /// Additional time before an episode with an AI partner that is not disclosed: pages of people take about as long to
+    /// connect, microseconds.
+    fn blind_us(&self, episode: &EpisodeState) -> u64 {
+        let StageKind::Env(env) = self.stage_kind(episode.stage) else {
+            return 0;
+        };
+        let called = self.lobby_partner(episode.group);
+        let is_secret = called
+            .into_iter()
+            .chain(env.bots())
+            .any(|bot| !bot.disclose);
+        if !is_secret || episode.people().count() > 1 || env.course.mode == Mode::Turns {
+            return 0;
+        }
+        let (least, most) = LINKING_US;
+        let drawn = Rng::of(self.seed, &[LINKING, episode.header.seed]).below(most - least);
+        (least + drawn) as u64
     }
 
     /// The file of an episode is durable: people may start.

@@ -86,7 +86,10 @@ impl Arbiter {
         let ahead = u16::from(!is_here);
         ServerMessage::Stage {
             index: progress.position() + ahead,
-            count: progress.count(&self.study),
+            count: match self.study.hides_progress() {
+                true => 0,
+                false => progress.count(&self.study),
+            },
             id: stage.id.clone(),
             view,
             draft: progress.draft_for(reader).filter(|_| is_here).cloned(),

@@ -20,6 +20,9 @@ use crate::lobby::{self, JoinRefused, LobbyEvent, LobbyRules, MatchRules, WaitSt
 /// over by then, and nobody is called out of the waiting room for nothing every few seconds.
 const AGAIN_US: u64 = 30_000_000;
 
+/// The part of the waiting time by which an AI partner that is not disclosed may come earlier.
+const UNDISCLOSED_SPREAD: u64 = 3;
+
 /// A lobby's rules for the people that it puts together.
 struct Together<'a> {
     study: &'a Study,
@@ -59,6 +62,10 @@ impl Arbiter {
             group_size: u16::from(lobby.group_size),
             order: lobby.matching.order,
             timeout_us: us(lobby.timeout_s),
+            spread_us: match lobby.bot.as_ref().is_some_and(|bot| !bot.disclose) {
+                true => us(lobby.timeout_s) / UNDISCLOSED_SPREAD,
+                false => 0,
+            },
             on_timeout: lobby.on_timeout,
             prompt_us: us(lobby.presence.prompt_after_s),
             grace_us: us(lobby.presence.grace_s),

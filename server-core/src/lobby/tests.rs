@@ -30,6 +30,7 @@ fn rules(on_timeout: OnTimeout) -> LobbyRules {
         group_size: 2,
         order: MatchOrder::Fifo,
         timeout_us: 1_000,
+        spread_us: 0,
         on_timeout,
         prompt_us: 100_000,
         grace_us: 50,
@@ -79,6 +80,27 @@ fn a_lone_person_gets_a_partner_exactly_at_the_timeout() {
     assert_eq!(lobby.poll_timeout(), Some((1_010, "end of the wait")));
     assert_eq!(handle_timeout(&mut lobby, 1_009), None);
     assert_eq!(handle_timeout(&mut lobby, 1_010), formed(&[7]));
+}
+
+#[test]
+fn the_end_of_a_wait_is_drawn_and_stays_that_of_somebody_who_comes_back() {
+    let rules = LobbyRules {
+        spread_us: 300,
+        ..rules(OnTimeout::Bot)
+    };
+    let end_of = |since_us: u64, now_us: u64| {
+        let mut lobby = Lobby::new(rules);
+        lobby.handle_join(now_us, 7, since_us).unwrap();
+        let until_us = lobby.waiting_people().next().unwrap().2;
+        until_us - since_us
+    };
+    let ends: BTreeSet<u64> = (0..50).map(|since_us| end_of(since_us, since_us)).collect();
+    assert!(ends.len() > 20, "{ends:?}");
+    assert!(
+        ends.iter().all(|end| (700..=1_000).contains(end)),
+        "{ends:?}"
+    );
+    assert_eq!(end_of(9, 9), end_of(9, 400));
 }
 
 #[test]

@@ -159,7 +159,7 @@ impl Env {
 
 impl Env {
     /// The AI partners that it names itself.
-    pub(crate) fn bots(&self) -> impl Iterator<Item = &AiPartner> {
+    pub fn bots(&self) -> impl Iterator<Item = &AiPartner> {
         let seated = self.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,

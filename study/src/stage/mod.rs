@@ -93,6 +93,15 @@ impl StageKind {
         }
     }
 
+    /// The AI partners that it may call.
+    pub(crate) fn ai_partners(&self) -> Vec<&AiPartner> {
+        match self {
+            Self::Lobby(lobby) => lobby.bot.iter().collect(),
+            Self::Env(env) => env.on_disconnect.bot.iter().chain(env.bots()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// Its name in the file.
     pub fn name(&self) -> &'static str {
         match self {

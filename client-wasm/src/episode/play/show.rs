@@ -77,6 +77,10 @@ impl Play {
                 return self.screen.show_outcome(&self.inbox, &sentence);
             }
             Status::Loading => self.veil(messages::current_words().loading),
+            // Only pages of people connect, and wait for each other.
+            Status::Linking | Status::Ready if !peer.plan().disclose_ai => {
+                self.veil(messages::current_words().loading)
+            }
             Status::Linking => self.veil(messages::current_words().linking),
             Status::Ready if is_alone(peer) => self.veil(messages::current_words().loading),
             Status::Ready => self.veil(messages::current_words().ready),
@@ -98,6 +102,8 @@ impl Play {
         self.show_news(peer, now, &status);
         self.screen.show_badge(match peer.link() {
             _ if !is_connected => Badge::Unsaved,
+            // An AI partner is never connected.
+            _ if !peer.plan().disclose_ai => Badge::None,
             None => Badge::None,
             Some(_) if is_missing => Badge::Lost,
             Some(Link::Direct) => Badge::Direct,
@@ -167,6 +173,9 @@ impl Play {
         let counted = u64::from(peer.plan().countdown_s.unwrap_or(3));
         match until_start_s(peer, now) {
             0 => self.screen.show_overlay(Veil::None, "", None),
+            left_s if left_s > counted && !peer.plan().disclose_ai => {
+                self.veil(messages::current_words().loading)
+            }
             left_s if left_s > counted => self.veil(messages::current_words().get_ready),
             left_s => self.screen.show_overlay(
                 Veil::Dark,

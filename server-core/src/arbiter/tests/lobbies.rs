@@ -462,3 +462,61 @@ fn a_hundred_people_who_come_at_once_are_in_fifty_groups() {
     assert_eq!(seats.len(), 50);
     assert!(seats.into_values().all(|seats| seats == [0, 1]));
 }
+
+/// When the first episode starts after its pages are ready, microseconds, and how long the person waited; with people or
+/// an AI partner.
+fn start_of(disclose: bool, people: u64) -> (u64, u64, u16) {
+    let timeline = format!(
+        "timeline:
+  - {{id: how, type: instructions, pages: [page.md]}}
+  - {{id: lobby, type: lobby, group_size: 2, timeout_s: 30, on_timeout: bot, bot: {{policy: cook, disclose: {disclose}}}}}
+  - {{id: play, type: env, env: overcooked@2.0.0, players: [self, partner], config: {{layout: cramped_room, horizon: 900, tick_hz: 10}}}}
+  - {{id: after, type: instructions, pages: [page.md], when: 'play.episodes[0].partners == \"human\"'}}
+"
+    );
+    let mut stage = Stage::read(&timeline, Limits::default());
+    stage.wait(SECOND);
+    (1..=people).for_each(|conn| drop(stage.queue(conn)));
+    let waits_us = stage.now_us;
+    let shown = stage.hear(1);
+    let count = shown.iter().rev().find_map(|message| match message {
+        ServerMessage::Stage { count, .. } => Some(*count),
+        _ => None,
+    });
+    let mut plan = shown.iter().find_map(|message| match message {
+        ServerMessage::Match(plan) => Some(plan.clone()),
+        _ => None,
+    });
+    while plan.is_none() {
+        stage.wait(SECOND / 10);
+        plan = stage.plan(1);
+    }
+    let waited_us = stage.now_us - waits_us;
+    let era = plan.expect("a match").era;
+    (1..=people).for_each(|conn| stage.ready(conn, era, 0));
+    let t0_us = stage.hear(1).into_iter().find_map(|message| match message {
+        ServerMessage::Start { t0_us, .. } => Some(t0_us),
+        _ => None,
+    });
+    (
+        t0_us.expect("a start") - stage.now_us,
+        waited_us,
+        count.expect("a stage"),
+    )
+}
+
+#[test]
+fn time_and_steps_do_not_tell_an_ai_partner_that_is_not_disclosed() {
+    let (human_us, _, human_count) = start_of(false, 2);
+    let (ai_us, waited_us, ai_count) = start_of(false, 1);
+    assert!(
+        (human_us + 300_000..human_us + 1_600_000).contains(&ai_us),
+        "{human_us} {ai_us}"
+    );
+    assert!(waited_us < 29 * SECOND, "{waited_us}");
+    assert_eq!((human_count, ai_count), (0, 0));
+    let (told_us, waited_us, count) = start_of(true, 1);
+    assert_eq!(told_us, human_us);
+    assert!(waited_us > 29 * SECOND, "{waited_us}");
+    assert!(count > 0);
+}
