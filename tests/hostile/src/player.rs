@@ -50,6 +50,15 @@ pub(crate) struct Ended {
     score: i64,
 }
 
+/// The inputs that a person's own page said, from tick 0 on.
+#[derive(Clone, Debug)]
+pub(crate) struct Testimony {
+    pub seat: usize,
+    pub inputs: Vec<u16>,
+    /// Later ones were not heard.
+    pub until: u32,
+}
+
 /// A page in an episode.
 pub(crate) struct Player {
     pub page: Page,
@@ -61,6 +70,8 @@ pub(crate) struct Player {
     pub inputs: Vec<Vec<u16>>,
     /// Changes of seats, in order.
     pub changes: Vec<(u8, Controller)>,
+    /// Ticks that were durable when it lost its seat, and heard nothing of the others from then on.
+    pub lost: Option<u32>,
     /// Fences that it did not answer: seat and life.
     pub fences: Vec<(u8, u8)>,
     /// The delay that its datagrams tell of, milliseconds.
@@ -117,6 +128,7 @@ impl Player {
             start: None,
             inputs: vec![Vec::new(); seats],
             changes: Vec::new(),
+            lost: None,
             fences: Vec::new(),
             delay_ms: 0,
             durable: 0,
@@ -229,6 +241,7 @@ impl Player {
                     Some(message) => self.hear(message).await?,
                     None => {
                         self.is_closed = true;
+                        self.lost = self.lost.or(Some(self.durable));
                         return Ok(());
                     }
                 },
@@ -245,8 +258,10 @@ impl Player {
             ServerMessage::Relay { from, bytes } => self.hear_datagram(usize::from(from), &bytes),
             ServerMessage::Archived { through, .. } => self.durable = through,
             ServerMessage::Change { change, .. } => {
-                if change.seat == self.plan.seat && change.controller == Controller::Human {
-                    self.plan.life = change.life;
+                match change.controller == Controller::Human {
+                    _ if change.seat != self.plan.seat => {}
+                    true => self.plan.life = change.life,
+                    false => self.lost = self.lost.or(Some(self.durable)),
                 }
                 self.changes.push((change.seat, change.controller));
             }
@@ -398,6 +413,19 @@ impl Player {
         let first = std::mem::replace(&mut self.uploaded, through);
         let ended = is_last.then_some(through);
         self.upload(first, rows, Vec::new(), ended).await
+    }
+
+    /// The inputs that the page of a seat said, and the tick before which all of them were heard here.
+    pub(crate) fn testimony(&self, seat: usize) -> Testimony {
+        let inputs = self.inputs[seat].clone();
+        let until = self
+            .lost
+            .map_or(u32::MAX, |lost| lost.max(inputs.len() as u32));
+        Testimony {
+            seat,
+            inputs,
+            until,
+        }
     }
 
     /// Uploads rows, digests and an end, true or not.

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::page::{Caller, Page};
+use crate::player::Testimony;
 use crate::study::Study;
 use crate::wire::messages::Entry;
 
@@ -378,21 +379,17 @@ impl World {
         Ok(rows)
     }
 
-    /// Looks for archived ticks of a person's seat whose input its page never said, which said these from tick 0 on.
-    /// Gives their number, and that of all ticks that the person is recorded to have played.
-    pub(crate) async fn find_forged(
-        &self,
-        seat: usize,
-        said: &[u16],
-    ) -> anyhow::Result<(usize, usize)> {
+    /// Looks for archived ticks of a person whose input the person's page never said. Gives their number, and that of
+    /// all ticks that the person is recorded to have played.
+    pub(crate) async fn find_forged(&self, said: &Testimony) -> anyhow::Result<(usize, usize)> {
         let steps = self.table("steps").await?;
-        let seat = seat.to_string();
+        let seat = said.seat.to_string();
         let of_person = |row: &&Row| row["seat"] == seat && row["controller"] == "human";
         let played: Vec<&Row> = steps.iter().filter(of_person).collect();
         let is_forged = |row: &&&Row| {
-            let tick = row["tick"].parse::<usize>().ok();
-            let said = tick.and_then(|tick| said.get(tick));
-            said.is_none_or(|said| said.to_string() != row["action"])
+            let tick = row["tick"].parse::<u32>().unwrap_or(u32::MAX);
+            let input = said.inputs.get(tick as usize);
+            tick < said.until && input.is_none_or(|input| input.to_string() != row["action"])
         };
         Ok((played.iter().filter(is_forged).count(), played.len()))
     }

@@ -16,7 +16,7 @@ pub(crate) const TRIES: &str =
     "One address opens as many sockets and sessions and tries as many links as it likes, also with forged headers.";
 
 /// Attempts of the attacker; a laboratory has a hundred people.
-const MANY: usize = 1_500;
+const MANY: usize = 2_400;
 
 /// Honest people who come from one address within a minute.
 const LABORATORY: usize = 100;

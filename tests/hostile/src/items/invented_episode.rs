@@ -73,12 +73,11 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     player.run(Duration::from_secs(2)).await?;
     wait_until(Duration::from_secs(20), || honest.is_over()).await;
     let (ended, end) = (player.ended, player.end.clone());
-    let partner = player.partner();
-    let said = std::mem::take(&mut player.inputs[partner]);
+    let said = player.testimony(player.partner());
     drop((honest, player));
     world.stop().await?;
     let (is_sound, found) = world.verify().await?;
-    let (forged, ticks) = world.find_forged(partner, &said).await?;
+    let (forged, ticks) = world.find_forged(&said).await?;
     let seen = format!(
         "{sent} of {horizon} ticks invented, worth {score}; the server says {ended:?} and shows {end:?}; of {ticks} \
          archived ticks of the partner, {forged} have an input that its page never said; verify finds {}: {found}",

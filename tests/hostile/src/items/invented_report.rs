@@ -32,7 +32,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .run_until(Duration::from_secs(20), |player| !player.fences.is_empty())
         .await?;
     let partner = player.partner();
-    let said = player.inputs[partner].clone();
+    let testimony = player.testimony(partner);
+    let said = testimony.inputs.clone();
     let (seat, life) = player.fences[0];
     let mut inputs = said.clone();
     let actions = player.spec().actions.len() as u64;
@@ -73,7 +74,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let ended = player.ended;
     drop(player);
     world.stop().await?;
-    let (forged, ticks) = world.find_forged(partner, &said).await?;
+    let (forged, ticks) = world.find_forged(&testimony).await?;
     let seen = format!(
         "the page that is gone said {} inputs; of {ticks} archived ticks of its person, {forged} have an input that it \
          never said; the episode {ended:?}",
