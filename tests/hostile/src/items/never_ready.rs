@@ -39,7 +39,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let honest = world.honest_by(&World::query_of(&partner))?;
     let end = match means {
         // The server has had enough of it after some matches.
-        Means::NeverReady => page.await_end(Duration::from_secs(110)).await.ok(),
+        Means::NeverReady => page.await_end(Duration::from_secs(170)).await.ok(),
         _ => {
             let mut player = Player::await_start(page).await?;
             player.run(Duration::from_secs(3)).await?;
