@@ -8,6 +8,7 @@ mod pages;
 mod rust;
 mod summaries;
 mod texts;
+mod unsafety;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,8 +28,9 @@ Checks what CONTRIBUTING and ARCHITECTURE promise and no compiler knows: which c
 know which, and does; that every path and link in the documents exists, that every
 environment has its page, that modules open with their purpose, file lengths, left-over
 markers; that no path of a developer's machine and no registry host is in the tree; that
-no doc summary begins with What, Who, Whom, Whose, Whence or Whether; and that a public
-type has its name to itself, or a row in docs/glossary.md that says why not.
+a crate without unsafe code forbids it; that no doc summary begins with What, Who, Whom,
+Whose, Whence or Whether; and that a public type has its name to itself, or a row in
+docs/glossary.md that says why not.
 
 --figures     measures instead: the third-party crates of each crate, its share of the
               Rust, its largest circle of imports, names, summaries, long functions, files
@@ -121,6 +123,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     findings.extend(pages::check(&tree));
     findings.extend(texts::check(&tree));
     findings.extend(summaries::check(&files));
+    findings.extend(unsafety::check(&tree, &workspace.folders()));
     findings.extend(names::check(&tree, &files, &workspace.folders()));
     for finding in &findings {
         eprintln!("{finding}");

@@ -3,6 +3,8 @@
 //! `hostile` starts `coplay serve` for every attack, with honest people beside the attacker, and reads the data afterwards
 //! as a researcher would. An item is a file in `items/` and its name in the list there.
 
+#![forbid(unsafe_code)]
+
 mod item;
 mod items;
 mod page;
