@@ -58,7 +58,7 @@ pub struct Progress {
     tries: BTreeMap<u16, u8>,
     /// The draft of the current visit.
     #[serde(skip_serializing_if = "Option::is_none")]
-    draft: Option<Draft>,
+    draft: Option<Box<Draft>>,
     /// The mark of whoever may read the draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft_reader: Option<String>,
@@ -229,7 +229,7 @@ impl Progress {
 
     /// The draft of the current visit.
     pub fn draft(&self) -> Option<&Draft> {
-        self.draft.as_ref()
+        self.draft.as_deref()
     }
 
     /// The draft of the current visit, if it is for a reader with this mark.

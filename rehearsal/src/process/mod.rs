@@ -295,8 +295,8 @@ impl Rehearsal {
     /// Waits until the server has ended by its own rules whatever nobody returns to: every episode, and every session
     /// if the study lets sessions expire.
     async fn settle(&mut self) -> anyhow::Result<()> {
-        let expires_h = self.study.keeping.expires_h;
-        let waits_s = u64::from(expires_h.unwrap_or(0)) * 3_600 + 1_800;
+        let expires_s = self.study.expires_s();
+        let waits_s = expires_s.unwrap_or(0) + 1_800;
         let until_us = self.clock.now_us() + waits_s * S;
         while self.clock.now_us() < until_us {
             let store = SqliteStore::read(&self.place.data).await?;
@@ -307,7 +307,7 @@ impl Rehearsal {
                 .iter()
                 .filter(|session| session.outcome.is_none())
                 .count();
-            if running == 0 && (open == 0 || expires_h.is_none()) {
+            if running == 0 && (open == 0 || expires_s.is_none()) {
                 break;
             }
             self.pacer.leap(&mut self.host).await;

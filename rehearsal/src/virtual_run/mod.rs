@@ -190,13 +190,13 @@ impl VirtualRun {
     /// Waits until the server has ended by its own rules whatever nobody returns to: every episode, and every session
     /// if the study lets sessions expire. Gives the time of the end.
     fn settle(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<u64> {
-        let expires_h = self.study.keeping.expires_h;
-        let waits_s = u64::from(expires_h.unwrap_or(0)) * 3_600 + 1_800;
+        let expires_s = self.study.expires_s();
+        let waits_s = expires_s.unwrap_or(0) + 1_800;
         let until_us = self.now_us + waits_s * S;
         loop {
             anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
             let (open, running) = self.machine.storage().unfinished();
-            let is_done = running == 0 && (open == 0 || expires_h.is_none());
+            let is_done = running == 0 && (open == 0 || expires_s.is_none());
             let next_us = self.machine.next_us().filter(|at_us| *at_us < until_us);
             let (false, Some(next_us)) = (is_done, next_us) else {
                 return Ok(self.now_us);

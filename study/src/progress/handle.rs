@@ -39,7 +39,7 @@ impl Progress {
             (ProgressEvent::StageDone { answers, .. }, _) => self.done(study, stage, answers),
             (ProgressEvent::Drafted { draft, .. }, kind) => {
                 kind.check_draft(draft)?;
-                self.draft = Some(draft.clone());
+                self.draft = Some(Box::new(draft.clone()));
                 Ok(ProgressStep::Keep)
             }
             (ProgressEvent::Returned, StageKind::External(_)) => Ok(self.next(study)),
