@@ -203,7 +203,10 @@ pub fn has_place(design: &Design, counts: &Counts, draw: &UnitAssignment) -> boo
             draw.levels.get(&factor.name) == Some(&factor.levels[*level].name)
         })
     };
-    open(design, counts).iter().any(|(cell, _)| is_own(cell))
+    match &design.quota {
+        Quota::Each(_) => open(design, counts).iter().any(|(cell, _)| is_own(cell)),
+        Quota::None | Quota::Total(_) => places_left(design, counts) != Some(0),
+    }
 }
 
 /// The treatments that have a place left, and how filled each is.

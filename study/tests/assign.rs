@@ -249,6 +249,35 @@ fn quotas_of_treatments_are_reached_and_not_passed() {
 }
 
 #[test]
+fn a_place_is_one_of_the_units_own_treatment() {
+    let each = Design {
+        quota: Quota::Each(vec![1, 1]),
+        between: vec![between("speed", 2, Assign::LeastFilled)],
+        ..Design::default()
+    };
+    let mut counts = Counts::default();
+    let first = draw(&each, 0, &counts).expect("a place");
+    counts.add(&each, &first, Standing::UnderWay);
+    let second = draw(&each, 1, &counts).expect("a place");
+    assert!(!assign::has_place(&each, &counts, &first));
+    assert!(assign::has_place(&each, &counts, &second));
+    let total = Design {
+        quota: Quota::Total(2),
+        ..each.clone()
+    };
+    // Who was drawn by another version of the study has a place all the same.
+    let other = UnitAssignment::default();
+    assert!(assign::has_place(&total, &counts, &other));
+    counts.add(&total, &second, Standing::Completed);
+    assert!(!assign::has_place(&total, &counts, &other));
+    let unlimited = Design {
+        quota: Quota::None,
+        ..each
+    };
+    assert!(assign::has_place(&unlimited, &counts, &other));
+}
+
+#[test]
 fn a_full_study_is_told_before_anybody_is_let_in() {
     let design = Design {
         quota: Quota::Total(2),
