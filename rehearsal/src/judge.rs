@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use anyhow::Context as _;
 use study::design::Unit;
-use study::payment::written;
+use study::payment::{units_in_language, written};
 use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
 use super::messages::Messages;
@@ -276,7 +276,9 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
             ));
         }
     }
-    wrong.extend(unpaid(record, session, &data.ledger.payments));
+    let place: Progress = serde_json::from_str(&session.position).unwrap_or_default();
+    let language = place.language(study);
+    wrong.extend(unpaid(record, session, language, &data.ledger.payments));
     let known = study.timeline.iter().map(|stage| stage.id.as_str());
     let known: BTreeSet<&str> = known.collect();
     for (stage, _) in visits.into_iter().flatten() {
@@ -333,7 +335,7 @@ fn lost_answers(given: &[Given], kept: &[Visit]) -> Vec<String> {
 }
 
 /// Problems of the payment of a session: it is paid once, for its outcome, and as the last page said.
-fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<String> {
+fn unpaid(record: &Record, session: &Session, language: &str, payments: &[Payment]) -> Vec<String> {
     let of = payments.iter();
     let paid: Vec<_> = of.filter(|payment| payment.session == session.id).collect();
     let (Some(outcome), [payment]) = (&session.outcome, &paid[..]) else {
@@ -357,7 +359,7 @@ fn unpaid(record: &Record, session: &Session, payments: &[Payment]) -> Vec<Strin
     }
     let (code, told) = (what.code.clone().unwrap_or_default(), &record.farewell);
     let amount = match (&what.currency, what.total) {
-        (Some(currency), total) if total > 0 => format!("{currency} {}", written(total, currency)),
+        (Some(currency), total) if total > 0 => units_in_language(total, currency, language),
         _ => String::new(),
     };
     let kept = (&code, &what.receipt, &amount);
@@ -593,12 +595,12 @@ timeline:
             farewell: Farewell {
                 code: "C0DE".to_owned(),
                 receipt: "R-1".to_owned(),
-                pay: "GBP 1.50".to_owned(),
+                pay: "£1.50".to_owned(),
                 ..Farewell::default()
             },
             ..Record::default()
         };
-        let wrong = |paid: &[Payment]| unpaid(&told, &session, paid);
+        let wrong = |paid: &[Payment]| unpaid(&told, &session, "en", paid);
         assert_eq!(wrong(std::slice::from_ref(&paid)), Vec::<String>::new());
         assert!(wrong(&[])[0].contains("0 payments"));
         assert!(wrong(&[paid.clone(), paid.clone()])[0].contains("2 payments"));

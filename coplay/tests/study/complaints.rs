@@ -199,7 +199,7 @@ async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_ver
             farewell.code.as_str(),
             farewell.pay.as_str()
         ),
-        ("partner_left", "CLEFT", "GBP 2.00")
+        ("partner_left", "CLEFT", "£2.00")
     );
     let entry = Entry::Resume {
         token: game.pages[0].token.clone(),

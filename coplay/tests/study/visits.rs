@@ -77,7 +77,7 @@ async fn a_code_is_shown_with_the_end_and_is_the_same_after_a_reload_and_a_resta
     let (page, farewell) = complete(&server, 0).await;
     assert_eq!(
         (farewell.code.as_str(), farewell.pay.as_str()),
-        ("CDONE", "GBP 5.24")
+        ("CDONE", "£5.24")
     );
     let mut other = Page::enter(&server, Entry::Invite(server.links[1].clone())).await;
     other.stage().await;
