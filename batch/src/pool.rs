@@ -18,6 +18,8 @@ type Job<'a> = &'a (dyn Fn(usize) + Sync);
 /// State that the threads share.
 #[derive(Default)]
 struct Shared {
+    /// Workers that run.
+    started: AtomicUsize,
     /// Counts the jobs; a worker looks for work when it differs from the last that it saw.
     round: AtomicU64,
     /// The job that there is, and who waits for its end. Whoever enters it does so under this lock.
@@ -35,15 +37,22 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool of so many threads, the caller's own among them. Where the system gives fewer, it has fewer.
+    /// A pool of so many threads, the caller's own among them. Where the system gives fewer, it has fewer. All of them
+    /// run when this call is done: a thread that starts takes memory, and no step may.
     pub(crate) fn new(threads: usize) -> Self {
-        let shared = Arc::<Shared>::default();
+        let (shared, caller) = (Arc::<Shared>::default(), current());
         let start = |number| {
-            let shared = shared.clone();
+            let (shared, caller) = (shared.clone(), caller.clone());
             let builder = Builder::new().name(format!("batch-{number}"));
-            builder.spawn(move || work(&shared, number)).ok()
+            let run = move || {
+                shared.started.fetch_add(1, Ordering::Release);
+                caller.unpark();
+                work(&shared, number);
+            };
+            builder.spawn(run).ok()
         };
-        let workers = (1..threads).map_while(start).collect();
+        let workers: Vec<_> = (1..threads).map_while(start).collect();
+        wait(|| shared.started.load(Ordering::Acquire) == workers.len());
         Self { shared, workers }
     }
 
