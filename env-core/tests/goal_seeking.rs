@@ -36,7 +36,22 @@ fn steps_collisions_and_targets_are_paid_to_whom_they_belong() {
     assert_eq!(step([3, 6]), ([arrived, -0.01], 1, false));
     // Who is done pays nothing more, and is in the way.
     assert_eq!(step([3, 2]), ([0.0, -0.01 - 0.05], 1, false));
-    assert_eq!(env.score(&state), 1);
+    assert_eq!(env.score(&state), 100);
+}
+
+#[test]
+fn every_target_counts_for_the_score_in_hundredths() {
+    for (value, score) in [(0.75, 75), (0.1, 10), (0.29, 29), (2.5, 250), (-0.5, -50)] {
+        let env = GoalSeeking::new(Params {
+            layout: rows(&["####", "#+A#", "####"]),
+            values: vec![value],
+            ..Params::default()
+        })
+        .unwrap();
+        let (mut state, mut outcome) = (env.reset(0), StepOutcome::default());
+        env.step(&mut state, &[3], &mut outcome);
+        assert_eq!(env.score(&state), score, "{value}");
+    }
 }
 
 #[test]

@@ -221,7 +221,7 @@ impl StudyDraw {
             let config = format!(
                 "{{seats: {seats}, horizon: {horizon}, tick_hz: {tick_hz}, map: {{rows: 9, cols: 9, walls: 8}}}}"
             );
-            ("goal_seeking@1.0.0", config)
+            ("goal_seeking@2.0.0", config)
         };
         let calls = self.meanwhile == "bot" || self.then == "bot";
         let bot = if calls {

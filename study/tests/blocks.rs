@@ -368,6 +368,34 @@ fn a_factor_of_participants_splits_the_waiting_room_only_if_the_study_says_so() 
 }
 
 #[test]
+fn arms_that_exclude_each_other_are_not_added_up() {
+    let design = "design:\n  between:\n    speed: {levels: [slow, fast]}\n  within:\n    task: {levels: [one, two]}\n";
+    let visits = |name: &str, timeline: &str| {
+        let study = good(name, design, timeline);
+        study.outline(&study::EnvFactsByStage::new()).visits
+    };
+    let arm = |id: &str, when: &str, pages: usize| {
+        let pages: Vec<String> = (0..pages).map(|at| page(&format!("{id}{at}"))).collect();
+        format!(
+            "  - {{id: {id}, when: '{when}', block: [{}]}}\n",
+            pages.join(", ")
+        )
+    };
+    let slow = arm("slow", "speed == \"slow\"", 2);
+    let fast = arm("fast", "speed == \"fast\"", 3);
+    let each = format!(
+        "  - for_each: task\n    block:\n{}{}",
+        inside(&arm("one", "task == \"one\"", 1)),
+        inside(&arm("two", "task == \"two\"", 4))
+    );
+    // One arm between, both within, and the end.
+    assert_eq!(
+        visits("arms", &format!("{slow}{fast}{each}")),
+        3 + 1 + 4 + 1
+    );
+}
+
+#[test]
 fn what_people_cannot_share_is_told() {
     let told = |name: &str, unit: &str, same: &str| {
         let design = format!(

@@ -107,11 +107,18 @@ impl Block {
         values * usize::from(self.repeat)
     }
 
-    /// The most that its copies can come to, by the most that each of its children can.
-    pub(crate) fn most(&self, design: &Design, mut children: Vec<f64>) -> f64 {
+    /// The most that a copy can come to: nothing if its guard surely does not hold.
+    fn most_of_copy(&self, design: &Design, known: &Known, weight: &impl Fn(u16) -> f64) -> f64 {
+        let guard = self.when.as_ref().map(|Guard(guard)| guard.eval(known));
+        if guard == Some(Ok(formula::Value::Bool(false))) {
+            return 0.0;
+        }
+        let children = self.block.iter();
+        let children =
+            children.map(|node| most_of(std::slice::from_ref(node), design, known, weight));
+        let mut children: Vec<f64> = children.collect();
         children.sort_unstable_by(|a, b| b.total_cmp(a));
-        let kept: f64 = children.into_iter().take(self.kept()).sum();
-        kept * self.copies(design) as f64
+        children.into_iter().take(self.kept()).sum()
     }
 
     /// Children that a copy keeps.
@@ -122,16 +129,44 @@ impl Block {
     }
 }
 
-/// The most that a walk of some nodes can come to, where each stage counts as much as `weight` says.
+/// The most that a walk of some nodes can come to, where each stage counts as much as `weight` says. Of arms that exclude
+/// each other by the levels of factors, only one counts.
 pub(crate) fn most(nodes: &[Node], design: &Design, weight: &impl Fn(u16) -> f64) -> f64 {
+    let walks = design.treatments().into_iter().map(|treatment| {
+        let levels = design.between.iter().zip(treatment);
+        let known = levels.map(|(factor, level)| (factor.name.clone(), &factor.levels[level]));
+        let known = known.filter_map(|(name, level)| Some((name, value_of(level)?)));
+        most_of(nodes, design, &known.collect(), weight)
+    });
+    walks.fold(0.0, f64::max)
+}
+
+/// The values of names in a copy, as far as they are known before anybody comes.
+type Known = BTreeMap<String, formula::Value>;
+
+fn value_of(level: &Level) -> Option<formula::Value> {
+    serde_json::from_value(level.value.clone()).ok()
+}
+
+fn most_of(nodes: &[Node], design: &Design, known: &Known, weight: &impl Fn(u16) -> f64) -> f64 {
     let of = |node: &Node| match node {
         Node::Stage(stage) => weight(*stage),
         Node::Block(block) => {
-            let children = block
-                .block
+            let copies = match &block.for_each {
+                None => vec![known.clone()],
+                Some(each) => {
+                    let copy = |level: &Level| {
+                        let mut inner = known.clone();
+                        inner.extend(value_of(level).map(|value| (each.name().to_owned(), value)));
+                        inner
+                    };
+                    each.levels(design).iter().map(copy).collect()
+                }
+            };
+            let copies = copies
                 .iter()
-                .map(|node| most(std::slice::from_ref(node), design, weight));
-            block.most(design, children.collect())
+                .map(|known| block.most_of_copy(design, known, weight));
+            copies.sum::<f64>() * f64::from(block.repeat)
         }
     };
     nodes.iter().map(of).sum()

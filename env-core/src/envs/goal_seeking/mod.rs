@@ -142,7 +142,7 @@ fn check(params: &Params) -> Result<(), ParamError> {
 
 impl GridWorld for World {
     const ID: &'static str = "goal_seeking";
-    const VERSION: &'static str = "1.0.0";
+    const VERSION: &'static str = "2.0.0";
     const TITLE: &'static str = "Goal seeking";
     const CHANGES_GROUND: bool = false;
 
@@ -258,6 +258,14 @@ impl GridWorld for World {
                 );
             }
         }
+    }
+
+    /// Hundredths of a point, as most targets are worth less than a point.
+    fn score(&self, _tables: &Tables, state: &State<()>) -> i64 {
+        let hundredths = state.score * 100.0;
+        // The nearest whole number.
+        let half = if hundredths < 0.0 { -0.5 } else { 0.5 };
+        (hundredths + half) as i64
     }
 
     fn feature(&self, _tables: &Tables, name: &str) -> Option<OwnFeature> {
