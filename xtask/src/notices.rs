@@ -121,6 +121,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_notices_of_a_release_name_what_it_contains() {
+        let dir = std::env::temp_dir().join(format!("release-notices-{}", std::process::id()));
+        fs::create_dir_all(&dir).unwrap();
+        write(&Workspace::find().unwrap(), &dir).unwrap();
+        let notices = fs::read_to_string(dir.join(FILE)).unwrap();
+        for name in ["tokio", "web-sys", "libsqlite3-sys"] {
+            assert!(notices.contains(&format!("\n{name} ")), "{name}");
+        }
+        assert!(!notices.contains("\nproptest "), "tests alone have it");
+        assert!(notices.contains("Permission is hereby granted"));
+        fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
     fn what_is_linked_is_named_with_its_text_and_what_builds_it_is_not() {
         let dir = std::env::temp_dir().join(format!("notices-{}", std::process::id()));
         fs::create_dir_all(&dir).unwrap();
