@@ -8,13 +8,24 @@ use std::io::Write;
 /// The characters with which a formula begins, in every width.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// A cell as it is written: an apostrophe stands before what a spreadsheet would execute. Numbers stay as they are.
-pub(crate) fn quote_formula(cell: &str) -> Cow<'_, str> {
-    let is_formula = cell.trim_start_matches(' ').starts_with(FORMULA);
-    match is_formula && !is_number(cell) {
+/// A cell as it is written: an apostrophe stands before what a spreadsheet would execute, and before what looks so
+/// already. Numbers stay as they are.
+pub fn quote_formula(cell: &str) -> Cow<'_, str> {
+    match is_formula(cell.trim_start_matches('\'')) {
         true => Cow::Owned(format!("'{cell}")),
         false => Cow::Borrowed(cell),
     }
+}
+
+/// The text of a cell that was written so.
+pub fn unquote_formula(cell: &str) -> &str {
+    let quoted = cell.strip_prefix('\'');
+    let quoted = quoted.filter(|text| is_formula(text.trim_start_matches('\'')));
+    quoted.unwrap_or(cell)
+}
+
+fn is_formula(cell: &str) -> bool {
+    cell.trim_start_matches(' ').starts_with(FORMULA) && !is_number(cell)
 }
 
 /// Writes one record of text.
@@ -52,7 +63,11 @@ mod tests {
             "-",
             "-inf",
         ] {
-            assert_eq!(quote_formula(formula), format!("'{formula}"), "{formula}");
+            let quoted = quote_formula(formula);
+            assert_eq!(quoted, format!("'{formula}"), "{formula}");
+            assert_eq!(unquote_formula(&quoted), formula);
+            let again = quote_formula(&quoted);
+            assert_eq!(unquote_formula(&again), quoted, "what was typed so");
         }
         for plain in [
             "",
@@ -66,6 +81,7 @@ mod tests {
             "'tis",
         ] {
             assert_eq!(quote_formula(plain), plain);
+            assert_eq!(unquote_formula(plain), plain);
         }
     }
 }

@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-mod cells;
+pub mod cells;
 pub mod export;
 pub mod pay;
 pub mod progress;

@@ -16,6 +16,7 @@ use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
 use super::tables::{self, Wanted};
 use super::{Played, RehearsalMode, RehearsalOptions};
+use dataset::cells::unquote_formula;
 use dataset::pay;
 use store::{Group, Payment, Session, SqliteStore};
 
@@ -222,7 +223,10 @@ fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
         let (_, items) = visits
             .entry(row[visit].parse()?)
             .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
-        items.insert(row[item].to_owned(), row[value].to_owned());
+        items.insert(
+            row[item].to_owned(),
+            unquote_formula(&row[value]).to_owned(),
+        );
     }
     let in_order = all
         .into_iter()

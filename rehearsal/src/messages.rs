@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
+use dataset::cells::unquote_formula;
 use serde::Deserialize;
 use study::{StageKind, Study};
 
@@ -33,10 +34,12 @@ impl Messages {
     /// The table cannot be read.
     pub(super) fn read(table: &Path) -> anyhow::Result<Self> {
         let mut reader = csv::Reader::from_path(table)?;
-        let all: Result<_, csv::Error> = reader.deserialize().collect();
-        Ok(Self(all.with_context(|| {
-            format!("the table {}", table.display())
-        })?))
+        let all: Result<Vec<Message>, csv::Error> = reader.deserialize().collect();
+        let mut all = all.with_context(|| format!("the table {}", table.display()))?;
+        for message in &mut all {
+            message.text = unquote_formula(&message.text).to_owned();
+        }
+        Ok(Self(all))
     }
 
     /// The messages of a participant.

@@ -246,13 +246,11 @@ impl Progress {
         self.draft_reader = Some(reader.to_owned());
     }
 
-    /// Lets another reader read what one could. True if that is something.
-    pub fn hand_draft_over(&mut self, from: &str, to: &str) -> bool {
-        let is_his = self.draft.is_some() && self.draft_for(from).is_some();
-        if is_his {
-            self.set_draft_reader(to);
-        }
-        is_his
+    /// The mark of whoever may read the draft of the current visit; `None` if there is no draft, or everybody may.
+    pub fn draft_reader(&self) -> Option<&str> {
+        self.draft_reader
+            .as_deref()
+            .filter(|_| self.draft.is_some())
     }
 
     /// The ticket of the way back from a page of another site; of one that is over too, so that it leads back for good.

@@ -68,7 +68,7 @@ impl Arbiter {
             Entry::Resume { token, playing } => match self.sessions.find_by_token(&token) {
                 None => Err(Refusal::UnknownLink),
                 Some(who) => {
-                    self.use_token(who, &token);
+                    self.use_token(who, &token, Proof::Secret);
                     Ok((who, token, playing))
                 }
             },
@@ -117,29 +117,22 @@ impl Arbiter {
     /// not handed in shows only to whoever knows a secret of it.
     pub(super) fn new_token(&mut self, who: SessionId, proof: Proof) -> String {
         let token = self.random_token();
-        let before = self.sessions[who].token_hash.clone();
-        let reader = match proof {
-            Proof::Secret => token_hash(&token),
-            Proof::Identifier => before.clone(),
-        };
-        let is_draft = self.sessions[who]
-            .progress
-            .hand_draft_over(&before, &reader);
-        self.use_token(who, &token);
-        if is_draft {
-            self.store_place(who, None);
-        }
+        self.use_token(who, &token, proof);
         token
     }
 
     /// The page that came last has this token.
-    fn use_token(&mut self, who: SessionId, token: &str) {
-        if self.sessions.set_token(who, token) {
-            let write = Write::Token {
-                participant: self.sessions[who].participant.clone(),
-                token: token.to_owned(),
-            };
-            self.effects.push_back(Effect::Store(write));
+    fn use_token(&mut self, who: SessionId, token: &str, proof: Proof) {
+        let Some(has_draft_moved) = self.sessions.set_token(who, token, proof) else {
+            return;
+        };
+        let write = Write::Token {
+            participant: self.sessions[who].participant.clone(),
+            token: token.to_owned(),
+        };
+        self.effects.push_back(Effect::Store(write));
+        if has_draft_moved {
+            self.store_place(who, None);
         }
     }
 

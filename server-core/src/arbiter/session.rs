@@ -25,8 +25,12 @@ pub(super) struct Session {
     pub participant: String,
     /// Hash of the secret that brings a page back to it: of the page that came last.
     pub token_hash: String,
-    /// Hashes of the secrets of earlier pages, the latest last: the person in front of one may play on there.
-    pub earlier_tokens: VecDeque<String>,
+    /// The line of that page: the number of earlier pages that came by an identifier alone. Pages of a line belong to the
+    /// same person.
+    pub line: u32,
+    /// Hashes of the secrets of earlier pages with their lines, the latest last: the person in front of one may play on
+    /// there.
+    pub earlier_tokens: VecDeque<(String, u32)>,
     /// Its place in the study.
     pub progress: study::Progress,
     /// The page that has it.

@@ -10,6 +10,7 @@ use std::ops::{Index, IndexMut};
 use study::Study;
 
 use super::bucket::Bucket;
+use super::entry::Proof;
 use super::restore::RestoredSession;
 use super::session::{Place, Session, SessionId};
 use super::{ConnId, Identity};
@@ -112,6 +113,7 @@ impl Sessions {
         self.list.push(Session {
             participant: stored.participant,
             token_hash: stored.token_hash,
+            line: 0,
             earlier_tokens: VecDeque::new(),
             progress: stored.progress,
             conn: None,
@@ -171,23 +173,51 @@ impl Sessions {
         place.map(SessionId)
     }
 
-    /// Makes a token that of the page that came last; earlier ones stay good, up to a number. True if it was another.
-    pub(super) fn set_token(&mut self, who: SessionId, token: &str) -> bool {
+    /// Makes a token that of the page that came last; earlier ones stay good, up to a number. `None` if it has it;
+    /// otherwise tells whether the draft has another reader now: it stays with the line of pages that wrote it.
+    pub(super) fn set_token(&mut self, who: SessionId, token: &str, proof: Proof) -> Option<bool> {
         let latest = token_hash(token);
         let session = &mut self.list[who.0];
         if session.token_hash == latest {
-            return false;
+            return None;
         }
-        session.earlier_tokens.retain(|hash| *hash != latest);
+        let known = session
+            .earlier_tokens
+            .iter()
+            .position(|(hash, _)| *hash == latest);
+        let known = known.and_then(|at| session.earlier_tokens.remove(at));
+        let lines = session.earlier_tokens.iter().map(|(_, line)| *line);
+        let new_line = lines.chain([session.line]).max().unwrap_or(0) + 1;
+        let line = match (known, proof) {
+            (Some((_, line)), _) => line,
+            (None, Proof::Secret) => session.line,
+            (None, Proof::Identifier) => new_line,
+        };
         let old = std::mem::replace(&mut session.token_hash, latest.clone());
-        session.earlier_tokens.push_back(old);
+        session
+            .earlier_tokens
+            .push_back((old.clone(), session.line));
+        session.line = line;
+        let reader = session.progress.draft_reader().unwrap_or(&old);
+        let mut earlier = session.earlier_tokens.iter();
+        let is_own = earlier.any(|(hash, of)| hash == reader && *of == line);
+        let next_reader = if is_own {
+            latest.clone()
+        } else {
+            reader.to_owned()
+        };
+        let has_changed = session.progress.draft().is_some()
+            && session.progress.draft_reader() != Some(&next_reader);
+        if has_changed {
+            session.progress.set_draft_reader(&next_reader);
+        }
         if session.earlier_tokens.len() > EARLIER_TOKENS
-            && let Some(void) = session.earlier_tokens.pop_front()
+            && let Some((void, _)) = session.earlier_tokens.pop_front()
         {
             self.by_token.remove(&void);
         }
         self.by_token.insert(latest, who);
-        true
+        Some(has_changed)
     }
 
     /// Gives a session the ticket of the way back from a page of another site.
@@ -374,20 +404,53 @@ mod tests {
     fn a_session_is_found_by_the_tokens_of_its_latest_pages_alone() {
         let (mut sessions, who) = one();
         assert_eq!(sessions.find_by_token("token"), Some(who));
-        assert!(sessions.set_token(who, "next"));
-        assert!(!sessions.set_token(who, "next"), "it has it");
+        assert!(sessions.set_token(who, "next", Proof::Secret).is_some());
+        let again = sessions.set_token(who, "next", Proof::Secret);
+        assert_eq!(again, None, "it has it");
         assert_eq!(sessions.find_by_token("token"), Some(who));
         assert_eq!(sessions.find_by_token("next"), Some(who));
         assert_eq!(sessions.find_by_token("guess"), None);
         let latest: Vec<String> = (0..8).map(|number| format!("later {number}")).collect();
         for token in &latest {
-            assert!(sessions.set_token(who, token));
+            assert!(sessions.set_token(who, token, Proof::Identifier).is_some());
         }
         assert_eq!(sessions.find_by_token("token"), None, "long ago");
         assert_eq!(sessions.find_by_token("next"), Some(who));
         assert_eq!(sessions.by_token.len(), 9);
         assert_eq!(sessions.find_by_link("link"), Some(Some(who)));
         assert_eq!(sessions.find_by_link("other"), None);
+    }
+
+    #[test]
+    fn a_draft_stays_with_the_line_of_pages_that_wrote_it() {
+        let (mut sessions, who) = one();
+        let mut study = catalog::read_study(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad"),
+        )
+        .unwrap()
+        .0;
+        study.timeline.truncate(1);
+        let draft = protocol::control::Draft::default();
+        let event = study::ProgressEvent::Drafted {
+            at: 0,
+            draft: &draft,
+        };
+        sessions[who].progress.handle(&study, event).unwrap();
+        sessions[who]
+            .progress
+            .set_draft_reader(&token_hash("token"));
+        let mut reads = |token: &str, proof| {
+            sessions.set_token(who, token, proof);
+            let session = &sessions[who];
+            session.progress.draft_for(&session.token_hash).is_some()
+        };
+        assert!(reads("by link", Proof::Secret));
+        assert!(reads("token", Proof::Secret), "the first tab again");
+        assert!(!reads("by name", Proof::Identifier));
+        assert!(!reads("by name, away to a page and back", Proof::Secret));
+        assert!(reads("by link", Proof::Secret));
+        assert!(!reads("by name", Proof::Secret), "a reload there");
+        assert!(reads("token", Proof::Secret));
     }
 
     #[test]
