@@ -72,14 +72,9 @@ impl Variant {
     }
 
     /// A random number of this variant.
-    ///
-    /// Source: SplitMix64, Steele, Lea and Flood 2014.
     pub(crate) fn bits(&mut self) -> u64 {
         self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.seed;
-        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^ bits >> 31
+        mix(self.seed)
     }
 
     /// A random number below another one.
@@ -118,7 +113,38 @@ impl Variant {
 /// Source: FNV-1a, Fowler, Noll and Vo.
 fn hash(number: u64, text: &str) -> u64 {
     let bytes = number.to_le_bytes().into_iter().chain(text.bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+    mix(bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    }))
+}
+
+/// Spreads every bit of a number over all others.
+///
+/// Source: SplitMix64, Steele, Lea and Flood 2014.
+fn mix(number: u64) -> u64 {
+    let bits = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ bits >> 31
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_choose_differently_and_so_do_seeds() {
+        let choose = |seed, number| {
+            let mut variant = Variant::new(seed, "item", number);
+            let pair = (
+                variant.choose("one", &[1, 2, 3]),
+                variant.choose("other", &[1, 2, 3]),
+            );
+            assert_eq!(variant.words(), format!("one {}, other {}", pair.0, pair.1));
+            pair
+        };
+        let all: std::collections::BTreeSet<_> = (0..9).map(|number| choose(1, number)).collect();
+        assert_eq!(all.len(), 9);
+        let starts: std::collections::BTreeSet<_> = (0..30).map(|seed| choose(seed, 0)).collect();
+        assert!(starts.len() > 6, "{starts:?}");
+    }
 }
