@@ -22,15 +22,12 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         // Some of them are not there once the server has stopped.
         let _ = fs::remove_file(data.join(name));
     }
-    match state {
-        "empty file" => fs::write(&database, b"")?,
-        "new" => {
-            // A server that starts makes one, if it starts.
-            if world.start(&[]).await.is_ok() {
-                world.stop().await?;
-            }
-        }
-        _ => {}
+    if state == "empty file" {
+        fs::write(&database, b"")?;
+    }
+    // A server that starts makes a new one, if it starts.
+    if state == "new" && world.start(&[]).await.is_ok() {
+        world.stop().await?;
     }
     let (folder, out) = (data.to_string_lossy(), world.path("out"));
     let out = out.to_string_lossy();

@@ -47,6 +47,7 @@ pub(crate) enum Choice {
 }
 
 /// From the page.
+#[allow(clippy::large_enum_variant, reason = "a message is sent at once")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum ClientMessage {
     Hello {
