@@ -79,6 +79,11 @@ impl EntryWay {
         }
     }
 
+    /// True if others may know how the person enters: a recruiter's identifier is no secret.
+    pub(super) fn is_known_to_others(&self) -> bool {
+        matches!(self, Self::Sent(_))
+    }
+
     /// The parameters that the address of the page has for it.
     pub(super) fn query(&self) -> Vec<(String, String)> {
         match self {

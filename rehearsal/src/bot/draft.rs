@@ -42,6 +42,11 @@ impl Drafts {
         self.kept = self.kept.max(at);
     }
 
+    /// Notes that the next page must not see what was answered so far: it comes by an identifier that others may know.
+    pub(super) fn forget_earlier(&mut self) {
+        (self.sent, self.kept) = (Vec::new(), None);
+    }
+
     /// Notes that a form is shown, to be answered within some time: a draft of it is made halfway.
     pub(super) fn begin(&mut self, now_us: u64, within_us: u64) {
         self.due_us = Some(now_us + within_us / 2);
@@ -166,5 +171,9 @@ mod tests {
         };
         assert!(drafts.check(&regroup, Some(&draft("4"))).is_ok());
         assert!(drafts.check(&stage(2), Some(&draft("4"))).is_ok());
+        drafts.forget_earlier();
+        assert!(drafts.check(&stage(2), None).is_ok());
+        let seen = drafts.check(&stage(2), Some(&draft("4")));
+        assert!(seen.is_err(), "somebody else's");
     }
 }

@@ -162,6 +162,9 @@ impl Bot {
         self.new_page(now_us, now_us);
         if self.rng.below(2) == 1 {
             self.token = None;
+            if self.way.is_known_to_others() {
+                self.drafts.forget_earlier();
+            }
         }
     }
 
