@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, stream};
 
+use tokio::time::sleep;
+
 use crate::item::{Observed, Variant};
 use crate::page::{Caller, Page};
 use crate::study::Study;
@@ -16,6 +18,9 @@ pub(crate) const TRIES: &str =
 
 /// More sessions than the server has room for by default.
 const MANY: u64 = 10_050;
+
+/// The longest time of the attack; a server that refuses slowly is not filled.
+const LASTS: Duration = Duration::from_secs(60);
 
 /// Connections under way at once.
 const AT_ONCE: usize = 32;
@@ -42,12 +47,13 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             Some(refused)
         }
     };
-    let entries: Vec<_> = stream::iter(0..MANY).map(enter).buffer_unordered(AT_ONCE).collect().await;
+    let entries: Vec<_> = stream::iter(0..MANY).map(enter).buffer_unordered(AT_ONCE)
+        .take_until(sleep(LASTS)).collect().await;
     let let_in = entries.iter().filter(|entry| **entry == Some(None)).count();
     let took_s = began.elapsed().as_secs();
     if waits_min > 0 {
         world.leap(Duration::from_secs(60 * waits_min)).await?;
-        tokio::time::sleep(Duration::from_secs(1)).await;
+        sleep(Duration::from_secs(1)).await;
     }
     let mut page = Page::connect_as(&address, &Caller::at(1_000)).await?;
     let id = world.next_id();
