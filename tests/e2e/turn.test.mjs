@@ -6,10 +6,16 @@ import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { SOON, Server, launch, noFirefox, scratch, sideBySide } from './harness.mjs';
 
-/** A credential as anybody makes it who knows the secret: that of a match, for one seat. */
-async function credential(server, { group = 'match', seconds = 600 } = {}) {
+/** How long a credential is good that the server gives, seconds; `CREDENTIAL_S` of the crate `turn`. */
+const LASTS_S = 6 * 3_600;
+
+/**
+ * A credential as the server makes it: that of a match, for one seat, `given_s` seconds since the Unix epoch. One that
+ * was given before the server started is of a match that is over.
+ */
+async function credential(server, given_s, group = 'match') {
   const secret = (await readFile(`${server.data}/turn.secret`)).toString('hex');
-  const username = `${Math.floor(Date.now() / 1_000) + seconds}:${group}.0`;
+  const username = `${given_s + LASTS_S}:${group}.0`;
   return { username, credential: createHmac('sha1', secret).update(username).digest('base64') };
 }
 
@@ -46,6 +52,7 @@ sideBySide(2, () => {
     test(`two peers in ${engine} reach each other through TURN alone`, { skip: engine === 'firefox' && noFirefox }, async t => {
       const folder = await scratch(t);
       const server = await Server.start({ data: `${folder}/data` });
+      const now_s = Math.floor(Date.now() / 1_000);
       t.after(() => server.kill());
       const browser = await launch(engine);
       t.after(() => browser.close());
@@ -55,15 +62,17 @@ sideBySide(2, () => {
         servers: credentials.map(each => [{ urls: `turn:127.0.0.1:${server.turnPort}?transport=${transport}`, ...each }]),
         limit,
       });
-      const good = [await credential(server), await credential(server)];
+      const good = [await credential(server, now_s), await credential(server, now_s)];
       for (const transport of ['udp', 'tcp']) {
         const { data, seen } = await relayed(transport, good);
         assert.equal(data, 'through the relay', `${transport}: ${seen.join('\n')}`);
         assert.ok(seen.length > 0 && seen.every(candidate => candidate.includes('typ relay')), seen.join('\n'));
       }
-      const expired = await relayed('udp', [await credential(server, { seconds: -60 }), good[1]], 2_000);
+      const expired = await relayed('udp', [await credential(server, now_s - LASTS_S - 60), good[1]], 2_000);
       assert.equal(expired.data, null, 'a credential that has expired opens nothing');
-      const strangers = await relayed('udp', [await credential(server, { group: 'another' }), good[1]], 2_000);
+      const before = await relayed('udp', [await credential(server, now_s - 600), good[1]], 2_000);
+      assert.equal(before.data, null, 'nor does that of a match before the server started');
+      const strangers = await relayed('udp', [await credential(server, now_s, 'another'), good[1]], 2_000);
       assert.equal(strangers.data, null, 'two matches do not reach each other');
     });
   }

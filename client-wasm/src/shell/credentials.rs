@@ -9,9 +9,6 @@ use crate::shell::{dom, iframe};
 const SESSION: &str = "coplay.session";
 const LINK: &str = "coplay.link";
 
-/// The parameters of a recruiter's link, as they were in the address.
-const PARAMETERS: &str = "coplay.parameters";
-
 /// The parameter of a participant link.
 const TOKEN: &str = "s";
 
@@ -41,13 +38,12 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
         return Credentials {
             session: kept(SESSION),
             link: kept(LINK),
-            parameters: read_query(&kept(PARAMETERS).unwrap_or_default()),
             ticket: Some(ticket.clone()),
             ..Credentials::default()
         };
     }
     if let Some((_, link)) = parameters.iter().find(|(name, _)| name == TOKEN) {
-        forget_session();
+        keep(SESSION, None);
         keep(LINK, Some(link));
         return Credentials {
             link: Some(link.clone()),
@@ -56,7 +52,6 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
     }
     if !parameters.is_empty() {
         forget_session();
-        keep(PARAMETERS, Some(&write_query(&parameters)));
         return Credentials {
             parameters,
             ..Credentials::default()
@@ -65,7 +60,6 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
     Credentials {
         session: kept(SESSION),
         link: kept(LINK),
-        parameters: read_query(&kept(PARAMETERS).unwrap_or_default()),
         ..Credentials::default()
     }
 }
@@ -81,14 +75,10 @@ pub(crate) fn window_address(credentials: &Credentials) -> Option<String> {
     if credentials.parameters.is_empty() || !iframe::is_framed() {
         return None;
     }
-    Some(format!("/?{}", write_query(&credentials.parameters)))
-}
-
-fn write_query(parameters: &[(String, String)]) -> String {
     let encoded = |text: &str| String::from(js_sys::encode_uri_component(text));
-    let pairs = parameters.iter();
+    let pairs = credentials.parameters.iter();
     let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
-    pairs.collect::<Vec<_>>().join("&")
+    Some(format!("/?{}", pairs.collect::<Vec<_>>().join("&")))
 }
 
 /// Has the tab remember this session for its next page, or none.
@@ -98,9 +88,8 @@ pub(crate) fn remember_session(session: Option<&str>) {
 
 /// Has the tab forget who was here, so that the next person begins anew.
 pub(crate) fn forget_session() {
-    for name in [SESSION, LINK, PARAMETERS] {
-        keep(name, None);
-    }
+    keep(SESSION, None);
+    keep(LINK, None);
 }
 
 /// The address of this page in another language. A tab that remembers nothing would lose its session on the way.
@@ -120,11 +109,8 @@ fn take_parameters() -> Vec<(String, String)> {
             .replace_state_with_url(&JsValue::NULL, "", Some(&path))
             .ok();
     }
-    read_query(search.trim_start_matches('?'))
-}
-
-fn read_query(query: &str) -> Vec<(String, String)> {
-    let pairs = query.split('&').filter_map(|pair| {
+    let pairs = search.trim_start_matches('?').split('&');
+    let pairs = pairs.filter_map(|pair| {
         let (name, value) = pair.split_once('=')?;
         Some((decoded(name)?, decoded(value)?))
     });
