@@ -4,6 +4,7 @@
 mod assign;
 mod blocks;
 mod chat;
+mod env_stages;
 mod example;
 mod faults;
 mod folder;
