@@ -1,8 +1,8 @@
 //! Values in texts that participants read: `{{ formula }}` in pages and forms, with `| money`, `| percent` or `| whole`
 //! behind it for numbers.
 //!
-//! What formulas can name is known once the whole timeline is read, so a text keeps what stands in its braces until then
-//! ([`Braces`]). This module must not know where a text is shown.
+//! A formula may name any stage before it. The names are known once the whole timeline is read; until then, a text keeps
+//! the source of its formulas ([`Braces`]). This module must not know where a text is shown.
 
 use std::collections::BTreeMap;
 

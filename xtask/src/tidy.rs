@@ -28,9 +28,9 @@ Checks what CONTRIBUTING and ARCHITECTURE promise and no compiler knows: which c
 know which, and does; that every path and link in the documents exists, that every
 environment has its page, that modules open with their purpose, file lengths, left-over
 markers; that no path of a developer's machine and no registry host is in the tree; that
-a crate without unsafe code forbids it; that no doc summary begins with What, Who, Whom,
-Whose, Whence or Whether; and that a public type has its name to itself, or a row in
-docs/glossary.md that says why not.
+a crate without unsafe code forbids it. No doc summary may begin with What, Who, Whom,
+Whose, Whence or Whether. Two public types may share a name only if docs/glossary.md
+gives the reason.
 
 --figures     measures instead: the third-party crates of each crate, its share of the
               Rust, its largest circle of imports, names, summaries, long functions, files

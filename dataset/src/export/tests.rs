@@ -12,6 +12,10 @@ use study::survey::{Mark, ShownOrder};
 
 use super::*;
 
+mod cells;
+
+use cells::Cells;
+
 /// The columns that every table of episodes begins with.
 const KEYS: &str = "study_id version stage_id group_id episode_id participant_id seat";
 
@@ -19,53 +23,6 @@ fn place() -> Place {
     Place {
         position: "{}".into(),
         ..Place::default()
-    }
-}
-
-/// A table that was written: the names of its columns, and the cells of each row by them.
-struct Cells {
-    names: Vec<String>,
-    rows: Vec<BTreeMap<String, String>>,
-}
-
-impl Cells {
-    fn read(path: &Path) -> Self {
-        let mut reader = csv::Reader::from_path(path).unwrap();
-        let names: Vec<String> = reader
-            .headers()
-            .unwrap()
-            .iter()
-            .map(str::to_owned)
-            .collect();
-        let rows = reader.records().map(Result::unwrap).map(|row| {
-            let cells = row.iter().map(str::to_owned);
-            names.iter().cloned().zip(cells).collect()
-        });
-        Self {
-            rows: rows.collect(),
-            names,
-        }
-    }
-
-    /// The cells of a column, from the first row to the last.
-    fn column(&self, name: &str) -> Vec<&str> {
-        self.rows.iter().map(|row| row[name].as_str()).collect()
-    }
-
-    /// Some cells of a row, by the names of their columns with spaces between.
-    fn cells(&self, row: usize, names: &str) -> Vec<&str> {
-        let names = names.split(' ');
-        names.map(|name| self.rows[row][name].as_str()).collect()
-    }
-
-    /// The cells of a row that are not empty, with their names, but for those that every table of episodes begins with.
-    fn filled(&self, row: usize) -> String {
-        let is_key = |name: &str| KEYS.split(' ').any(|key| key == name);
-        let own = self.names.iter().filter(|name| !is_key(name));
-        let cells = own.map(|name| (name, &self.rows[row][name]));
-        let cells = cells.filter(|(_, cell)| !cell.is_empty());
-        let cells = cells.map(|(name, cell)| format!("{name}={cell}"));
-        cells.collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -1,5 +1,6 @@
 //! The start of each corpus: one valid input for each kind of message, record and packet, and a few sequences.
 
+mod logs;
 mod sequences;
 mod texts;
 mod turn;
@@ -38,9 +39,9 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         "datagram" => datagrams(),
         "form" => texts::forms(),
         "hub" => sequences::hubs(),
-        "log" => logs(),
+        "log" => logs::logs(),
         "peer" => sequences::peers(),
-        "records" => records(),
+        "records" => logs::records(),
         "seen" => seen(),
         "session" => sequences::sessions(),
         "signal" => texts::signals(),
@@ -531,127 +532,6 @@ fn datagrams() -> Vec<(String, Vec<u8>)> {
         packet("late", [1, 6], &late),
         packet("sixteen", [15, 255], &many),
     ]
-}
-
-fn logs() -> Vec<(String, Vec<u8>)> {
-    let plan = plan();
-    let header = Header {
-        episode: plan.episode,
-        study: "overcooked-dyad".into(),
-        study_version: "1".into(),
-        study_hash: "ab".into(),
-        stage: "play".into(),
-        group: "G-1".into(),
-        participants: vec!["P-7K3Q".into(), String::new()],
-        module: "cd".into(),
-        env: plan.env,
-        env_version: plan.env_version,
-        params: plan.params,
-        seed: plan.seed,
-        controllers: plan.controllers,
-        tick_hz: plan.tick_hz,
-        input_delay: 1,
-        t0_us: 1_700_000_000_000_000,
-        rules: Default::default(),
-        course: None,
-    };
-    let records = [
-        Record::Actions {
-            first: Tick(0),
-            rows: vec![6, 6, 5, 6],
-        },
-        Record::Digest {
-            tick: Tick(2),
-            seat: None,
-            digest: 9,
-        },
-        Record::Digest {
-            tick: Tick(2),
-            seat: Some(Seat(0)),
-            digest: 9,
-        },
-        Record::Timing {
-            seat: Seat(0),
-            life: Life(0),
-            timing: timing(),
-        },
-        Record::Change(change()),
-        Record::Presence {
-            seat: Seat(0),
-            at_us: 1_700_000_000_100_000,
-            presence: Presence::Gone,
-        },
-        Record::Diverged {
-            seat: Seat(0),
-            tick: Tick(2),
-            expected: 9,
-            found: 8,
-        },
-        Record::Equivocation {
-            seat: Seat(1),
-            tick: Tick(1),
-            by: Seat(0),
-            durable: 6,
-            told: 5,
-        },
-        Record::Route {
-            seat: Seat(0),
-            other: Seat(1),
-            at_us: 1_700_000_000_200_000,
-            link: Link::Relay,
-        },
-        Record::Actions {
-            first: Tick(2),
-            rows: vec![1, 2],
-        },
-        Record::End(Ending {
-            ticks: Tick(3),
-            reason: EndReason::PartnerLeft,
-            score: -1,
-            digest: 3,
-        }),
-    ];
-    let begun = log::begin(&header).expect("the header is short");
-    let mut whole = begun.clone();
-    records
-        .iter()
-        .for_each(|record| log::append(record, &mut whole).expect("the record is short"));
-    let torn = whole[..whole.len() - 5].to_vec();
-    let zeros = [begun.as_slice(), &[0; 24]].concat();
-    let mut damaged = whole.clone();
-    damaged[begun.len() + 9] ^= 4;
-    [
-        ("begun", begun),
-        ("whole", whole),
-        ("torn", torn),
-        ("zeros", zeros),
-        ("damaged", damaged),
-    ]
-    .map(|(name, bytes)| (name.to_owned(), bytes))
-    .into()
-}
-
-/// The bodies of the logs that are whole, each after its length: see [`crate::records`].
-fn records() -> Vec<(String, Vec<u8>)> {
-    let bodies = |bytes: &[u8]| -> Vec<u8> {
-        let (mut out, mut rest) = (Vec::new(), &bytes[log::MAGIC.len()..]);
-        while let Some((len, after)) = rest.split_first_chunk() {
-            let (body, after) = after[4..].split_at(u32::from_le_bytes(*len) as usize);
-            out.extend((body.len() as u16).to_le_bytes());
-            out.extend(body);
-            rest = after;
-        }
-        out
-    };
-    let mut whole = logs();
-    whole.retain(|(name, _)| matches!(name.as_str(), "begun" | "whole"));
-    let mut seeds: Vec<_> = whole
-        .into_iter()
-        .map(|(name, bytes)| (name, bodies(&bytes)))
-        .collect();
-    let twice = seeds[1].1.repeat(2);
-    seeds.push(("twice".to_owned(), twice));
-    seeds
 }
 
 /// Chunks of a page that plays, that is out of sight and hears of a change, and of one with many seats.
