@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde::Serialize;
 use study::design::LevelOrder;
-use study::outline::{LobbyOutline, OutcomePay};
-use study::{Outline, Problem};
+use study::outline::{LobbyOutline, OutcomePay, PayBounds};
+use study::{Outcome, Outline, Problem, payment};
 
 use crate::read_study;
 
@@ -230,12 +230,59 @@ fn of_lobby(lobby: &LobbyOutline) -> String {
 fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[OutcomePay]) -> fmt::Result {
     for (index, ending) in endings.iter().enumerate() {
         let name = if index == 0 { "outcomes" } else { "" };
+        let amount = ending.amount.as_ref().map_or(String::new(), of_amount);
         match &ending.pay {
-            Some(pay) => writeln!(f, "  {name:<11} {:<14} pays {pay}", ending.outcome.name())?,
+            Some(pay) => writeln!(
+                f,
+                "  {name:<11} {:<14} pays {pay}{amount}",
+                ending.outcome.name()
+            )?,
             None => writeln!(f, "  {name:<11} {}", ending.outcome.name())?,
         }
     }
-    Ok(())
+    let amounts = || endings.iter().filter_map(|ending| ending.amount.as_ref());
+    let Some(currency) = amounts().map(|amount| &amount.currency).next() else {
+        return Ok(());
+    };
+    let done = endings.iter().find(|it| it.outcome == Outcome::Completed);
+    let least = done
+        .and_then(|it| it.amount.as_ref())
+        .map_or(0.0, |it| it.least);
+    let most = amounts().map(|amount| amount.most);
+    let most = most.reduce(|one, other| Some(one?.max(other?))).flatten();
+    let least = written(least, currency);
+    let text = match most {
+        Some(most) => format!(
+            "{currency} {least} at least for those who complete, {} at most for anybody",
+            written(most, currency)
+        ),
+        None => {
+            format!("{currency} {least} at least for those who complete, without an upper limit")
+        }
+    };
+    writeln!(f, "  {:<11} {text}", "pay")
+}
+
+/// The amounts that a rule can come to.
+fn of_amount(amount: &PayBounds) -> String {
+    let PayBounds {
+        currency,
+        least,
+        most,
+    } = amount;
+    let from = written(*least, currency);
+    match most {
+        Some(most) if most > least => {
+            format!(": {currency} {from} to {}", written(*most, currency))
+        }
+        Some(_) => format!(": {currency} {from}"),
+        None => format!(": {currency} {from} or more, without an upper limit"),
+    }
+}
+
+/// An amount with the decimals of its currency.
+fn written(amount: f64, currency: &str) -> String {
+    format!("{amount:.0$}", payment::decimals(currency))
 }
 
 #[cfg(test)]
@@ -280,6 +327,29 @@ mod tests {
         let text = lint(&dir).to_string();
         let part = "episodes last 0.7 min at most, chats 0.1 to 0.5 min, waiting 1.7 min";
         assert!(text.contains(part), "{part} in {text}");
+    }
+
+    #[test]
+    fn the_least_and_the_most_that_anybody_is_paid_are_said() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-coord");
+        let linted = lint(&dir);
+        let text = linted.to_string();
+        // A base of 4.50 and a bonus of 5 at most; 40 minutes at 9 an hour at most.
+        for part in [
+            "completed      pays base + bonus: GBP 4.50 to 9.50",
+            "left_early     pays time: GBP 0.00 to 6.00",
+            "withdrew       pays as without the withdrawal",
+            "pay         GBP 4.50 at least for those who complete, 9.50 at most for anybody",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+        let json = serde_json::to_value(&linted).unwrap();
+        let all = json["outline"]["outcomes"].as_array().unwrap();
+        let done = all.iter().find(|it| it["outcome"] == "completed").unwrap();
+        assert_eq!(
+            (&done["amount"]["least"], &done["amount"]["most"]),
+            (&4.5.into(), &9.5.into())
+        );
     }
 
     #[test]

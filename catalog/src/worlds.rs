@@ -35,6 +35,7 @@ impl HostFacts for Build {
             tick_hz: spec.tick_hz,
             horizon: spec.horizon,
             actions,
+            noop: spec.noop,
         })
     }
 

@@ -129,6 +129,7 @@ mod tests {
             position: String::new(),
             spent_us: 0,
             seen_us: 0,
+            acted_us: 0,
             outcome: ended.map(|(outcome, _)| outcome.name().to_owned()),
             created_at: at(came_s),
             ended_at: ended.map(|(_, s)| at(s)),

@@ -121,7 +121,14 @@ impl Record {
 /// Returns true if a view ended the session without the participant's doing: a message of the same moment may have
 /// arrived too late.
 pub(super) fn cuts(view: &StageView) -> bool {
-    let ends = [Outcome::TimedOut, Outcome::Withdrew, Outcome::Technical].map(Outcome::name);
+    let ends = [
+        Outcome::TimedOut,
+        Outcome::LeftEarly,
+        Outcome::Withdrew,
+        Outcome::Technical,
+        Outcome::PageFailed,
+    ];
+    let ends = ends.map(Outcome::name);
     matches!(view, StageView::End { outcome, .. } if ends.contains(&outcome.as_str()))
 }
 

@@ -436,6 +436,7 @@ mod tests {
             tick_hz: 10,
             horizon: 900,
             actions: Vec::new(),
+            noop: 0,
         };
         let facts = (0..3)
             .map(|stage| ((stage, "{}".to_owned()), facts.clone()))

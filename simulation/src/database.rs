@@ -108,6 +108,10 @@ impl Database {
                 let row = self.session(&participant)?;
                 (row.progress, row.attendance, row.payment) = (progress, attendance, None);
             }
+            Write::Attendance {
+                participant,
+                attendance,
+            } => self.session(&participant)?.attendance = attendance,
             // Nothing is taken up from these.
             Write::Wait(_) => {}
             Write::Group(row) => match self.groups.iter_mut().find(|known| known.id == row.id) {

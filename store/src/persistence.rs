@@ -140,7 +140,8 @@ impl Persistence {
             } => {
                 let place = place(&progress, attendance, payment);
                 let payment = place.payment.as_ref();
-                let leaves = payment.is_some_and(|it| it.outcome == Outcome::Withdrew);
+                let leaves = payment
+                    .is_some_and(|it| matches!(it.outcome, Outcome::Withdrew | Outcome::LeftEarly));
                 self.save_place(&participant, &place, answers).await?;
                 match leaves {
                     // What they typed and did not send is gone from their place, and not yet from the log.
@@ -148,6 +149,10 @@ impl Persistence {
                     false => Ok(()),
                 }
             }
+            Write::Attendance {
+                participant,
+                attendance,
+            } => self.store.save_attendance(&participant, attendance).await,
             Write::Episode(row) => self.store.create_episode(&self.episode(row)).await,
             Write::Wait(row) => self.store.save_wait(&self.wait(row)).await,
             Write::Message(row) => self.store.save_message(&self.message(row)).await,
@@ -301,6 +306,7 @@ fn place(
         position: json(progress),
         spent_us: attendance.spent_us,
         seen_us: attendance.seen_us,
+        acted_us: attendance.acted_us,
         payment: payment.map(|payment| *payment),
     }
 }

@@ -46,10 +46,12 @@ pub struct NewSession {
 pub struct Place {
     /// Its place in the study, JSON.
     pub position: String,
-    /// Time of the visit until its participant was last seen, microseconds.
+    /// Time with signs of life, microseconds.
     pub spent_us: u64,
-    /// When that was, microseconds since the Unix epoch; 0 for never.
+    /// When its participant was last seen, microseconds since the Unix epoch; 0 for never.
     pub seen_us: u64,
+    /// When they last gave a sign of life, microseconds since the Unix epoch; 0 for never.
+    pub acted_us: u64,
     /// How it ended, and what it is paid, once it is over.
     pub payment: Option<study::Payment>,
 }
@@ -127,10 +129,12 @@ pub struct Session {
     pub study_hash: String,
     /// Its place in the study, JSON.
     pub position: String,
-    /// Time of the visit until its participant was last seen, microseconds.
+    /// Time with signs of life, microseconds.
     pub spent_us: u64,
-    /// When that was, microseconds since the Unix epoch; 0 for never.
+    /// When its participant was last seen, microseconds since the Unix epoch; 0 for never.
     pub seen_us: u64,
+    /// When they last gave a sign of life, microseconds since the Unix epoch; 0 for never.
+    pub acted_us: u64,
     /// The declared outcome, once it is over.
     pub outcome: Option<String>,
     /// ISO-8601 UTC.

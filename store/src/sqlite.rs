@@ -26,7 +26,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 12] = [
+const MIGRATIONS: [&str; 13] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -39,6 +39,7 @@ const MIGRATIONS: [&str; 12] = [
     include_str!("10_shown.sql"),
     include_str!("11_ways.sql"),
     include_str!("12_group_waits.sql"),
+    include_str!("13_signs_of_life.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

@@ -40,6 +40,9 @@ pub struct Keeping {
     /// The data that are erased when a participant withdraws.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_withdraw: Option<OnWithdraw>,
+    /// The rule for the data of a participant who leaves early.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_leave: Option<OnLeave>,
     /// Hours after which a session that was left cannot be taken up again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_h: Option<u16>,
@@ -53,6 +56,16 @@ pub enum OnWithdraw {
     EraseOwn,
     /// The episodes of their groups too.
     EraseGroup,
+}
+
+/// The rule for the data of a participant who leaves early.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnLeave {
+    /// They stay.
+    Keep,
+    /// They are erased, as if the participant had withdrawn them.
+    Erase,
 }
 
 /// Reads it.
@@ -115,6 +128,12 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
     let withdraw = fields
         .key("on_withdraw", doc)
         .maybe(|place| place.word("choice", &ways));
+    let choices = [("keep", OnLeave::Keep), ("erase", OnLeave::Erase)];
+    let doc = "What becomes of the data of a participant who leaves with the button. `keep`: they stay. `erase`: they \
+               are erased as `on_withdraw` says. By default `keep`.";
+    let leave = fields
+        .key("on_leave", doc)
+        .maybe(|place| place.word("choice", &choices));
     let doc = "The time after which an abandoned session ends as `timed_out`, in hours. By default three times \
                `recruitment.minutes`, for sessions that have passed their first stage.";
     let hours = fields
@@ -123,6 +142,7 @@ fn keeping(fields: &mut Fields<'_>) -> Option<Keeping> {
     Some(Keeping {
         retention_days: days?,
         on_withdraw: withdraw?,
+        on_leave: leave?,
         expires_h: hours?,
     })
 }

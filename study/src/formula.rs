@@ -13,6 +13,7 @@
     )
 )]
 
+pub(crate) mod bounds;
 mod check;
 mod functions;
 mod parse;

@@ -20,6 +20,8 @@ pub struct EnvFacts {
     pub horizon: u32,
     /// Names of the actions, by index.
     pub actions: Vec<String>,
+    /// Index of the action that does nothing.
+    pub noop: u16,
 }
 
 /// Why an environment cannot be opened as the study says.

@@ -49,7 +49,7 @@ pub mod text;
 pub mod timeline;
 mod yaml;
 
-pub use about::OnWithdraw;
+pub use about::{OnLeave, OnWithdraw};
 pub use assign::{Assignment, StudyFull, UnitAssignment};
 pub use draft::{DraftStudy, load};
 pub use host::{EnvFacts, EnvFactsByStage, EnvFault, HostFacts};

@@ -21,11 +21,14 @@ pub enum Outcome {
     Withdrew,
     TimedOut,
     StudyFull,
+    // New ones come last: the codes that are drawn depend on the place.
+    LeftEarly,
+    PageFailed,
 }
 
 impl Outcome {
     /// Every outcome and its name.
-    pub const ALL: [(&'static str, Self); 10] = [
+    pub const ALL: [(&'static str, Self); 12] = [
         ("completed", Self::Completed),
         ("no_consent", Self::NoConsent),
         ("ineligible", Self::Ineligible),
@@ -36,6 +39,8 @@ impl Outcome {
         ("withdrew", Self::Withdrew),
         ("timed_out", Self::TimedOut),
         ("study_full", Self::StudyFull),
+        ("left_early", Self::LeftEarly),
+        ("page_failed", Self::PageFailed),
     ];
 
     /// Its name in files and tables.

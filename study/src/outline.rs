@@ -1,6 +1,7 @@
 //! The figures of a study before it runs, and warnings about what is odd though not wrong.
 
 mod lobbies;
+mod pay;
 
 use std::collections::BTreeSet;
 
@@ -20,6 +21,7 @@ use crate::timeline::tree::most;
 use crate::yaml::Data;
 
 pub use lobbies::LobbyOutline;
+pub use pay::{OutcomePay, PayBounds};
 
 /// The figures of a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -84,16 +86,6 @@ pub struct FactorOutline {
     pub sequences: Option<u16>,
 }
 
-/// A way that a participant's session can end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct OutcomePay {
-    /// The outcome.
-    pub outcome: Outcome,
-    /// The pay rule; `None` if the study has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pay: Option<String>,
-}
-
 /// How long a study takes, minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Minutes {
@@ -143,7 +135,7 @@ impl Study {
             outcomes: self
                 .outcomes()
                 .into_iter()
-                .map(|outcome| self.ending(outcome))
+                .map(|outcome| self.outcome_pay(outcome, playable))
                 .collect(),
             minutes: Minutes {
                 declared: self.recruitment.pay_terms.minutes,
@@ -192,7 +184,7 @@ impl Study {
 
     /// Every outcome that a participant can come to.
     pub fn outcomes(&self) -> BTreeSet<Outcome> {
-        let mut all = BTreeSet::from([Outcome::Withdrew]);
+        let mut all = BTreeSet::from([Outcome::LeftEarly]);
         for stage in &self.timeline {
             match &stage.kind {
                 StageKind::Screening(it) => drop(all.insert(it.or_else)),
@@ -200,8 +192,11 @@ impl Study {
                 StageKind::Quiz(it) => drop(all.insert(it.or_else)),
                 StageKind::Lobby(it) => drop(all.insert(it.or_else)),
                 StageKind::End(it) => drop(all.insert(it.outcome)),
+                StageKind::Debrief(it) => {
+                    all.extend(it.allow_withdraw.then_some(Outcome::Withdrew))
+                }
                 StageKind::Env(it) => {
-                    all.insert(Outcome::Technical);
+                    all.extend([Outcome::Technical, Outcome::PageFailed]);
                     if it.people() > 1 {
                         // If all are gone, whatever the study says of one, and who comes too late for the group.
                         all.extend([Outcome::PartnerLeft, Outcome::TimedOut]);
@@ -213,14 +208,6 @@ impl Study {
         all.extend(self.keeping.expires_h.map(|_| Outcome::TimedOut));
         all.extend((self.design.quota != Quota::None).then_some(Outcome::StudyFull));
         all
-    }
-
-    fn ending(&self, outcome: Outcome) -> OutcomePay {
-        let way = self.recruitment.outcomes.get(&outcome);
-        OutcomePay {
-            outcome,
-            pay: way.map(|way| way.rule().to_owned()),
-        }
     }
 
     /// Seconds that the episodes of a visit last at most.
@@ -312,33 +299,11 @@ impl Study {
         }
         self.warn_of_languages(&warn);
         self.warn_of_sentences(&warn);
-        self.warn_of_pay(&warn);
+        self.warn_of_pay(playable, &warn);
         self.warn_of_time(playable, &warn);
         self.warn_of_quota(&warn);
         self.warn_of_free_factors(&warn);
         report.result(Some(())).err().unwrap_or_default()
-    }
-
-    /// Ways out of people who gave their time, of which a study that pays says nothing.
-    fn warn_of_pay(&self, warn: &impl Fn(&str, String)) {
-        if self.recruitment.pay_terms.currency.is_none() {
-            return;
-        }
-        for outcome in self.outcomes() {
-            let begins = matches!(
-                outcome,
-                Outcome::NoConsent | Outcome::Ineligible | Outcome::StudyFull
-            );
-            let way = self.recruitment.outcomes.get(&outcome);
-            let is_said = self.source.has(&format!("recruitment.outcomes.{outcome}"));
-            if !begins && !is_said && way.is_none_or(|way| way.pay.is_none()) {
-                let message = format!(
-                    "`{outcome}` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to \
-                     pay the time, or say it in `outcomes`: `{outcome}: {{do: return, pay: none}}`"
-                );
-                warn("recruitment", message);
-            }
-        }
     }
 
     fn warn_of_time(&self, playable: &EnvFactsByStage, warn: &impl Fn(&str, String)) {

@@ -30,7 +30,7 @@ pub struct Payment {
     pub receipt: String,
     /// The currency of the amounts; `None` if nothing is paid.
     pub currency: Option<String>,
-    /// Time of the visit, as the server measured it, milliseconds.
+    /// Time with signs of life, as the server heard them, milliseconds; also the part that is above what is paid.
     pub time_ms: u64,
     /// The base, as far as the rule names it.
     pub base: u64,
@@ -103,7 +103,8 @@ pub fn units_in_language(units: u64, currency: &str, language: &str) -> String {
 /// The smallest units in one unit, by decimals.
 const SCALES: [u64; 4] = [1, 10, 100, 1_000];
 
-/// The completion code of an outcome: that of the file, else one that is drawn; none in a study without recruitment.
+/// The completion code of an outcome: that of the file, else one that is drawn; none in a study without recruitment, and
+/// for an outcome without a rule of its own.
 pub fn code(study: &Study, outcome: Outcome, seed: u64) -> Option<String> {
     let way = study.recruitment.outcomes.get(&outcome)?;
     let drawn = || format!("C{}", name(seed, assign::CODES, outcome as u64));
@@ -119,7 +120,7 @@ fn name(seed: u64, purpose: u64, number: u64) -> String {
 }
 
 impl Payment {
-    /// The payment of the `number`-th session of the study, which has ended after `time_ms`.
+    /// The payment of the `number`-th session of the study, which has ended after `time_ms` with signs of life.
     pub fn of(
         study: &Study,
         progress: &Progress,
@@ -129,10 +130,11 @@ impl Payment {
         number: u64,
     ) -> Self {
         let receipt = format!("R{}", name(seed, assign::RECEIPTS, number));
+        let paid_as = (study.recruitment).paid_as(outcome, progress.outcome_otherwise());
         let mut payment = Self {
             outcome,
             deed: RecruiterAction::Approve,
-            code: code(study, outcome, seed),
+            code: code(study, paid_as, seed),
             receipt,
             currency: None,
             time_ms,
@@ -143,7 +145,7 @@ impl Payment {
             extra: 0,
             note: None,
         };
-        if let Some(way) = study.recruitment.outcomes.get(&outcome) {
+        if let Some(way) = study.recruitment.outcomes.get(&paid_as) {
             payment.deed = way.deed;
             let currency = study.recruitment.pay_terms.currency.as_deref();
             if let (Some(pay), Some(currency)) = (&way.pay, currency) {
@@ -167,13 +169,13 @@ impl Payment {
         let scale = SCALES[decimals(currency)] as f64;
         let units = |amount: f64| (amount.clamp(0.0, MAX_AMOUNT) * scale).round() as u64;
         let mut scope = progress.facts().scope(study, &progress.bindings(study));
-        let hours = self.time_ms as f64 / 3_600_000.0;
+        let minutes = (self.time_ms as f64 / 60_000.0).min(pay_terms.most_time_minutes());
         self.currency = Some(currency.to_owned());
         if paid("base") {
             self.base = units(pay_terms.base.unwrap_or(0.0));
         }
         if paid("time") {
-            self.time = units(pay_terms.time_rate_per_hour.unwrap_or(0.0) * hours);
+            self.time = units(pay_terms.time_rate_per_hour.unwrap_or(0.0) * minutes / 60.0);
         }
         if let Some(bonus) = study.bonus.as_ref().filter(|_| paid("bonus")) {
             self.bonus = units(self.number("bonus", bonus, &scope));

@@ -45,6 +45,9 @@ pub struct Progress {
     visit: u16,
     /// The outcome that replaces that of the end stage.
     cut: Option<Outcome>,
+    /// The outcome that a person who withdrew would have had otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    otherwise: Option<Outcome>,
     /// Episodes of the current visit that are over, and how many of them succeeded.
     #[serde(skip_serializing_if = "is_none")]
     played: u16,
@@ -290,6 +293,19 @@ impl Progress {
         if study.screening().is_some() && is_lost && is_under_way {
             self.enter(study, 0);
         }
+    }
+
+    /// The outcome that a person who withdrew would have had otherwise; `None` for others.
+    pub fn outcome_otherwise(&self) -> Option<Outcome> {
+        self.otherwise
+    }
+
+    /// Forgets what a person who has the receipt gave. Formulas know nothing of it any more, so the payment is to be
+    /// computed before.
+    pub fn withdraw_given(&mut self, receipt: &str) {
+        self.receipt = Some(receipt.to_owned());
+        self.facts.answers.clear();
+        (self.facts.screening, self.measured) = (None, None);
     }
 
     /// Forgets what was measured, answered and played. What was drawn stays, and how the way ended.

@@ -1,6 +1,8 @@
 //! The source of participants, and for each outcome the action of the recruiter and the pay. In the file: `recruitment`.
 
+mod defaults;
 mod identifier;
+mod pay_terms;
 
 use std::collections::BTreeMap;
 
@@ -9,14 +11,14 @@ use serde::{Serialize, Serializer};
 pub use identifier::{
     IdentifierPattern, is_mturk_entity, is_mturk_worker, is_printable, is_prolific_id,
 };
+pub use pay_terms::{PayTerms, usual_floor_per_hour};
 
 use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
-use crate::limits::MAX_MONEY;
 use crate::outcome::Outcome;
 use crate::page::{self, TextPage};
 use crate::problem::hint;
-use crate::read::{Cursor, Fields};
+use crate::read::Cursor;
 
 /// The source of participants, and their pay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -35,7 +37,8 @@ pub struct Recruitment {
     /// Currency, base, rates and duration.
     #[serde(flatten)]
     pub pay_terms: PayTerms,
-    /// Every way out, those with what is usual included that the file says nothing of; empty without the block.
+    /// Every way out, with the defaults of those that the file says nothing of; empty without the block. `withdrew` is
+    /// there only if the file has it: otherwise a withdrawal changes nothing about the pay.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<Outcome, WayOut>,
 }
@@ -57,26 +60,6 @@ pub enum Provider {
     Kiosk,
 }
 
-/// The terms of pay.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct PayTerms {
-    /// The currency.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub currency: Option<String>,
-    /// The base pay, for outcomes whose rule names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base: Option<f64>,
-    /// Minutes that the study takes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub minutes: Option<f64>,
-    /// The rate an hour for time, for outcomes whose rule names it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_rate_per_hour: Option<f64>,
-    /// The median pay_terms under which the researcher is warned.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub floor_per_hour: Option<f64>,
-}
-
 /// The rule of one outcome: the action of the recruiter, and the pay.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct WayOut {
@@ -92,6 +75,19 @@ pub struct WayOut {
     /// The page; `None` for the built-in one.
     #[serde(rename = "file", skip_serializing_if = "Option::is_none")]
     pub page: Option<TextPage>,
+}
+
+impl Recruitment {
+    /// The outcome by whose rule an outcome is paid. `otherwise` is the outcome without the withdrawal.
+    pub fn paid_as(&self, outcome: Outcome, otherwise: Option<Outcome>) -> Outcome {
+        let follows = outcome == Outcome::Withdrew && !self.outcomes.contains_key(&outcome);
+        match otherwise.filter(|other| *other != Outcome::Withdrew) {
+            _ if !follows => outcome,
+            Some(other) => other,
+            // Earlier programs did not tell a withdrawal from leaving early.
+            None => Outcome::LeftEarly,
+        }
+    }
 }
 
 impl WayOut {
@@ -195,7 +191,7 @@ pub(crate) fn read(
                --signature-key FILE`. Other links are refused.";
     let signature = (fields.key("signature", doc))
         .maybe(|place| of_parameters(provider, &place, |place| place.text(100)));
-    let pay_terms = pay_terms(&mut fields);
+    let pay_terms = pay_terms::read(&mut fields);
     let doc =
         "Outcomes that differ from the default: what the recruiter is told, and what is paid.";
     let outcomes = fields
@@ -218,7 +214,7 @@ pub(crate) fn read(
         }
     };
     check_pay(place, &pay_terms, &outcomes, bonus)?;
-    let outcomes = with_usual(outcomes, &pay_terms, bonus, &types);
+    let outcomes = defaults::fill_in(outcomes, &pay_terms, bonus, &types);
     Some(Recruitment {
         provider,
         parameters,
@@ -256,66 +252,6 @@ fn parameters(place: &Cursor<'_>) -> Option<BTreeMap<String, String>> {
     Some(names)
 }
 
-fn pay_terms(fields: &mut Fields<'_>) -> Option<PayTerms> {
-    let currency = fields.key("currency", "The currency as three letters, such as `GBP`.");
-    let currency = currency.maybe(|place| currency_of(&place));
-    let mut money = |key, doc| {
-        fields
-            .key(key, doc)
-            .maybe(|place| place.number(0.0..=MAX_MONEY, ""))
-    };
-    let base = money(
-        "base",
-        "The base payment, for outcomes whose `pay` includes `base`.",
-    );
-    let rate = money(
-        "time_rate_per_hour",
-        "The hourly rate, for outcomes whose `pay` includes `time`.",
-    );
-    let floor = money(
-        "floor_per_hour",
-        "The minimum hourly wage; with `provider: prolific`, GBP 6 or USD 8 if nothing is written. `coplay lint` \
-         warns if `base` for `minutes` is lower. `coplay pay` and `coplay rehearse` warn if the median wage of \
-         completed sessions is lower.",
-    );
-    let minutes = fields.key(
-        "minutes",
-        "The duration that you promise to participants, in minutes. `coplay lint` warns if the study can last \
-         longer.",
-    );
-    let minutes = minutes.maybe(|place| place.number(0.5..=1_440.0, "minutes"));
-    Some(PayTerms {
-        currency: currency?,
-        base: base?,
-        minutes: minutes?,
-        time_rate_per_hour: rate?,
-        floor_per_hour: floor?,
-    })
-}
-
-/// The minimum hourly wage of a study that names none: Prolific's, in the currencies that it states.
-///
-/// Source: Prolific's payment principles, at least GBP 6 or USD 8 an hour.
-pub fn usual_floor_per_hour(is_prolific: bool, currency: &str) -> Option<f64> {
-    match currency {
-        "GBP" if is_prolific => Some(6.0),
-        "USD" if is_prolific => Some(8.0),
-        _ => None,
-    }
-}
-
-/// Source: ISO 4217; only the shape is checked.
-fn currency_of(place: &Cursor<'_>) -> Option<String> {
-    let text = place.text(40)?;
-    let good = text.len() == 3 && text.chars().all(|c| c.is_ascii_uppercase());
-    if !good {
-        place.wrong(format!(
-            "`{text}` is not a currency; write its three letters, such as GBP, EUR or USD"
-        ));
-    }
-    good.then_some(text)
-}
-
 fn outcomes(
     source: Source<'_>,
     place: &Cursor<'_>,
@@ -350,7 +286,7 @@ fn way_out(source: Source<'_>, place: &Cursor<'_>, types: &Types) -> Option<WayO
         .key("do", doc)
         .need("approve", |place| place.word("deed", &DEEDS));
     let doc = "The pay: `none`, or a formula over `base`, `bonus` and `time`, such as `base + bonus`. `time` is the \
-               duration of the session at `time_rate_per_hour`.";
+               time with signs of life at `time_rate_per_hour`.";
     let pay = fields
         .key("pay", doc)
         .need("base + bonus", |place| pay_of(&place, types));
@@ -444,48 +380,4 @@ fn check_pay(
         }
     }
     whole
-}
-
-/// Adds what is usual for the ways out that the file says nothing of: whoever came to the end, or was left by a partner,
-/// is paid in full; whoever could not go on is paid the time; others return the submission.
-fn with_usual(
-    mut outcomes: BTreeMap<Outcome, WayOut>,
-    pay_terms: &PayTerms,
-    bonus: bool,
-    types: &Types,
-) -> BTreeMap<Outcome, WayOut> {
-    let said = pay_terms.currency.is_some();
-    let full = match (pay_terms.base.is_some(), bonus) {
-        (true, true) => "base + bonus",
-        (true, false) => "base",
-        (false, true) => "bonus",
-        (false, false) => NOTHING,
-    };
-    for (_, outcome) in Outcome::ALL {
-        let by_time = said && pay_terms.time_rate_per_hour.is_some();
-        let (deed, pay) = match outcome {
-            Outcome::Completed | Outcome::PartnerLeft => (RecruiterAction::Approve, full),
-            Outcome::LobbyTimeout
-            | Outcome::Technical
-            | Outcome::FailedQuiz
-            | Outcome::Withdrew
-            | Outcome::TimedOut
-                if by_time =>
-            {
-                (RecruiterAction::ReturnThenPay, "time")
-            }
-            Outcome::LobbyTimeout | Outcome::Technical if pay_terms.base.is_some() => {
-                (RecruiterAction::Approve, "base")
-            }
-            _ => (RecruiterAction::Return, NOTHING),
-        };
-        let pay = (said && pay != NOTHING).then(|| Formula::known(pay, types));
-        outcomes.entry(outcome).or_insert(WayOut {
-            deed,
-            pay,
-            code: None,
-            page: None,
-        });
-    }
-    outcomes
 }

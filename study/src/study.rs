@@ -6,6 +6,7 @@ use crate::disconnect::Net;
 use crate::formula::Formula;
 use crate::host::PartnerModel;
 use crate::media::Media;
+use crate::outcome::Outcome;
 use crate::page::TextPage;
 use crate::recruitment::Recruitment;
 use crate::screening::Screening;
@@ -89,6 +90,14 @@ impl Study {
         self.timeline
             .last()
             .expect("a timeline that was checked has an end stage")
+    }
+
+    /// The outcome of those who reach the last stage.
+    pub(crate) fn last_outcome(&self) -> Option<Outcome> {
+        match &self.last().kind {
+            StageKind::End(end) => Some(end.outcome),
+            _ => None,
+        }
     }
 
     /// The requirements on device and connection; `None` if there are none.

@@ -15,6 +15,7 @@ fn facts() -> EnvFacts {
         actions: ["move_up", "noop", "pick_up_or_drop"]
             .map(String::from)
             .into(),
+        noop: 1,
     }
 }
 

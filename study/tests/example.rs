@@ -273,6 +273,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
             tick_hz,
             horizon: 900,
             actions: Vec::new(),
+            noop: 0,
         };
         env.window(&facts)
     };

@@ -1,6 +1,7 @@
 //! Payments by the rules of the file.
 
 use protocol::control::EndReason;
+use study::recruitment::RecruiterAction;
 use study::{Episode, Outcome, Payment, Progress, ProgressEvent, Study, UnitAssignment};
 
 use crate::folder::Folder;
@@ -88,11 +89,83 @@ fn base_bonus_and_time_are_paid_as_the_outcome_says() {
 fn what_the_file_says_nothing_of_is_paid_as_usual() {
     let study = load("payment-usual", PAID).unwrap();
     let left = paid(&study, &[ProgressEvent::Left], HOUR_MS / 60);
-    assert_eq!((left.outcome, left.total), (Outcome::Withdrew, 15));
+    assert_eq!((left.outcome, left.total), (Outcome::LeftEarly, 15));
     let full = paid(&study, &[ProgressEvent::Cut(Outcome::StudyFull)], HOUR_MS);
     assert_eq!(full.total, 0);
     let partner = paid(&study, &[ProgressEvent::Cut(Outcome::PartnerLeft)], HOUR_MS);
     assert_eq!(partner.total, 450);
+}
+
+#[test]
+fn time_is_paid_up_to_twice_the_minutes_of_the_study_or_the_limit_that_it_names() {
+    let left = |keys: &str| {
+        let keys = format!("  time_rate_per_hour: 9.00\n{keys}");
+        let text = PAID.replacen("  time_rate_per_hour: 9.00\n", &keys, 1);
+        let study = load(&format!("payment-cap-{}", keys.len()), &text).unwrap();
+        let payment = paid(&study, &[ProgressEvent::Left], 12 * HOUR_MS);
+        assert_eq!(payment.time_ms, 12 * HOUR_MS, "it is told as it was");
+        payment.total
+    };
+    assert_eq!(left("  minutes: 10\n"), 300);
+    assert_eq!(left("  minutes: 10\n  max_time_minutes: 30\n"), 450);
+    assert_eq!(left(""), 1_800, "two hours where nothing is said");
+}
+
+/// The study with a debriefing.
+fn debriefed(more: &str) -> String {
+    let last = "  - {id: thanks, type: end, file: thanks.md}\n";
+    let debrief = "  - {id: debrief, type: debrief, file: how.md, allow_withdraw: true}\n";
+    let text = PAID.replacen(last, &format!("{debrief}{last}"), 1);
+    text.replacen("    failed_quiz:", &format!("{more}    failed_quiz:"), 1)
+}
+
+#[test]
+fn who_withdraws_is_paid_and_reported_to_the_recruiter_as_without_it() {
+    let study = load("payment-withdrawn", &debriefed("")).unwrap();
+    let after = |reason, last: ProgressEvent<'static>| {
+        let episode = |score| {
+            ProgressEvent::EpisodeEnded(Episode {
+                reason,
+                score,
+                ticks: 900,
+                partners: study::PartnerKind::None,
+            })
+        };
+        paid(&study, &[episode(40), episode(20), last], HOUR_MS)
+    };
+    let withdrawn = ProgressEvent::Withdrawn { at: 2 };
+    let done = ProgressEvent::StageDone {
+        at: 2,
+        answers: &[],
+    };
+    for reason in [EndReason::Played, EndReason::Technical] {
+        let (kept, gone) = (after(reason, done), after(reason, withdrawn));
+        assert_eq!(gone.outcome, Outcome::Withdrew);
+        let rest = |payment: &Payment| Payment {
+            outcome: Outcome::Withdrew,
+            ..payment.clone()
+        };
+        assert_eq!(rest(&kept), gone, "{reason:?}");
+    }
+    // A rule of its own stands.
+    let own = debriefed("    withdrew: {do: return, pay: base}\n");
+    let study = load("payment-withdrawn-own", &own).unwrap();
+    let events = [played(40), played(20), withdrawn];
+    let gone = paid(&study, &events, HOUR_MS);
+    assert_eq!((gone.total, gone.deed), (450, RecruiterAction::Return));
+}
+
+#[test]
+fn leaving_early_and_a_page_that_failed_are_not_withdrawals() {
+    let study = load("payment-left", &debriefed("")).unwrap();
+    let left = paid(&study, &[played(40), ProgressEvent::Left], HOUR_MS);
+    assert_eq!(
+        (left.outcome, left.deed, left.total),
+        (Outcome::LeftEarly, RecruiterAction::ReturnThenPay, 900)
+    );
+    let failed = [played(40), ProgressEvent::Cut(Outcome::PageFailed)];
+    let failed = paid(&study, &failed, HOUR_MS);
+    assert_eq!((failed.deed, failed.total), (RecruiterAction::Return, 0));
 }
 
 #[test]
@@ -102,11 +175,11 @@ fn codes_and_numbers_are_drawn_from_the_seed() {
     assert_eq!(code(Outcome::Completed, 1), "CDONE");
     assert_eq!(code(Outcome::Technical, 7), code(Outcome::Technical, 7));
     assert_ne!(code(Outcome::Technical, 7), code(Outcome::Technical, 8));
-    assert_ne!(code(Outcome::Technical, 7), code(Outcome::Withdrew, 7));
+    assert_ne!(code(Outcome::Technical, 7), code(Outcome::LeftEarly, 7));
     let receipt = |number| {
         let mut progress = Progress::new(&study, UnitAssignment::default());
         progress.handle(&study, ProgressEvent::Left).unwrap();
-        Payment::of(&study, &progress, Outcome::Withdrew, 0, 7, number).receipt
+        Payment::of(&study, &progress, Outcome::LeftEarly, 0, 7, number).receipt
     };
     assert_eq!(receipt(3), receipt(3));
     assert_ne!(receipt(3), receipt(4));

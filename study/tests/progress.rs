@@ -258,11 +258,11 @@ fn what_cut_the_way_short_is_the_outcome() {
         at.handle(&study, ProgressEvent::Left),
         Ok(ProgressStep::Enter(4))
     );
-    assert_eq!(at.outcome(&study), Some(Outcome::Withdrew));
+    assert_eq!(at.outcome(&study), Some(Outcome::LeftEarly));
     let StageView::End { outcome, .. } = at.view(&study) else {
         panic!("not the end")
     };
-    assert_eq!(outcome, "withdrew");
+    assert_eq!(outcome, "left_early");
 }
 
 fn event(

@@ -79,7 +79,7 @@ const STAGES: &[Fault] = &[
     (
         "else: no_consent}",
         "else: no_consnet}",
-        "study.yaml:36:58: timeline[0].else: unknown outcome `no_consnet`; did you mean `no_consent`? Known here: completed, no_consent, ineligible, failed_quiz, lobby_timeout, partner_left, technical, withdrew, timed_out, study_full",
+        "study.yaml:36:58: timeline[0].else: unknown outcome `no_consnet`; did you mean `no_consent`? Known here: completed, no_consent, ineligible, failed_quiz, lobby_timeout, partner_left, technical, withdrew, timed_out, study_full, left_early, page_failed",
     ),
     (
         "pages: [how1.md, how2.md]",
@@ -252,7 +252,7 @@ const TOP: [Fault; 12] = [
     (
         "  time_rate_per_hour: 9.00        # pays waiting and cut-short time\n",
         "",
-        "study.yaml:19:42: recruitment.outcomes.lobby_timeout.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block\nstudy.yaml:20:42: recruitment.outcomes.technical.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block\nstudy.yaml:21:42: recruitment.outcomes.failed_quiz.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block\nstudy.yaml:22:42: recruitment.outcomes.withdrew.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block",
+        "study.yaml:19:42: recruitment.outcomes.lobby_timeout.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block\nstudy.yaml:20:42: recruitment.outcomes.technical.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block\nstudy.yaml:21:42: recruitment.outcomes.failed_quiz.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block\nstudy.yaml:22:42: recruitment.outcomes.left_early.pay: pays `time`, which is not said; write for example `time_rate_per_hour: 9.00` in this block",
     ),
     (
         "    no_consent:    {do: return, pay: none}",
@@ -267,7 +267,7 @@ const TOP: [Fault; 12] = [
     (
         "    no_consent:    {do: return, pay: none}",
         "    no_content:    {do: return, pay: none}",
-        "study.yaml:24:20: recruitment.outcomes.no_content: unknown outcome `no_content`; did you mean `no_consent`? Known here: completed, no_consent, ineligible, failed_quiz, lobby_timeout, partner_left, technical, withdrew, timed_out, study_full",
+        "study.yaml:24:20: recruitment.outcomes.no_content: unknown outcome `no_content`; did you mean `no_consent`? Known here: completed, no_consent, ineligible, failed_quiz, lobby_timeout, partner_left, technical, withdrew, timed_out, study_full, left_early, page_failed",
     ),
     (
         "net:\n",

@@ -319,7 +319,7 @@ async fn a_partner_who_leaves_before_the_start_keeps_nobody() {
         page.until(matched).await;
     }
     pages[1].say(&ClientMessage::Leave).await;
-    assert_eq!(end(&mut pages[1]).await.0, "withdrew");
+    assert_eq!(end(&mut pages[1]).await.0, "left_early");
     assert!(
         matches!(pages[0].stage().await, StageView::Lobby { .. }),
         "back at the lobby"

@@ -1,6 +1,6 @@
 //! Consent and quiz, from the page to the tables.
 
-use protocol::control::{Answer, Entry, Refusal, StageView};
+use protocol::control::{Answer, ClientMessage, Entry, Refusal, StageView};
 use store::{Response, SqliteStore};
 
 use super::host::Host;
@@ -297,6 +297,41 @@ pub(crate) fn count_in_files(folder: &std::path::Path, word: &str) -> usize {
         windows.filter(|found| *found == word.as_bytes()).count()
     });
     found.sum()
+}
+
+#[tokio::test]
+async fn who_leaves_early_keeps_or_withdraws_their_data_as_the_study_says() {
+    const WORDS: &str = "a plan that nobody else would write";
+    for erases in [false, true] {
+        let host = Host::new();
+        let study = match erases {
+            true => TOLD.replace("on_withdraw: erase_own", "on_leave: erase"),
+            false => TOLD.to_owned(),
+        };
+        std::fs::write(host.dir.path().join("study/study.yaml"), study).unwrap();
+        let server = host.start().await;
+        let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+        page.stage().await;
+        page.done(0, vec![answer("plan", format!("\"{WORDS}\""))])
+            .await;
+        page.stage().await;
+        page.say(&ClientMessage::Leave).await;
+        let StageView::End {
+            outcome, farewell, ..
+        } = page.stage().await
+        else {
+            panic!("not the end")
+        };
+        assert_eq!(outcome, "left_early");
+        assert_eq!(farewell.withdrawal.starts_with("W-"), erases);
+        assert_eq!(
+            count_in_files(&host.data(), WORDS) == 0,
+            erases,
+            "while the server still runs"
+        );
+        server.stop().await;
+        assert_eq!(responses(&host).await.is_empty(), erases);
+    }
 }
 
 #[tokio::test]

@@ -28,7 +28,7 @@ recruitment:
   outcomes:
     completed: {{do: approve, pay: time, code: CDONE}}
     lobby_timeout: {{do: return_then_pay, pay: time, code: CWAIT}}
-    withdrew: {{do: return_then_pay, pay: time, code: CLEFT}}
+    left_early: {{do: return_then_pay, pay: time, code: CLEFT}}
 timeline:
   - {{id: lobby, type: lobby, group_size: 2, {terms}}}
   - {{id: play, type: env, env: overcooked@2.0.0, players: [self, partner]}}
@@ -128,7 +128,7 @@ async fn who_leaves_a_lobby_is_not_counted_and_is_paid_for_the_time() {
     let (outcome, farewell) = end(&mut anna).await;
     assert_eq!(
         (outcome.as_str(), farewell.code.as_str()),
-        ("withdrew", "CLEFT")
+        ("left_early", "CLEFT")
     );
     assert!(pence(&farewell.pay) >= 450, "{}", farewell.pay);
     let mut bert = comes(&server, "pid-bert").await;
@@ -222,7 +222,7 @@ async fn who_comes_too_late_is_told_before_reading_anything_and_only_completions
         "the first page"
     );
     anna.say(&ClientMessage::Leave).await;
-    assert_eq!(end(&mut anna).await.0, "withdrew");
+    assert_eq!(end(&mut anna).await.0, "left_early");
     let mut carl = Page::enter(&server, person("carl")).await;
     agree(&mut carl).await;
     carl.stage().await;

@@ -84,6 +84,7 @@ fn who_is_paid_twice_or_for_something_else_or_was_told_something_else_is_found()
         position: String::new(),
         spent_us: 0,
         seen_us: 0,
+        acted_us: 0,
         outcome: Some("completed".to_owned()),
         created_at: String::new(),
         ended_at: None,

@@ -40,6 +40,7 @@ impl Arbiter {
             answers: &answers,
         };
         let stage = self.stage_of(who);
+        let counts_us = self.sign_counts_us(who);
         let had_place = self.holds_place(&self.sessions[who]);
         let session = &mut self.sessions[who];
         let visit = session.progress.visit();
@@ -48,6 +49,7 @@ impl Arbiter {
         if !refused && moves(session.progress.handle(&self.study, event)) {
             session.shown_us = Some(0);
             session.leave_chat();
+            self.count_time(now_us, who, counts_us);
             if !had_place {
                 self.claim_place(who);
             }
@@ -76,23 +78,27 @@ impl Arbiter {
 
     /// A participant withdraws their recorded data.
     fn withdraw(&mut self, now_us: u64, who: SessionId, at: u16) {
-        let receipt = format!("W-{}", self.random_name(8));
-        let event = study::ProgressEvent::Withdrawn {
-            at,
-            receipt: &receipt,
-        };
-        if self.advance_session(who, event) {
-            let participant = self.sessions[who].participant.clone();
-            let write = Write::Withdrawal {
-                participant,
-                receipt,
-            };
-            self.effects.push_back(Effect::Store(write));
-            tracing::info!("the data of a participant who withdraws are erased");
-            let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
-            self.groups.forget_messages(who, all);
-        }
+        self.note_sign(now_us, who);
+        self.advance_session(who, study::ProgressEvent::Withdrawn { at });
         self.show_stage(now_us, who);
+    }
+
+    /// Takes the data of a participant back whose way has ended: the payment is computed from what they gave, and from
+    /// then on nothing of it is stored.
+    pub(super) fn take_data_back(&mut self, who: SessionId) {
+        let receipt = format!("W-{}", self.random_name(8));
+        self.settle_payment(who);
+        self.sessions[who].progress.withdraw_given(&receipt);
+        self.store_place(who, None);
+        let participant = self.sessions[who].participant.clone();
+        let write = Write::Withdrawal {
+            participant,
+            receipt,
+        };
+        self.effects.push_back(Effect::Store(write));
+        tracing::info!("the data of a participant who withdraws are erased");
+        let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
+        self.groups.forget_messages(who, all);
     }
 
     /// Gives a page of another site its way back, which is durable before anybody is sent there.
@@ -122,11 +128,17 @@ impl Arbiter {
             return;
         }
         let event = study::ProgressEvent::Drafted { at, draft };
+        let before = session.progress.draft();
+        let before = before.map_or((&[][..], 0), |it| (it.answers.as_slice(), it.page));
+        let is_new = before != (draft.answers.as_slice(), draft.page);
         if matches!(
             session.progress.handle(&self.study, event),
             Ok(ProgressStep::Keep)
         ) {
             session.progress.set_draft_reader(&session.token_hash);
+            if is_new {
+                self.note_sign(now_us, who);
+            }
             self.store_place(who, None);
             self.tell_session(who, ServerMessage::DraftKept { number });
         }

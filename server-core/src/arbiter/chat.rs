@@ -261,7 +261,7 @@ impl Arbiter {
     pub(super) fn handle_say(&mut self, now_us: u64, who: SessionId, saying: Saying) {
         let (round, number) = (saying.round, saying.number);
         match self.say(now_us, who, saying) {
-            Ok(()) => {}
+            Ok(()) => self.note_sign(now_us, who),
             Err(None) => self.tell_talk(now_us, who),
             Err(Some(why)) => self.tell_session(who, ServerMessage::Unsaid { round, number, why }),
         }

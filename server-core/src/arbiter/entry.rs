@@ -108,6 +108,7 @@ impl Arbiter {
         let who = who.ok_or(Refusal::UnknownLink)?;
         let progress = &self.sessions[who].progress;
         if progress.ticket() == Some(ticket) && !progress.wants_ticket(&self.study) {
+            self.note_sign(self.now_us, who);
             self.advance_session(who, study::ProgressEvent::Returned);
         }
         Ok((who, self.new_token(who, Proof::Secret)))
@@ -156,16 +157,12 @@ impl Arbiter {
             return Err(Refusal::Full);
         }
         let token = self.random_token();
-        let seen_us = self.now_us;
         let session = RestoredSession {
             participant: format!("P-{}", self.random_name(8)),
             token_hash: token_hash(&token),
             link_hash: link.as_deref().map(token_hash),
             progress: self.new_progress(self.sessions.len() as u64),
-            attendance: Attendance {
-                spent_us: 0,
-                seen_us,
-            },
+            attendance: Attendance::begin(self.now_us),
             payment: None,
             identity,
             is_erased: false,
@@ -264,6 +261,7 @@ impl Arbiter {
             }
             Place::Episode(era, _) => self.miss(now_us, who, era),
         }
+        self.save_attendance_of(who);
     }
 
     /// The page of a member is away.

@@ -130,6 +130,13 @@ pub enum Write {
         /// How long its participant has been there.
         attendance: Attendance,
     },
+    /// How long a participant has been there.
+    Attendance {
+        /// Pseudonym.
+        participant: String,
+        /// How long.
+        attendance: Attendance,
+    },
     /// A participant withdraws their recorded data; they are erased, or left out of exports.
     Withdrawal {
         /// Pseudonym.

@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use protocol::control::{ServerMessage, StageView};
-use study::{Episode, StageKind};
+use study::{Episode, OnLeave, ProgressEvent, StageKind};
 
 use super::group::SeatAssignment;
 use super::{Arbiter, Place, SessionId, WaitedFor};
@@ -34,11 +34,7 @@ impl Arbiter {
 
     /// Moves a session on and makes its new place durable, before anything that is sent from now on.
     /// False if the event does not belong to its place.
-    pub(super) fn advance_session(
-        &mut self,
-        who: SessionId,
-        event: study::ProgressEvent<'_>,
-    ) -> bool {
+    pub(super) fn advance_session(&mut self, who: SessionId, event: ProgressEvent<'_>) -> bool {
         let had_place = self.holds_place(&self.sessions[who]);
         let session = &mut self.sessions[who];
         let moved = matches!(
@@ -51,7 +47,12 @@ impl Arbiter {
             if !had_place {
                 self.claim_place(who);
             }
-            self.store_place(who, None);
+            let erases = self.study.keeping.on_leave == Some(OnLeave::Erase);
+            match event {
+                ProgressEvent::Withdrawn { .. } => self.take_data_back(who),
+                ProgressEvent::Left if erases => self.take_data_back(who),
+                _ => self.store_place(who, None),
+            }
         }
         moved
     }
@@ -155,22 +156,23 @@ impl Arbiter {
             let draw = self.draw_group();
             self.advance_session(
                 who,
-                study::ProgressEvent::Matched {
+                ProgressEvent::Matched {
                     draw: &draw,
                     seat: self.place_in_group(who),
                 },
             );
         }
-        self.advance_session(who, study::ProgressEvent::EpisodeEnded(episode));
+        self.advance_session(who, ProgressEvent::EpisodeEnded(episode));
         if std::mem::take(&mut self.sessions[who].leaves) {
             // Who is at the end anyway has ended so.
-            self.advance_session(who, study::ProgressEvent::Left);
+            self.advance_session(who, ProgressEvent::Left);
         }
         vec![Transition::Enter(who)]
     }
 
     /// The participant leaves on purpose.
     pub(super) fn handle_leave(&mut self, now_us: u64, who: SessionId) {
+        self.note_sign(now_us, who);
         self.sessions[who].leaves = true;
         self.let_go(now_us, who);
     }
@@ -179,17 +181,12 @@ impl Arbiter {
     /// that everything is stored.
     pub(super) fn let_go(&mut self, now_us: u64, who: SessionId) {
         if self.sessions[who].leaves && !self.is_awaited(who) {
-            self.end_session(now_us, who, study::ProgressEvent::Left);
+            self.end_session(now_us, who, ProgressEvent::Left);
         }
     }
 
     /// Ends a participant's part in the study, wherever they are.
-    pub(super) fn end_session(
-        &mut self,
-        now_us: u64,
-        who: SessionId,
-        event: study::ProgressEvent<'_>,
-    ) {
+    pub(super) fn end_session(&mut self, now_us: u64, who: SessionId, event: ProgressEvent<'_>) {
         self.sessions[who].leaves = false;
         match self.sessions[who].place {
             Place::Page => {}

@@ -322,6 +322,13 @@ impl Arbiter {
 
     /// A group continues with those who are here; the stage decides what follows for those who are missing.
     fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) -> Vec<Transition> {
+        let waited = here
+            .iter()
+            .filter(|who| self.sessions[**who].place == Place::Group(key));
+        let waited: Vec<SessionId> = waited.copied().collect();
+        waited
+            .into_iter()
+            .for_each(|who| self.note_waited(now_us, who));
         let Some((group, &first)) = self.groups.get(key).zip(here.first()) else {
             return Vec::new();
         };

@@ -9,6 +9,7 @@
 mod absence_rules;
 mod answers;
 mod assignment;
+mod attendance;
 mod bucket;
 mod chat;
 mod clients;
@@ -52,6 +53,8 @@ use study::{EnvFacts, StageKind, Study};
 
 use crate::limits::Limits;
 
+pub use attendance::Attendance;
+use attendance::Unsaved;
 use chat::Saying;
 pub use clients::ClientKey;
 use clients::{Clients, Deed};
@@ -67,7 +70,7 @@ pub use rows::{
     EpisodeRow, GroupRow, MessageRow, PlaceRow, StageAnswers, WaitEnd, WaitRow, WaitedFor,
 };
 use session::Place;
-pub use session::{Attendance, SessionId};
+pub use session::SessionId;
 use sessions::Sessions;
 pub use visit::completion_url;
 
@@ -137,6 +140,7 @@ pub struct Arbiter {
     /// The latest time that is known, microseconds: of the data, and since the start.
     known_us: u64,
     sessions: Sessions,
+    unsaved: Unsaved,
     clients: Clients,
     lobbies: Lobbies,
     /// The seed of every random draw.
@@ -188,6 +192,7 @@ impl Arbiter {
         conn.into_iter()
             .for_each(|conn| self.touch_episode_of(conn));
         self.settle_all(now_us);
+        self.save_attendance(now_us);
     }
 
     /// Has the group that an event may change settled with it.
@@ -217,6 +222,7 @@ impl Arbiter {
         self.now_us = now_us;
         self.end_expired(now_us);
         self.settle_all(now_us);
+        self.save_attendance(now_us);
     }
 
     /// The time at which [`Self::handle_timeout`] wants to be called, microseconds, and its reason.
@@ -226,6 +232,7 @@ impl Arbiter {
             .chain(self.groups.poll_timeout())
             .chain(self.episodes.poll_timeout())
             .chain(self.sessions.poll_timeout(self.now_us))
+            .chain(self.unsaved.poll_timeout())
             .min()
     }
 

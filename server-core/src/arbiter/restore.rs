@@ -10,6 +10,7 @@ use study::disconnect::Then;
 use study::{Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;
+use super::attendance::Unsaved;
 use super::clients::Clients;
 use super::datagram_paths::Routes;
 use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
@@ -110,7 +111,7 @@ impl Arbiter {
         restored: Restored,
     ) -> Self {
         let known_us = restored.latest_us();
-        let sessions = Sessions::new(&study, &limits, restored.links);
+        let sessions = Sessions::new(&study, restored.links);
         let mut arbiter = Self {
             study,
             limits,
@@ -125,6 +126,7 @@ impl Arbiter {
             signature_key: None,
             sessions,
             clients: Clients::default(),
+            unsaved: Unsaved::default(),
             seed: 0,
             groups: Groups::default(),
             lobbies: Lobbies::default(),

@@ -359,6 +359,9 @@ impl Arbiter {
 
     /// A page went out of sight, or came back.
     pub(super) fn handle_hidden(&mut self, now_us: u64, who: SessionId, era: Era, hidden: bool) {
+        if !hidden && self.episodes.seat_mut(era, who).is_some() {
+            self.note_sign(now_us, who);
+        }
         if let Some((play, seat)) = self.episodes.seat_mut(era, who) {
             let state = &mut play.seats.list[seat.index()];
             state.hidden_us = hidden.then(|| state.hidden_us.unwrap_or(now_us));

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use study::stage::Instructions;
 use study::{Payment, Study};
 
+use super::attendance::Attendance;
 use super::bucket::Bucket;
 use super::group::GroupId;
 use super::lobbies::Room;
@@ -90,27 +91,6 @@ pub(super) enum Place {
     Episode(Era, bool),
 }
 
-/// How long somebody has been there, as the server measured it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attendance {
-    /// Time of the visit until they were last seen, microseconds.
-    pub spent_us: u64,
-    /// When that was, microseconds; 0 for never.
-    pub seen_us: u64,
-}
-
-impl Attendance {
-    /// Somebody is there now. The time since they were last seen is part of the visit if their page was open all the
-    /// while (`there`), or if they were away for a moment only.
-    fn see(&mut self, now_us: u64, there: bool, pause_us: u64) {
-        let since_us = now_us.saturating_sub(self.seen_us);
-        if self.seen_us > 0 && (there || since_us <= pause_us) {
-            self.spent_us += since_us;
-        }
-        self.seen_us = now_us;
-    }
-}
-
 impl Session {
     /// It is not at a chat any more.
     pub(super) fn leave_chat(&mut self) {
@@ -158,10 +138,9 @@ impl Session {
     }
 
     /// Takes note that the page is there, or was until now.
-    pub(super) fn note_presence(&mut self, now_us: u64, pause_us: u64) {
+    pub(super) fn note_presence(&mut self, now_us: u64) {
         if self.payment.is_none() {
-            let there = self.conn.is_some();
-            self.attendance.see(now_us, there, pause_us);
+            self.attendance.seen_us = now_us;
         }
     }
 }

@@ -14,7 +14,6 @@ use super::entry::Proof;
 use super::restore::RestoredSession;
 use super::session::{Place, Session, SessionId};
 use super::{ConnId, Identity};
-use crate::limits::Limits;
 use crate::token::token_hash;
 
 const HOUR_US: u64 = 3_600_000_000;
@@ -48,8 +47,6 @@ pub(super) struct Sessions {
     expires_unbegun: bool,
     /// Recorded data are erased so long after that, microseconds.
     retention_us: Option<u64>,
-    /// An absence up to this length counts as attendance, microseconds.
-    pause_us: u64,
 }
 
 impl Index<SessionId> for Sessions {
@@ -68,7 +65,7 @@ impl IndexMut<SessionId> for Sessions {
 
 impl Sessions {
     /// None yet, and the participant links by the hash of their token.
-    pub(super) fn new(study: &Study, limits: &Limits, links: Vec<String>) -> Self {
+    pub(super) fn new(study: &Study, links: Vec<String>) -> Self {
         let days = study.keeping.retention_days;
         Self {
             list: Vec::new(),
@@ -83,7 +80,6 @@ impl Sessions {
             expires_us: study.expires_s().map(|after_s| after_s * 1_000_000),
             expires_unbegun: study.keeping.expires_h.is_some(),
             retention_us: days.map(|days| u64::from(days) * DAY_US),
-            pause_us: limits.pause.as_micros() as u64,
         }
     }
 
@@ -260,8 +256,7 @@ impl Sessions {
 
     /// Takes note that somebody is there, or was until now.
     pub(super) fn note_presence(&mut self, now_us: u64, who: SessionId) {
-        let pause_us = self.pause_us;
-        self[who].note_presence(now_us, pause_us);
+        self[who].note_presence(now_us);
     }
 
     /// Takes note that somebody did something on their page.
@@ -383,7 +378,7 @@ mod tests {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
         let (mut study, _) = catalog::read_study(&dir).unwrap();
         study.keeping.expires_h = Some(2);
-        let mut sessions = Sessions::new(&study, &Limits::default(), vec![token_hash("link")]);
+        let mut sessions = Sessions::new(&study, vec![token_hash("link")]);
         let who = sessions.add_session(RestoredSession {
             participant: "P-ONE".into(),
             token_hash: token_hash("token"),
@@ -392,6 +387,7 @@ mod tests {
             attendance: Attendance {
                 spent_us: 0,
                 seen_us: 1_000_000,
+                acted_us: 1_000_000,
             },
             payment: None,
             identity: None,

@@ -3,6 +3,7 @@
 use protocol::control::{EndReason, Refusal, ServerMessage, Upload};
 use protocol::{Era, Seat};
 
+use super::attendance::has_acted;
 use super::episode::Phase;
 use super::seats::Page;
 use super::{Appended, Arbiter, Effect, Place, SessionId, Work};
@@ -12,6 +13,7 @@ impl Arbiter {
     /// archive takes only the notes.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
         let (era, limits) = (upload.era, &self.limits);
+        let noop = self.find_noop(era);
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
@@ -34,6 +36,7 @@ impl Arbiter {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
+        let acts = has_acted(&upload, seat, play.seats.list.len(), noop);
         let (flying, dropped) = (
             &mut play.flying[seat.index()],
             &mut play.dropped[seat.index()],
@@ -43,6 +46,9 @@ impl Arbiter {
             *flying += 1;
             let work = Work::Append(seat, Box::new(upload));
             self.effects.push_back(Effect::Archive(era, work));
+        }
+        if acts {
+            self.note_sign(now_us, who);
         }
     }
 

@@ -74,17 +74,6 @@ impl Arbiter {
         }
     }
 
-    /// Stores how long everybody has been there, before pages are asked to come back.
-    pub(super) fn store_attendance(&mut self, now_us: u64) {
-        for who in self.sessions.ids() {
-            let session = &self.sessions[who];
-            if session.conn.is_some() && session.payment.is_none() {
-                self.sessions.note_presence(now_us, who);
-                self.store_place(who, None);
-            }
-        }
-    }
-
     /// The row of a session that has another place.
     pub(super) fn place_of(&self, who: SessionId, answers: Option<super::StageAnswers>) -> Write {
         let session = &self.sessions[who];
@@ -105,6 +94,7 @@ impl Arbiter {
         self.settle_payment(who);
         let write = self.place_of(who, answers);
         self.effects.push_back(Effect::Store(write));
+        self.mark_attendance_saved(who);
         self.touch_group(who);
         self.touch_reunions();
     }

@@ -135,6 +135,8 @@ impl Arbiter {
 
     /// Writes down that somebody waits.
     fn begin_wait(&mut self, now_us: u64, who: SessionId, stage: u16) {
+        // Time away from the lobby is not waiting.
+        self.note_sign(now_us, who);
         let session = &mut self.sessions[who];
         if session.wait.is_some() {
             return;
@@ -160,6 +162,9 @@ impl Arbiter {
         why: WaitedFor,
         group: Option<String>,
     ) {
+        if self.sessions[who].wait.is_some() && why != WaitedFor::GaveUp {
+            self.note_waited(now_us, who);
+        }
         let Some(mut row) = self.sessions[who].wait.take() else {
             return;
         };
@@ -191,6 +196,7 @@ impl Arbiter {
 
     /// A person gives a sign of life, or comes back to the lobby.
     pub(super) fn handle_here(&mut self, now_us: u64, who: SessionId) {
+        self.note_sign(now_us, who);
         match self.sessions[who].place {
             Place::Lobby(room) => {
                 let lobby = self.lobbies.get_mut(room);
@@ -211,6 +217,7 @@ impl Arbiter {
         let Place::Lobby(room) = self.sessions[who].place else {
             return;
         };
+        self.note_sign(now_us, who);
         let choice = match choice {
             Choice::Wait => lobby::TimeoutChoice::Wait,
             Choice::Ai => lobby::TimeoutChoice::Bot,

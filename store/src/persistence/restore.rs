@@ -247,6 +247,7 @@ fn attendance(session: &Session) -> Attendance {
     Attendance {
         spent_us: session.spent_us,
         seen_us: session.seen_us,
+        acted_us: session.acted_us,
     }
 }
 

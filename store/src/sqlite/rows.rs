@@ -85,6 +85,8 @@ pub(super) fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
         position: row.try_get("position")?,
         spent_us: count(row, "spent_us")?,
         seen_us: count(row, "seen_us")?,
+        // A folder that is only read may be older than the column.
+        acted_us: count(row, "acted_us").or_else(|_| count(row, "seen_us"))?,
         outcome: row.try_get("outcome")?,
         created_at: row.try_get("created_at")?,
         ended_at: row.try_get("ended_at")?,

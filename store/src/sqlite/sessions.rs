@@ -1,6 +1,6 @@
 //! Sessions: whose they are, where they stand, and what was answered.
 
-use server_core::arbiter::Identity;
+use server_core::arbiter::{Attendance, Identity};
 use server_core::token::token_hash;
 use sqlx::{Sqlite, SqliteConnection, Transaction};
 
@@ -81,6 +81,27 @@ impl SqliteStore {
             save_answers(&mut transaction, participant, of).await?;
         }
         Ok(transaction.commit().await?)
+    }
+
+    /// Stores how long the participant of a session has been there.
+    pub async fn save_attendance(
+        &self,
+        participant: &str,
+        attendance: Attendance,
+    ) -> Result<(), StoreError> {
+        let sql =
+            "UPDATE sessions SET spent_us = ?, seen_us = ?, acted_us = ? WHERE participant = ?";
+        let changed = sqlx::query(sql)
+            .bind(attendance.spent_us.cast_signed())
+            .bind(attendance.seen_us.cast_signed())
+            .bind(attendance.acted_us.cast_signed())
+            .bind(participant)
+            .execute(&self.pool)
+            .await?;
+        match changed.rows_affected() {
+            0 => Err(StoreError::Unknown("session")),
+            _ => Ok(()),
+        }
     }
 
     /// Lets a session go on that has ended without pay: its outcome and its payment are forgotten.
@@ -181,13 +202,14 @@ async fn keep_place(
 ) -> Result<(), StoreError> {
     let payment = place.payment.as_ref();
     let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \
-               iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))), spent_us = ?3, seen_us = ?4 \
-               WHERE participant = ?5";
+               iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))), spent_us = ?3, seen_us = ?4, \
+               acted_us = ?5 WHERE participant = ?6";
     let moved = sqlx::query(sql)
         .bind(&place.position)
         .bind(payment.map(|payment| payment.outcome.name()))
         .bind(place.spent_us.cast_signed())
         .bind(place.seen_us.cast_signed())
+        .bind(place.acted_us.cast_signed())
         .bind(participant)
         .execute(&mut **transaction)
         .await?;

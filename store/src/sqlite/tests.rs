@@ -35,6 +35,7 @@ fn at(position: &str, outcome: Option<Outcome>) -> Place {
         position: position.into(),
         spent_us: 7_000_000,
         seen_us: 9,
+        acted_us: 8,
         payment: outcome.map(paid),
     }
 }

@@ -25,12 +25,11 @@ pub enum ProgressEvent<'a> {
     },
     /// The person comes back from a page of another site.
     Returned,
-    /// The person withdraws what was recorded of them, at a debrief that lets them.
+    /// The person withdraws what was recorded of them, at a debrief that lets them. What they gave is still there for the
+    /// payment; [`super::Progress::withdraw_given`] forgets it.
     Withdrawn {
         /// Position of its visit, as the page was told.
         at: u16,
-        /// The receipt that they get.
-        receipt: &'a str,
     },
     /// The lobby made a group with the participant in it.
     Matched {

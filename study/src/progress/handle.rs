@@ -29,7 +29,7 @@ impl Progress {
         let stage = self.stage(study);
         match (event, &stage.kind) {
             (_, StageKind::End(_)) => Ok(ProgressStep::Stay),
-            (ProgressEvent::Left, _) => Ok(self.leave(study, Outcome::Withdrew)),
+            (ProgressEvent::Left, _) => Ok(self.leave(study, Outcome::LeftEarly)),
             (ProgressEvent::Cut(outcome), _) => Ok(self.leave(study, outcome)),
             (ProgressEvent::StageDone { at, .. } | ProgressEvent::Drafted { at, .. }, _)
                 if at != self.at =>
@@ -43,12 +43,10 @@ impl Progress {
                 Ok(ProgressStep::Keep)
             }
             (ProgressEvent::Returned, StageKind::External(_)) => Ok(self.next(study)),
-            (ProgressEvent::Withdrawn { at, receipt }, StageKind::Debrief(debrief))
+            (ProgressEvent::Withdrawn { at }, StageKind::Debrief(debrief))
                 if at == self.at && debrief.allow_withdraw =>
             {
-                self.receipt = Some(receipt.to_owned());
-                self.facts.answers.clear();
-                self.facts.screening = None;
+                self.otherwise = self.cut.or(study.last_outcome());
                 Ok(self.leave(study, Outcome::Withdrew))
             }
             (ProgressEvent::Matched { draw, seat }, StageKind::Lobby(_)) => {

@@ -33,9 +33,17 @@ pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<TextPage> {
             "# There is no free place at the moment\n\nAll places in this study are taken right now. A place becomes free if somebody does not finish: you are welcome to come back later, by the same link.",
             "# Im Moment ist kein Platz frei\n\nAlle Plätze dieser Studie sind gerade vergeben. Ein Platz wird frei, wenn jemand nicht bis zum Ende teilnimmt: Sie können gern später wiederkommen, mit demselben Link.",
         ),
-        Outcome::Withdrew => (
+        Outcome::LeftEarly => (
             "# You have left the study\n\nThank you for your time.",
             "# Sie haben die Studie verlassen\n\nVielen Dank für Ihre Zeit.",
+        ),
+        Outcome::Withdrew => (
+            "# You have withdrawn your data\n\nYour answers are deleted. Thank you for your time.",
+            "# Sie haben Ihre Daten zurückgezogen\n\nIhre Antworten sind gelöscht. Vielen Dank für Ihre Zeit.",
+        ),
+        Outcome::PageFailed => (
+            "# The study can't go on here\n\nSomething about the game did not work in this browser, so the study ends here for you. We are sorry, and thank you for your time.",
+            "# Hier geht es leider nicht weiter\n\nEtwas am Spiel hat in diesem Browser nicht funktioniert, darum endet die Studie hier für Sie. Das tut uns leid. Vielen Dank für Ihre Zeit.",
         ),
         Outcome::TimedOut => (
             "# Time is up\n\nThis study had to be finished within a certain time, which has passed.",

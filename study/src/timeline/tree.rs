@@ -132,13 +132,22 @@ impl Block {
 /// The most that a walk of some nodes can come to, where each stage counts as much as `weight` says. Of arms that exclude
 /// each other by the levels of factors, only one counts.
 pub(crate) fn most(nodes: &[Node], design: &Design, weight: &impl Fn(u16) -> f64) -> f64 {
-    let walks = design.treatments().into_iter().map(|treatment| {
-        let levels = design.between.iter().zip(treatment);
-        let known = levels.map(|(factor, level)| (factor.name.clone(), &factor.levels[level]));
-        let known = known.filter_map(|(name, level)| Some((name, value_of(level)?)));
-        most_of(nodes, design, &known.collect(), weight)
-    });
+    let treatments = design.treatments().into_iter();
+    let walks = treatments.map(|treatment| most_in(nodes, design, &treatment, weight));
     walks.fold(0.0, f64::max)
+}
+
+/// The same, of a walk with a treatment.
+pub(crate) fn most_in(
+    nodes: &[Node],
+    design: &Design,
+    treatment: &[usize],
+    weight: &impl Fn(u16) -> f64,
+) -> f64 {
+    let levels = design.between.iter().zip(treatment);
+    let known = levels.map(|(factor, level)| (factor.name.clone(), &factor.levels[*level]));
+    let known = known.filter_map(|(name, level)| Some((name, value_of(level)?)));
+    most_of(nodes, design, &known.collect(), weight)
 }
 
 /// The values of names in a copy, as far as they are known before anybody comes.

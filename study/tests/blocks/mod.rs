@@ -254,6 +254,7 @@ fn every_combination_of_levels_is_checked_against_the_environment() {
         tick_hz: hz,
         horizon: 900,
         actions: Vec::new(),
+        noop: 0,
     };
     let open_all = |env: &study::stage::Env| {
         seen.borrow_mut().insert(env.config.to_string());

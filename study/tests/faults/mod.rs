@@ -56,7 +56,7 @@ fn misspelt_keys_get_the_nearest_known_one() {
     assert_eq!(
         fault("  language: en", "  language: en\n  colour: red"),
         "study.yaml:8:3: study.colour: unknown key; known here: id, version, language, languages, title, contact, protocol, \
-         retention_days, on_withdraw, expires_h"
+         retention_days, on_withdraw, on_leave, expires_h"
     );
     assert_eq!(
         fault("format: 1", "format: 1\nrecruiting: {provider: prolific}"),
@@ -106,7 +106,7 @@ fn words_numbers_and_ranges_are_checked() {
         fault("outcome: completed", "outcome: complete"),
         "study.yaml:43:14: timeline[4].outcome: unknown outcome `complete`; did you mean `completed`? Known here: \
          completed, no_consent, ineligible, failed_quiz, lobby_timeout, partner_left, technical, withdrew, timed_out, \
-         study_full"
+         study_full, left_early, page_failed"
     );
     assert_eq!(
         fault("format: 1", "format: 2"),
@@ -508,8 +508,8 @@ fn what_is_odd_is_told_where_it_stands() {
     assert_eq!(
         warnings("odd-pay", &[("format: 1", paid)]),
         [
+            "study.yaml:2:1: recruitment: `left_early` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to pay the time, or say it in `outcomes`: `left_early: {do: return, pay: none}`",
             "study.yaml:2:1: recruitment: `timed_out` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to pay the time, or say it in `outcomes`: `timed_out: {do: return, pay: none}`",
-            "study.yaml:2:1: recruitment: `withdrew` can happen and has no pay rule, so nothing is paid; write `time_rate_per_hour: 9.00` to pay the time, or say it in `outcomes`: `withdrew: {do: return, pay: none}`",
             "study.yaml:2:30: recruitment.base: 1.00 for 10 minutes are 6.00 an hour, below `floor_per_hour: 9`; pay 1.50 or more",
         ]
     );

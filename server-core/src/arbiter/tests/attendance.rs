@@ -34,24 +34,149 @@ fn paid(stage: &Stage) -> Option<&Payment> {
     payments.next_back()
 }
 
+const MINUTE: u64 = 60 * SECOND;
+
+/// A form of two items, and a page to read.
+const FORM: &str = "timeline:
+  - {id: ask, type: survey, surveyjs: {elements: [{type: comment, name: why}, {type: comment, name: how}]}}
+  - {id: read, type: instructions, pages: [page.md]}
+  - {id: play, type: env, env: overcooked@2.0.0, players: [self, {policy: cook}], config: {layout: cramped_room}}
+  - {id: thanks, type: end, file: page.md}
+";
+
+/// The page tells what is typed so far.
+fn typed(stage: &mut Stage, conn: u64, text: &str) {
+    let answer = Answer {
+        name: "why".into(),
+        value: format!("\"{text}\""),
+    };
+    let draft = protocol::control::Draft {
+        answers: vec![answer],
+        ..Default::default()
+    };
+    let (number, stage_index) = (1, 0);
+    stage.say(
+        conn,
+        ClientMessage::Draft {
+            number,
+            stage: stage_index,
+            draft,
+        },
+    );
+}
+
+fn done(stage: &mut Stage, conn: u64, index: u16) {
+    stage.say(
+        conn,
+        ClientMessage::StageDone {
+            stage: index,
+            answers: Vec::new(),
+            pages_ms: vec![1],
+        },
+    );
+}
+
 #[test]
-fn time_counts_while_the_page_is_open_and_over_short_absences() {
-    let mut stage = stage(|_| {});
+fn time_counts_from_sign_of_life_to_sign_of_life_and_three_minutes_at_most() {
+    let mut stage = Stage::read(FORM, Limits::default());
     stage.wait(SECOND);
     let token = stage.enter(1, Entry::Open);
-    stage.wait(30 * 60 * SECOND);
-    stage.close(1);
-    stage.wait(10 * 60 * SECOND);
-    stage.resume(2, &token, None);
-    stage.close(2);
-    // Longer than a pause: nobody is paid for the night.
+    stage.wait(2 * MINUTE);
+    typed(&mut stage, 1, "a");
+    stage.wait(MINUTE);
+    typed(&mut stage, 1, "ab");
+    // Nobody types for an hour; the page is open, tells the same again, and comes back.
+    for conn in 2..=60 {
+        stage.wait(MINUTE);
+        stage.say(conn - 1, ClientMessage::Clock { sent_us: 1 });
+        typed(&mut stage, conn - 1, "ab");
+        stage.close(conn - 1);
+        stage.resume(conn, &token, None);
+    }
+    typed(&mut stage, 60, "abc");
+    stage.wait(10 * SECOND);
+    done(&mut stage, 60, 0);
     stage.wait(8 * HOUR);
-    stage.resume(3, &token, None);
-    stage.wait(60 * SECOND);
-    stage.say(3, ClientMessage::Leave);
+    stage.say(60, ClientMessage::Leave);
     let payment = paid(&stage).unwrap();
-    assert_eq!(payment.outcome, Outcome::Withdrew);
-    assert_eq!(payment.time_ms, 41 * 60 * 1_000);
+    assert_eq!(payment.outcome, Outcome::LeftEarly);
+    let minutes = 2 + 1 + 3 + 3;
+    assert_eq!(payment.time_ms, minutes * 60_000 + 10_000);
+}
+
+#[test]
+fn a_stage_that_asks_for_more_time_counts_in_full() {
+    let text = FORM.replace("pages: [page.md]", "pages: [page.md], min_s: 600");
+    let mut stage = Stage::read(&text, Limits::default());
+    stage.wait(SECOND);
+    stage.enter(1, Entry::Open);
+    done(&mut stage, 1, 0);
+    stage.wait(10 * MINUTE);
+    let read = ClientMessage::StageDone {
+        stage: 1,
+        answers: Vec::new(),
+        pages_ms: vec![600_000],
+    };
+    stage.say(1, read);
+    stage.say(1, ClientMessage::Leave);
+    assert_eq!(paid(&stage).unwrap().time_ms, 600_000);
+}
+
+#[test]
+fn a_wait_that_the_study_asks_for_counts_and_survives_a_crash() {
+    let mut stage = stage(|study| {
+        let StageKind::Lobby(lobby) = &mut study.timeline[1].kind else {
+            panic!("the lobby")
+        };
+        (lobby.timeout_s, lobby.presence.prompt_after_s) = (3_600, 3_600);
+    });
+    stage.wait(SECOND);
+    let token = stage.queue(1);
+    stage.wait(20 * MINUTE + 30 * SECOND);
+    // The process dies, and is back after ten seconds.
+    stage.now_us += 10 * SECOND;
+    stage.restart();
+    stage.resume(2, &token, None);
+    stage.wait(4 * MINUTE);
+    stage.close(2);
+    // Somebody who is away does not wait.
+    stage.wait(HOUR);
+    stage.resume(3, &token, None);
+    stage.say(3, ClientMessage::Leave);
+    let minutes = 20 + 4 + 3;
+    assert_eq!(paid(&stage).unwrap().time_ms, minutes * 60_000 + 40_000);
+}
+
+#[test]
+fn only_actions_of_ones_own_that_do_something_are_signs_of_life() {
+    let play = |rows: fn(u16) -> [u16; 2]| {
+        let mut stage = stage(|study| study.recruitment.pay_terms.idle_after_s = Some(30));
+        let noop = stage.stages.values().next().unwrap().facts.noop;
+        stage.wait(SECOND);
+        let (era, ..) = stage.playing();
+        for number in 0..8 {
+            stage.wait(10 * SECOND);
+            let message = ClientMessage::Upload(Upload {
+                first: Tick(number * 10 * HZ),
+                rows: rows(noop).repeat(10 * HZ as usize),
+                ..blank(era)
+            });
+            stage.say(1, message);
+        }
+        stage.say(1, ClientMessage::Leave);
+        paid(&stage).unwrap().time_ms
+    };
+    let mut all = [
+        play(|noop| [noop, noop]),
+        play(|noop| [u16::from(noop == 0), noop]),
+        play(|noop| [noop, u16::from(noop == 0)]),
+    ];
+    all.sort_unstable();
+    assert_eq!(
+        all,
+        [30_000, 30_000, 83_500],
+        "one of the two seats is theirs"
+    );
 }
 
 #[test]
@@ -59,14 +184,14 @@ fn who_leaves_reads_so_at_once_and_again_later() {
     let mut stage = stage(|_| {});
     let token = stage.enter(1, Entry::Open);
     stage.say(1, ClientMessage::Leave);
-    assert_eq!(outcome(&stage.hear(1)).as_deref(), Some("withdrew"));
+    assert_eq!(outcome(&stage.hear(1)).as_deref(), Some("left_early"));
     let count = stage.writes.len();
     stage.say(1, ClientMessage::Leave);
     assert_eq!(stage.writes.len(), count, "once is enough");
     stage.restart();
     stage.resume(2, &token, None);
     let heard = stage.hear(2);
-    assert_eq!(outcome(&heard).as_deref(), Some("withdrew"));
+    assert_eq!(outcome(&heard).as_deref(), Some("left_early"));
     let Some(StageView::End { page, .. }) = view(&heard) else {
         panic!("the end")
     };

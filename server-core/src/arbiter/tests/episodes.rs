@@ -352,7 +352,7 @@ fn who_leaves_is_told_so_once_everything_that_they_played_is_durable() {
         stage.handle(Event::Noted);
         let heard = stage.hear(1);
         assert!(
-            matches!(view(&heard), Some(StageView::End { outcome, .. }) if outcome == "withdrew"),
+            matches!(view(&heard), Some(StageView::End { outcome, .. }) if outcome == "left_early"),
             "{heard:?}"
         );
         assert!(stage.writes.len() > stored);

@@ -293,7 +293,7 @@ fn who_leaves_between_two_rounds_is_not_waited_for() {
         [Controller::Human, cook()]
     );
     assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Left));
-    assert_eq!(outcome(&stage, 1), Some(Outcome::Withdrew));
+    assert_eq!(outcome(&stage, 1), Some(Outcome::LeftEarly));
 }
 
 #[test]

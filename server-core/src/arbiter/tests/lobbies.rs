@@ -445,7 +445,7 @@ fn waits_are_written_down_and_what_is_usual_is_told() {
     let outcome = stage.arbiter.sessions[SessionId(2)]
         .progress
         .outcome(&stage.study);
-    assert_eq!(outcome, Some(Outcome::Withdrew));
+    assert_eq!(outcome, Some(Outcome::LeftEarly));
 }
 
 #[test]

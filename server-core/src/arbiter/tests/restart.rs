@@ -59,6 +59,14 @@ impl Stage {
                     (session.progress, session.attendance) = (stored(&progress), attendance);
                     session.payment = None;
                 }
+                Write::Attendance {
+                    participant,
+                    attendance,
+                } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    session.unwrap().attendance = attendance;
+                }
                 Write::Erase { participant } => {
                     let mut sessions = restored.sessions.iter_mut();
                     let session = sessions.find(|session| session.participant == participant);

@@ -88,7 +88,7 @@ fn a_server_that_was_away_erases_when_it_starts_and_nothing_twice() {
     stage.resume(2, &token, None);
     assert!(matches!(
         view(&stage.hear(2)),
-        Some(StageView::End { outcome, .. }) if outcome == "withdrew"
+        Some(StageView::End { outcome, .. }) if outcome == "left_early"
     ));
 }
 

@@ -19,7 +19,11 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let length = variant.choose("letters", &[40, 3_000, 9_000]);
     let secret = format!("withdrawn-{:016x}", variant.bits());
     let study = Study::questions();
-    let study = study.then("  - {id: debrief, type: debrief, file: debrief.md, allow_withdraw: true}\n");
+    let mut study = study.then("  - {id: debrief, type: debrief, file: debrief.md, allow_withdraw: true}\n");
+    if way == "by leaving" {
+        // Leaving is a withdrawal only where the study says so.
+        study.about.push_str("  on_leave: erase\n");
+    }
     world.serve(&study, &[]).await?;
     // Somebody else is there meanwhile, and stays.
     let other = world.attacker().await?;

@@ -1,0 +1,195 @@
+//! The time that counts as worked: from sign of life to sign of life, and the waits that the study asks for.
+//!
+//! A sign of life is something that a page sends only because its person did something. Between two of them, as much
+//! time counts as the study grants for one; a page that is merely open, connects again or measures its clock adds none.
+
+use std::collections::BTreeSet;
+
+use protocol::control::Upload;
+use protocol::{Era, Seat};
+use study::StageKind;
+
+use super::{Arbiter, Effect, Place, SessionId, Write};
+
+/// After how long attendance that changed is made durable, microseconds. A crash costs nobody more: after it, as much of
+/// the gap counts as the study grants for a sign of life.
+const SAVE_EACH_US: u64 = 60_000_000;
+
+/// How long somebody has been there, as the server heard it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Attendance {
+    /// Time that counts as worked, microseconds.
+    pub spent_us: u64,
+    /// When their page was last there, microseconds; 0 for never.
+    pub seen_us: u64,
+    /// Until when the time is settled: their last sign of life, or the end of a wait, microseconds; 0 for never.
+    pub acted_us: u64,
+}
+
+impl Attendance {
+    /// Somebody whose page is there for the first time.
+    pub fn begin(now_us: u64) -> Self {
+        Self {
+            spent_us: 0,
+            seen_us: now_us,
+            acted_us: now_us,
+        }
+    }
+
+    /// Counts the time since the last sign of life, up to a limit.
+    fn count(&mut self, now_us: u64, most_us: u64) {
+        if self.acted_us > 0 {
+            let since_us = now_us.saturating_sub(self.acted_us);
+            self.spent_us += since_us.min(most_us);
+        }
+        self.acted_us = self.acted_us.max(now_us);
+    }
+}
+
+/// Sessions whose attendance changed since it was stored.
+#[derive(Debug, Default)]
+pub(super) struct Unsaved {
+    sessions: BTreeSet<SessionId>,
+    /// When it is to be stored, microseconds.
+    due_us: Option<u64>,
+}
+
+impl Unsaved {
+    fn add_session(&mut self, now_us: u64, who: SessionId) {
+        self.sessions.insert(who);
+        self.due_us.get_or_insert(now_us + SAVE_EACH_US);
+    }
+
+    fn remove_session(&mut self, who: SessionId) -> bool {
+        let was_there = self.sessions.remove(&who);
+        self.due_us = self.due_us.filter(|_| !self.sessions.is_empty());
+        was_there
+    }
+
+    /// Takes all of them once they are due.
+    fn poll_due(&mut self, now_us: u64) -> BTreeSet<SessionId> {
+        match self.due_us.filter(|due_us| *due_us <= now_us) {
+            Some(_) => std::mem::take(self).sessions,
+            None => BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
+        self.due_us.map(|due_us| (due_us, "storing of attendance"))
+    }
+}
+
+/// True if some actions of a page's own seat do something: nobody presses a key in a page that is merely open.
+pub(super) fn has_acted(upload: &Upload, seat: Seat, seats: usize, noop: Option<u16>) -> bool {
+    let rows = upload.rows.chunks(seats.max(1));
+    let mut own = rows.filter_map(|row| row.get(seat.index()));
+    noop.is_some_and(|noop| own.any(|action| *action != noop))
+}
+
+impl Arbiter {
+    /// For how long a sign of life counts at the stage of a session, microseconds: as the study says, or for the least
+    /// time that the stage takes, if that is longer. At a page of another site, nothing is heard until the return.
+    pub(super) fn sign_counts_us(&self, who: SessionId) -> u64 {
+        let us = |seconds: u32| u64::from(seconds) * 1_000_000;
+        let least_us = match self.stage_kind(self.stage_of(who)) {
+            StageKind::External(_) => self.limits.pause.as_micros() as u64,
+            StageKind::Instructions(it) => us(it.min_s),
+            StageKind::Chat(chat) => us(chat.min_s),
+            StageKind::Env(_) => {
+                let rest = self.sessions[who].progress.rest(&self.study);
+                rest.map_or(0, |rest| us(rest.min_s))
+            }
+            _ => 0,
+        };
+        us(self.study.recruitment.pay_terms.idle_s()).max(least_us)
+    }
+
+    /// Takes note that somebody did something.
+    pub(super) fn note_sign(&mut self, now_us: u64, who: SessionId) {
+        let counts_us = self.sign_counts_us(who);
+        self.count_time(now_us, who, counts_us);
+    }
+
+    /// Takes note that somebody has waited until now because the study asked for it.
+    pub(super) fn note_waited(&mut self, now_us: u64, who: SessionId) {
+        let session = &self.sessions[who];
+        let until_us = match session.conn {
+            Some(_) => now_us,
+            None => session.attendance.seen_us.min(now_us),
+        };
+        self.count_time(until_us, who, u64::MAX);
+    }
+
+    /// Counts the time since the last sign of life, up to a limit; nothing of it changes a payment that is there.
+    pub(super) fn count_time(&mut self, now_us: u64, who: SessionId, most_us: u64) {
+        let session = &mut self.sessions[who];
+        if session.payment.is_none() {
+            session.attendance.count(now_us, most_us);
+            self.unsaved.add_session(now_us, who);
+        }
+    }
+
+    /// The action of an episode's environment that does nothing.
+    pub(super) fn find_noop(&self, era: Era) -> Option<u16> {
+        let episode = self.episodes.get(era)?;
+        let played = (episode.stage, episode.header.params.clone());
+        Some(self.stages.get(&played)?.facts.noop)
+    }
+
+    /// True if somebody waits because the study asks for it: for a group, or for the others of it.
+    fn is_asked_to_wait(&self, who: SessionId) -> bool {
+        let session = &self.sessions[who];
+        let waits = session.wait.is_some() || matches!(session.place, Place::Group(_));
+        waits && session.conn.is_some()
+    }
+
+    /// Makes attendance durable that has changed some time ago.
+    pub(super) fn save_attendance(&mut self, now_us: u64) {
+        for who in self.unsaved.poll_due(now_us) {
+            if self.is_asked_to_wait(who) {
+                self.note_waited(now_us, who);
+            }
+            self.write_attendance(who);
+        }
+    }
+
+    /// Makes the attendance of a session durable, if it has changed.
+    pub(super) fn save_attendance_of(&mut self, who: SessionId) {
+        if self.unsaved.remove_session(who) {
+            self.write_attendance(who);
+        }
+    }
+
+    /// Takes note that the attendance of a session is stored with its place.
+    pub(super) fn mark_attendance_saved(&mut self, who: SessionId) {
+        self.unsaved.remove_session(who);
+        // A wait goes on.
+        if self.is_asked_to_wait(who) {
+            self.unsaved.add_session(self.now_us, who);
+        }
+    }
+
+    fn write_attendance(&mut self, who: SessionId) {
+        let session = &self.sessions[who];
+        if session.payment.is_none() {
+            self.effects.push_back(Effect::Store(Write::Attendance {
+                participant: session.participant.clone(),
+                attendance: session.attendance,
+            }));
+        }
+    }
+
+    /// Stores how long everybody has been there, before pages are asked to come back.
+    pub(super) fn store_attendance(&mut self, now_us: u64) {
+        for who in self.sessions.ids() {
+            let session = &self.sessions[who];
+            if session.conn.is_some() && session.payment.is_none() {
+                if self.is_asked_to_wait(who) {
+                    self.note_waited(now_us, who);
+                }
+                self.sessions.note_presence(now_us, who);
+                self.store_place(who, None);
+            }
+        }
+    }
+}
