@@ -106,7 +106,7 @@ pub struct Limits {
     pub early: Duration,
     /// Changes of seats in one episode; one more, and it ends as technical.
     pub changes: usize,
-    /// Pages that may diverge from the replica in one episode, until it ends as technical.
+    /// Times that one page may diverge from the replica, or break the protocol, in an episode; once more, and it has failed.
     pub divergences: u32,
     /// Time by which the clock may be ahead of everything that is known; beyond it, nothing is erased by it.
     pub clock_ahead: Duration,

@@ -142,6 +142,7 @@ enum Heard {
     Message(Box<ClientMessage>),
     Noise,
     Gone,
+    Lost,
     Bad(Refusal),
 }
 
@@ -248,7 +249,12 @@ async fn converse(
             },
             Heard::Noise => {}
             Heard::Gone => return None,
-            Heard::Bad(why) => return Some(why),
+            Heard::Lost => return Some(Refusal::Malformed),
+            Heard::Bad(why) => {
+                // As after the loop of messages: without the driver nobody wants to know.
+                let _ = app.events.send(Event::Malformed(conn)).await;
+                return Some(why);
+            }
         }
     }
 }
@@ -269,7 +275,7 @@ async fn greet(app: &App, conn: ConnId, socket: &mut WebSocket) -> Result<(), Op
         }
         Heard::Bad(why) => Err(Some(why)),
         Heard::Gone => Err(None),
-        Heard::Message(_) | Heard::Noise => Err(Some(Refusal::Malformed)),
+        Heard::Message(_) | Heard::Noise | Heard::Lost => Err(Some(Refusal::Malformed)),
     }
 }
 
@@ -285,7 +291,7 @@ fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Heard {
         Some(Ok(Message::Ping(_) | Message::Pong(_))) => Heard::Noise,
         Some(Ok(Message::Close(_))) | None => Heard::Gone,
         // A frame over the limit, or a socket that broke: the page may still read why.
-        Some(Err(_)) => Heard::Bad(Refusal::Malformed),
+        Some(Err(_)) => Heard::Lost,
     }
 }
 

@@ -106,8 +106,8 @@ pub(super) struct Play {
     pub closing_us: Option<u64>,
     /// True if nobody has come back since a restart of the server.
     pub recovered: bool,
-    /// Pages that simulated something else than the replica.
-    pub diverged: u32,
+    /// How often the page of each seat simulated something else than the replica.
+    pub diverged: Vec<u32>,
     /// How often the presence of each person has changed.
     pub presences: Vec<usize>,
 }
@@ -128,7 +128,7 @@ impl Play {
             finished: vec![false; count],
             closing_us: None,
             recovered: false,
-            diverged: 0,
+            diverged: vec![0; count],
             presences: vec![0; count],
         }
     }

@@ -22,7 +22,7 @@ const LINKING: u64 = u64::from_le_bytes(*b"linking ");
 
 impl Arbiter {
     /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
-    /// with the time already waited; people who fail too often move on.
+    /// with the time already waited; the part of people whose pages fail too often ends.
     pub(super) fn dissolve_episode(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
         let Some(episode) = self.episodes.remove_episode(era) else {
             return;
@@ -46,17 +46,13 @@ impl Arbiter {
                 others.for_each(|other| lobby.keep_apart(*one, *other));
             }
         }
-        let next = people.into_iter().map(|who| self.way_back(who)).collect();
-        self.make_transitions(now_us, next);
-    }
-
-    /// Puts a person whose match came to nothing back to where they were, or past the episode in the end.
-    fn way_back(&self, who: SessionId) -> Transition {
-        if self.sessions[who].failed < self.limits.attempts {
-            Transition::Enter(who)
-        } else {
-            Transition::LeaveEpisode(who, Episode::unplayed(EndReason::Technical))
+        let is_hopeless = |who: &SessionId| self.sessions[*who].failed >= self.limits.attempts;
+        let (failed, others): (Vec<_>, Vec<_>) = people.into_iter().partition(is_hopeless);
+        for who in failed {
+            self.fail_page(now_us, who, "it does not get ready");
         }
+        let next = others.into_iter().map(Transition::Enter).collect();
+        self.make_transitions(now_us, next);
     }
 
     /// The group that a session is in, its own seat, and who has the seat `to`.
@@ -191,6 +187,7 @@ impl Arbiter {
         };
         self.effects.push_back(Effect::Store(Write::Episode(row)));
         for &who in &people {
+            self.sessions[who].faults = 0;
             // Who does not come from a lobby is there already.
             self.advance_session(
                 who,
@@ -301,7 +298,13 @@ impl Arbiter {
             };
             Transition::LeaveEpisode(who, played)
         };
-        let next = episode.people().map(leave).collect();
+        let has_failed =
+            |(seat, who): &(Seat, SessionId)| lost.contains(seat) && self.has_failed(*who);
+        let (failed, others): (Vec<_>, Vec<_>) = episode.people().partition(has_failed);
+        for (_, who) in failed {
+            self.fail_page(now_us, who, "it broke the protocol, and did not come back");
+        }
+        let next = others.into_iter().map(leave).collect();
         self.make_transitions(now_us, next);
         // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.
         if open {

@@ -19,6 +19,8 @@ pub enum Event {
     Connected(ConnId, ClientKey),
     /// A page sent a message.
     Message(ConnId, ClientMessage),
+    /// A page sent bytes that are no message; its connection closes.
+    Malformed(ConnId),
     /// A connection closed.
     Closed(ConnId),
     /// The file of an episode is durable, or could not be made.
@@ -176,7 +178,10 @@ impl Event {
     /// The connection that it is about.
     pub(super) fn find_conn(&self) -> Option<ConnId> {
         match self {
-            Self::Connected(conn, _) | Self::Message(conn, _) | Self::Closed(conn) => Some(*conn),
+            Self::Connected(conn, _)
+            | Self::Message(conn, _)
+            | Self::Malformed(conn)
+            | Self::Closed(conn) => Some(*conn),
             _ => None,
         }
     }

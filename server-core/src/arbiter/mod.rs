@@ -26,6 +26,7 @@ mod group_visits;
 mod groups;
 mod identity;
 mod lobbies;
+mod page_faults;
 mod rest;
 mod restore;
 mod retention;
@@ -173,6 +174,10 @@ impl Arbiter {
                 self.clients.remove_connection(conn);
                 self.handle_closed(now_us, conn);
             }
+            Event::Malformed(conn) => {
+                let who = self.sessions.find_by_conn(conn);
+                who.into_iter().for_each(|who| self.note_fault(now_us, who));
+            }
             Event::Opened(era, ok) => self.handle_opened(now_us, era, ok),
             Event::Appended(era, seat, appended) => {
                 self.handle_appended(now_us, era, seat, appended)
@@ -198,7 +203,10 @@ impl Arbiter {
     /// Has the group that an event may change settled with it.
     fn touch(&mut self, event: &Event) {
         match event {
-            Event::Message(conn, _) | Event::Connected(conn, _) | Event::Closed(conn) => {
+            Event::Message(conn, _)
+            | Event::Connected(conn, _)
+            | Event::Malformed(conn)
+            | Event::Closed(conn) => {
                 self.touch_episode_of(*conn);
             }
             Event::Opened(era, _)

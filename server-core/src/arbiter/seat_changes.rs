@@ -296,8 +296,9 @@ impl Arbiter {
         self.tell_others_presence(now_us, era, seat);
     }
 
-    /// A page simulates something else than the replica: it loses its seat, and comes back by the replica's state.
-    pub(super) fn handle_diverged(&mut self, era: Era, seat: Seat) {
+    /// A page simulates something else than the replica: it loses its seat, and comes back by the replica's
+    /// state. One that does so too often has failed.
+    pub(super) fn handle_diverged(&mut self, now_us: u64, era: Era, seat: Seat) {
         let limit = self.limits.divergences;
         let Some(play) = self.episodes.play_mut(era) else {
             return;
@@ -307,14 +308,16 @@ impl Arbiter {
             return;
         }
         state.doomed = true;
-        play.diverged += 1;
+        let times = &mut play.diverged[seat.index()];
+        *times += 1;
+        let is_hopeless = *times > limit;
         tracing::warn!(
             era = era.0,
             seat = seat.0,
             "a page has diverged from the replica"
         );
-        if play.diverged > limit {
-            self.end_episode(era, EndReason::Technical);
+        if let Some(who) = (self.episodes.session_at(era, seat)).filter(|_| is_hopeless) {
+            self.fail_page(now_us, who, "it diverges again and again");
         }
     }
 

@@ -52,6 +52,8 @@ pub(super) struct Session {
     pub wait: Option<WaitRow>,
     /// Matches for which its page did not get ready.
     pub failed: u8,
+    /// How often its page broke the protocol in its episode.
+    pub faults: u32,
     /// How long its participant has been there.
     pub attendance: Attendance,
     /// Its payment, once it has ended.

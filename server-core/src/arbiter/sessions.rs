@@ -121,6 +121,7 @@ impl Sessions {
             granted_us: None,
             wait: None,
             failed: 0,
+            faults: 0,
             attendance: stored.attendance,
             payment: stored.payment,
             active_us: 0,

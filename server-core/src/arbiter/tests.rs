@@ -8,6 +8,7 @@ mod chats;
 mod episodes;
 mod groups;
 mod lobbies;
+mod page_faults;
 mod restart;
 mod retention;
 mod returns;

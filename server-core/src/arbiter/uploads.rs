@@ -66,6 +66,7 @@ impl Arbiter {
             tracing::warn!("an upload is malformed");
             self.handle_closed(now_us, conn);
             self.refuse_page(conn, Refusal::Malformed);
+            self.note_fault(now_us, who);
         }
     }
 
@@ -108,7 +109,7 @@ impl Arbiter {
                     notes,
                 };
                 match () {
-                    () if diverged => self.handle_diverged(era, seat),
+                    () if diverged => self.handle_diverged(now_us, era, seat),
                     () if again => self.tell_running(era, seat),
                     () => self.tell_player(era, seat, archived),
                 }

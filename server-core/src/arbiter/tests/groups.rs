@@ -430,12 +430,8 @@ fn a_page_that_never_gets_ready_for_a_later_round_keeps_nobody() {
         stage.ready(1, era, 0);
         stage.wait(20 * SECOND);
     }
-    // The one who cannot play has gone on; the other cannot play this round, and meets them at the next.
-    let heard = stage.hear(1);
-    assert!(
-        heard
-            .iter()
-            .any(|message| matches!(message, ServerMessage::Match(_))),
-        "{heard:?}"
-    );
+    // The part of the one who cannot play is over, and the study says that nobody plays on without a partner.
+    let ends = |outcome: &str, heard: &[ServerMessage]| matches!(view(heard), Some(StageView::End { outcome: shown, .. }) if shown == outcome);
+    assert!(ends("page_failed", &stage.hear(2)));
+    assert!(ends("partner_left", &stage.hear(1)));
 }

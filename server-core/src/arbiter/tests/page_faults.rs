@@ -1,0 +1,131 @@
+//! Pages that diverge, never get ready or break the protocol: their own people alone lose their pay by it.
+
+use study::Outcome;
+use study::disconnect::Then;
+
+use super::*;
+
+/// Two people in the example, of whom a partner who leaves ends the episode.
+fn stage() -> Stage {
+    Stage::of(2, Limits::default(), |env| {
+        env.on_disconnect.first_half = Then::PartnerLeft;
+        env.on_disconnect.second_half = Then::PartnerLeft;
+    })
+}
+
+/// The outcome that is shown to a page.
+fn shown(messages: &[ServerMessage]) -> Option<&str> {
+    match view(messages) {
+        Some(StageView::End { outcome, .. }) => Some(outcome),
+        _ => None,
+    }
+}
+
+/// The outcomes of those whose way has ended, in that order.
+fn outcomes(stage: &Stage) -> Vec<Outcome> {
+    let ended = stage.writes.iter().filter_map(|write| match write {
+        Write::Place { payment, .. } => Some(payment.as_ref()?.outcome),
+        _ => None,
+    });
+    ended.collect()
+}
+
+/// A page tells a digest that no replica has.
+fn diverge(stage: &mut Stage, conn: u64, era: Era, life: u8) {
+    let wrong = Upload {
+        life: Life(life),
+        digests: vec![(Tick(0), WRONG)],
+        ..blank(era)
+    };
+    stage.say(conn, ClientMessage::Upload(wrong));
+}
+
+#[test]
+fn a_page_that_diverges_too_often_fails_alone_and_the_partner_was_left() {
+    let limits = Limits {
+        divergences: 0,
+        ..Limits::default()
+    };
+    let mut stage = Stage::of(2, limits, |env| {
+        env.on_disconnect.first_half = Then::PartnerLeft;
+    });
+    let (era, ..) = stage.playing();
+    diverge(&mut stage, 2, era, 0);
+    assert_eq!(shown(&stage.hear(2)), Some("page_failed"));
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+    assert!(
+        matches!(view(&stage.hear(1)), Some(StageView::Survey { .. })),
+        "the rest of the study is theirs"
+    );
+    assert_eq!(outcomes(&stage), [Outcome::PageFailed]);
+}
+
+#[test]
+fn divergences_of_different_pages_are_not_added_up() {
+    let limits = Limits {
+        divergences: 1,
+        ..Limits::default()
+    };
+    let mut stage = Stage::of(2, limits, |_| {});
+    let (era, ..) = stage.playing();
+    diverge(&mut stage, 1, era, 0);
+    diverge(&mut stage, 2, era, 0);
+    assert_eq!(outcomes(&stage), []);
+    assert!(stage.ended.is_empty());
+}
+
+#[test]
+fn who_breaks_the_protocol_and_stays_away_has_failed_and_who_is_merely_away_has_not() {
+    for breaks in [false, true] {
+        let mut stage = stage();
+        let (era, _, token) = stage.playing();
+        stage.wait(3 * SECOND);
+        stage.archive(1, era, 0, 30);
+        if breaks {
+            stage.handle(Event::Malformed(ConnId(2)));
+        }
+        stage.close(2);
+        for _ in 0..20 {
+            stage.wait(SECOND);
+        }
+        assert_eq!(stage.ended, [EndReason::PartnerLeft], "after the grace");
+        let heard = stage.hear(1);
+        let goes_on = matches!(view(&heard), Some(StageView::Survey { .. }));
+        assert!(goes_on, "{heard:?}");
+        stage.resume(3, &token, None);
+        let wanted = breaks.then_some("page_failed");
+        assert_eq!(shown(&stage.hear(3)), wanted);
+    }
+}
+
+#[test]
+fn who_breaks_the_protocol_and_comes_back_in_time_plays_on_unless_it_does_so_again_and_again() {
+    let mut stage = stage();
+    let (era, _, token) = stage.playing();
+    for number in 0..3 {
+        let conn = 2 + number;
+        stage.handle(Event::Malformed(ConnId(conn)));
+        stage.close(conn);
+        stage.resume(conn + 1, &token, Some((era, 0)));
+    }
+    assert_eq!(outcomes(&stage), []);
+    stage.handle(Event::Malformed(ConnId(5)));
+    assert_eq!(outcomes(&stage), [Outcome::PageFailed]);
+}
+
+#[test]
+fn an_upload_that_no_correct_page_sends_is_a_fault() {
+    let mut stage = stage();
+    let (era, _, token) = stage.playing();
+    let early = Upload {
+        rows: vec![0; 2 * 600],
+        ..blank(era)
+    };
+    stage.say(2, ClientMessage::Upload(early));
+    for _ in 0..30 {
+        stage.wait(SECOND);
+    }
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+    stage.resume(3, &token, None);
+    assert_eq!(shown(&stage.hear(3)), Some("page_failed"));
+}
