@@ -41,6 +41,7 @@ mod effects;
 mod entry;
 mod page;
 mod stage;
+pub mod time_limit;
 
 pub use connection::SocketId;
 pub use effects::{PageEffect, PageEvent, StopReason};

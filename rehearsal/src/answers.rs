@@ -51,11 +51,43 @@ pub(super) fn fill(surveyjs: &str, rng: &mut Rng) -> Result<Vec<Answer>, String>
         }
     }
     mend(&form, &mut values, rng)?;
+    Ok(to_answers(form.shown(&values).1))
+}
+
+/// Values as a page tells them.
+pub(super) fn to_answers(values: Values) -> Vec<Answer> {
     let answer = |(name, value): (String, Value)| Answer {
         name,
         value: value.to_string(),
     };
-    Ok(form.shown(&values).1.into_iter().map(answer).collect())
+    values.into_iter().map(answer).collect()
+}
+
+/// Chance, of 100, that somebody does not finish a form in its time.
+const UNFINISHED: usize = 25;
+
+/// The time in which a person answers a form that has a time limit, and their answers by then: of some who are too slow,
+/// only a part; `None` if it has none.
+pub(super) fn answer_in_time(
+    surveyjs: &str,
+    answers: &[Answer],
+    wanted_s: u64,
+    rng: &mut Rng,
+) -> Option<(u64, Vec<Answer>)> {
+    let form = Form::read(surveyjs).ok()?;
+    let limit_s = u64::from(form.time_limit_s?);
+    if rng.below(100) >= UNFINISHED && limit_s > 1 {
+        return Some((wanted_s.min(limit_s - 1), answers.to_vec()));
+    }
+    let half = answers[..answers.len() / 2].iter();
+    let value = |answer: &Answer| {
+        Some((
+            answer.name.clone(),
+            serde_json::from_str(&answer.value).ok()?,
+        ))
+    };
+    let half: Values = half.filter_map(value).collect();
+    Some((limit_s, to_answers(form.fitting(&half))))
 }
 
 /// Replaces answers that the form refuses: by other values, then by those of other questions, which rules may compare.

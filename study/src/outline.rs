@@ -17,7 +17,7 @@ use crate::stage::chat::Chat;
 use crate::stage::lobby::OnTimeout;
 use crate::stage::{Stage, StageKind};
 use crate::study::{FILE, Study};
-use crate::timeline::tree::most;
+use crate::timeline::most::most;
 use crate::yaml::Data;
 
 pub use lobbies::LobbyOutline;
@@ -148,7 +148,7 @@ impl Study {
 
     /// The most that a route can come to, where each stage counts as much as `weight` says.
     fn most(&self, weight: impl Fn(u16) -> f64) -> f64 {
-        most(&self.tree, &self.design, &weight)
+        most(&self.tree, &self.design, &self.timeline, &weight)
     }
 
     fn parts(&self) -> Vec<StageOutline> {
@@ -286,6 +286,15 @@ impl Study {
                     .unused()
                     .iter()
                     .for_each(|unused| report.note(unused.clone()));
+                let questions = survey.names().count();
+                if let Some(limit_s) = survey.time_limit_s()
+                    && (limit_s as usize) < questions
+                {
+                    let message = format!(
+                        "{questions} questions in {limit_s} s are less than a second for each; write a longer `time_limit_s`"
+                    );
+                    warn(&format!("{path}.time_limit_s"), message);
+                }
             }
         }
         let is_paid = matches!(

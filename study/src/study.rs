@@ -11,7 +11,7 @@ use crate::page::TextPage;
 use crate::recruitment::Recruitment;
 use crate::screening::Screening;
 use crate::sentences::Sentences;
-use crate::stage::ai_partner::CompiledModel;
+use crate::stage::ai_partner::{AiPartner, CompiledModel};
 use crate::stage::lobby::Lobby;
 use crate::stage::{Stage, StageKind};
 use crate::text::Text;
@@ -129,12 +129,14 @@ impl Study {
     /// Returns whether pages do not say how far a participant is: if an AI partner is not to be told from people, steps
     /// that are passed over would say to which treatment somebody belongs.
     pub fn hides_progress(&self) -> bool {
-        let partners = self
-            .timeline
-            .iter()
-            .flat_map(|stage| stage.kind.ai_partners());
-        let is_secret = partners.into_iter().any(|partner| !partner.disclose);
-        is_secret && has_guard(&self.tree)
+        self.secret_partners().next().is_some() && has_guard(&self.tree)
+    }
+
+    /// The AI partners that are not to be told from people. Every page loads what they need, whoever plays there.
+    pub fn secret_partners(&self) -> impl Iterator<Item = &AiPartner> {
+        let partners = self.timeline.iter();
+        let partners = partners.flat_map(|stage| stage.kind.ai_partners());
+        partners.filter(|partner| !partner.disclose)
     }
 
     /// The lobby at an index.

@@ -5,9 +5,11 @@
 //! when a copy is reached: if it does not hold, all of the copy is passed over.
 
 mod adjacency;
+mod cases;
 pub(crate) mod check;
 pub(crate) mod fill;
 pub(crate) mod groups;
+pub(crate) mod most;
 pub(crate) mod names;
 pub(crate) mod read;
 pub(crate) mod route;

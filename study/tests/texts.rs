@@ -172,9 +172,93 @@ fn unknown_names_in_texts_are_told_at_their_place() {
     let single = STUDY.replace("{{ answers.intake.age }}", "{age}");
     let single = told(&single, DEBRIEF);
     assert!(
-        single.contains("`{age}` is shown as it stands; write `{{ answers.STAGE.age }}`"),
+        single.contains("the form has no element `age`; known here: why. For the answer to an earlier form, write `{{ answers.STAGE.age }}`"),
         "{single}"
     );
+}
+
+/// The faults of a form with these elements, one per line.
+fn form_faults(name: &str, elements: &str) -> String {
+    let folder = Folder::new(&format!("braces-{name}"));
+    let form = format!("{{\"elements\": [{elements}]}}");
+    folder.write("form.json", &form);
+    let stage = "  - {id: form, type: survey, surveyjs_file: form.json, time_limit_s: 60}\n";
+    let text = folder::STUDY.replace("timeline:\n", &format!("timeline:\n{stage}"));
+    folder.write("study.yaml", text);
+    let problems = study::load(&folder.path).err().unwrap_or_default();
+    let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    told.join("\n")
+}
+
+const ASKS: &str = r#"{"type": "text", "name": "age"}, {"type": "matrix", "name": "m", "columns": [1], "rows": ["r"]}"#;
+
+#[test]
+fn texts_of_a_form_name_answers_that_were_given_before() {
+    let fine = [
+        r#"{"type": "comment", "name": "c", "title": "At {age}, {m.r}: {not a name}"}"#,
+        r#"{"type": "html", "name": "c", "html": "<b>{age}</b>"}"#,
+        r#"{"type": "panel", "name": "p", "title": "{age}", "elements": [{"type": "comment", "name": "c"}]}"#,
+        r#"{"type": "radiogroup", "name": "c", "choices": [{"value": 1, "text": "{age}"}]}"#,
+    ];
+    for (number, element) in fine.iter().enumerate() {
+        let told = form_faults(&format!("fine-{number}"), &format!("{ASKS}, {element}"));
+        assert_eq!(told, "", "{element}");
+    }
+    let faults = [
+        (
+            r#""title": "{agee}""#,
+            "the form has no element `agee`; did you mean `age`?",
+        ),
+        (
+            r#""title": "{c}""#,
+            "`{c}` is not answered yet where this is read; move `c` up",
+        ),
+        (r#""title": "{later}""#, "`{later}` is not answered yet"),
+        (
+            r#""title": {"en": "{m}"}"#,
+            "`{m}` is no single answer; name a row or a part of `m` behind a dot",
+        ),
+        (r#""title": "{m.q}""#, "`{m.q}` is no single answer"),
+        (r#""placeholder": "{age}""#, "`{age}` is not filled in here"),
+    ];
+    for (number, (text, fault)) in faults.iter().enumerate() {
+        let element = format!(
+            r#"{{"type": "comment", "name": "c", {text}}}, {{"type": "comment", "name": "later"}}"#
+        );
+        let told = form_faults(&format!("fault-{number}"), &format!("{ASKS}, {element}"));
+        assert!(
+            told.starts_with("form.json:1:") && told.contains(fault),
+            "{text}: {told}"
+        );
+    }
+}
+
+#[test]
+fn a_page_learns_the_time_limit_of_a_form_and_a_short_one_is_told() {
+    let folder = Folder::new("form-time");
+    let form = "  - {id: quick, type: survey, time_limit_s: 5, surveyjs: {elements: [
+      {type: text, name: a}, {type: text, name: b}, {type: text, name: c}, {type: text, name: d}, {type: text, name: e},
+      {type: text, name: f}]}}\n";
+    let text = folder::STUDY.replace("timeline:\n", &format!("timeline:\n{form}"));
+    folder.write("study.yaml", &text);
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let view = study.timeline[0].view("en");
+    let StageView::Survey { surveyjs } = view else {
+        panic!("a form: {view:?}");
+    };
+    assert!(surveyjs.contains("\"timeLimit\":5"), "{surveyjs}");
+    let warnings = study.warnings(&Default::default());
+    let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        told.iter().any(|told| told.contains("6 questions in 5 s")),
+        "{told:?}"
+    );
+    folder.write(
+        "study.yaml",
+        text.replace("time_limit_s: 5", "time_limit_s: 4"),
+    );
+    let told = study::load(&folder.path).err().unwrap_or_default();
+    assert!(told[0].to_string().contains("from 5 to 86400"), "{told:?}");
 }
 
 /// The small study with these sentences of pages.

@@ -13,6 +13,7 @@
 
 mod check;
 mod condition;
+mod fill;
 mod read;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 pub use check::{AnswerProblem, Check, Pattern, Rule};
 pub use condition::{Condition, ConditionFault, MAX_LENGTH as MAX_CONDITION};
+pub use fill::{AnswerWords, names_in_braces};
 
 /// The most columns, rows or choices of an item; what is beyond is cut.
 pub const MOST: usize = 200;
@@ -33,6 +35,9 @@ pub const OTHER: &str = "other";
 
 /// The value of the choice that excludes all others.
 pub const NONE: &str = "none";
+
+/// The key of a document for the seconds in which it is to be answered.
+pub const TIME_LIMIT: &str = "timeLimit";
 
 /// Answers by the name of their item.
 pub type Values = BTreeMap<String, Value>;
@@ -169,6 +174,8 @@ pub struct Form {
     pub description: String,
     /// At least one page.
     pub pages: Vec<FormPage>,
+    /// Seconds in which it is to be answered; `None` for as long as it takes.
+    pub time_limit_s: Option<u32>,
 }
 
 impl Form {
@@ -212,6 +219,16 @@ impl Form {
             pages.push(shown);
         }
         (pages, kept)
+    }
+
+    /// The values of what is shown that are of the right kind, complete or not: what counts when the time is up.
+    pub fn fitting(&self, values: &Values) -> Values {
+        let fits = |(name, value): &(&String, &Value)| {
+            self.item(name).is_some_and(|item| item.takes(value))
+        };
+        let fitting = values.iter().filter(fits);
+        let fitting = fitting.map(|(name, value)| (name.clone(), value.clone()));
+        self.shown(&fitting.collect()).1
     }
 
     /// The problems on each page: the index of an item, and its problem.

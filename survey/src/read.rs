@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::check::{Check, Pattern, Rule};
 use crate::{
-    Condition, Form, FormItem, FormPage, ItemChoice, ItemKind, MOST, NONE, OTHER, Picture, key_of,
+    Condition, Form, FormItem, FormPage, ItemChoice, ItemKind, MOST, NONE, OTHER, Picture,
+    TIME_LIMIT, key_of,
 };
 
 impl Form {
@@ -26,6 +27,8 @@ impl Form {
             title: text(root, "title"),
             description: text(root, "description"),
             pages,
+            time_limit_s: (root.get(TIME_LIMIT).and_then(Value::as_u64))
+                .and_then(|seconds| u32::try_from(seconds).ok()),
         }
     }
 }

@@ -1,7 +1,9 @@
 //! Forms as they are read, shown and judged.
 
 use serde_json::{Value, json};
-use survey::{AnswerProblem, Form, FormPage, ItemChoice, ItemKind, Values};
+use survey::{
+    AnswerProblem, AnswerWords, Form, FormPage, ItemChoice, ItemKind, Values, names_in_braces,
+};
 
 fn form() -> Form {
     let json = r#"{ "title": "After the game", "pages": [
@@ -480,4 +482,56 @@ fn a_slider_takes_what_is_on_its_scale_and_a_ranking_every_choice_once() {
         .map(|(index, _)| index)
         .collect();
     assert_eq!(missing, [0, 3], "nothing is answered before it is touched");
+}
+
+#[test]
+fn texts_show_the_answers_of_the_same_form_as_people_read_them() {
+    let form = asks(json!([
+        { "type": "text", "name": "age", "inputType": "number" },
+        { "type": "radiogroup", "name": "job", "choices": [{ "value": 1, "text": "Cook" }], "showOtherItem": true },
+        { "type": "checkbox", "name": "likes", "choices": ["tea", { "value": "c", "text": "Coffee" }], "showNoneItem": true },
+        { "type": "boolean", "name": "sure", "labelTrue": "Certainly" },
+        { "type": "matrix", "name": "m", "columns": [{ "value": 2, "text": "Two" }], "rows": ["a", "b"] },
+        { "type": "multipletext", "name": "you", "items": [{ "name": "field" }] },
+    ]));
+    let words = AnswerWords {
+        yes: "yes",
+        no: "no",
+        none: "none of these",
+        other: "something else",
+        decimal: ",",
+    };
+    let answers = values(json!({
+        "age": 1.5, "job": "other", "job-Comment": "{age}", "likes": ["c", "tea"], "sure": true, "m": { "b": 2 },
+        "you": { "field": "<b>art</b>" },
+    }));
+    let text = "{age}/{job}/{likes}/{sure}/{m.b}/{m.a}/{you.field}";
+    assert_eq!(
+        form.fill_text(text, &answers, words),
+        "1,5/{age}/Coffee, tea/Certainly/Two/–/<b>art</b>"
+    );
+    let answers = values(json!({ "job": "other", "likes": ["none"], "sure": false }));
+    assert_eq!(
+        form.fill_text("{job}, {likes}, {sure}, {age}", &answers, words),
+        "something else, none of these, no, –"
+    );
+    let odd = "{ age } {nobody} {m} {m.c} {you} {{x} {";
+    assert_eq!(form.fill_text(odd, &answers, words), odd);
+    let names: Vec<&str> = names_in_braces("{a}{b.c} { d } {{e} {f").collect();
+    assert_eq!(names, ["a", "b.c", "e"]);
+}
+
+#[test]
+fn what_counts_when_the_time_is_up_is_shown_and_of_the_right_kind() {
+    let form = Form::of(&json!({ "timeLimit": 90, "elements": [
+        { "type": "text", "name": "age", "inputType": "number", "min": 18, "isRequired": true },
+        { "type": "rating", "name": "fun", "isRequired": true },
+        { "type": "comment", "name": "why", "visibleIf": "{fun} < 3", "isRequired": true },
+        { "type": "comment", "name": "old", "visibleIf": "{age} notempty" },
+    ] }));
+    assert_eq!(form.time_limit_s, Some(90));
+    let given = values(json!({ "age": "abc", "fun": 2, "old": "yes", "nobody": 1 }));
+    assert_eq!(form.fitting(&given), values(json!({ "fun": 2 })));
+    let young = values(json!({ "age": 17 }));
+    assert_eq!(form.fitting(&young), young, "neither whole nor right");
 }

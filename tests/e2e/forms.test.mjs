@@ -45,7 +45,7 @@ const FORM = {
 };
 
 /** A server of a study that asks this, and its first person. */
-async function enter(t, device) {
+async function enter(t, device, ask = { surveyjs: FORM }) {
   const folder = await scratch(t);
   const study = path.join(folder, 'study');
   await mkdir(study);
@@ -55,7 +55,7 @@ async function enter(t, device) {
   await writeFile(path.join(study, 'study.yaml'), JSON.stringify({
     format: 1,
     study: { id: 'forms', version: '1.0.0', title: 'Forms', contact: 'lab@example.edu', language: 'en', languages: ['en', 'de'] },
-    timeline: [{ id: 'ask', type: 'survey', surveyjs: FORM }, { id: 'thanks', type: 'end', file: 'thanks.md' }],
+    timeline: [{ id: 'ask', type: 'survey', ...ask }, { id: 'thanks', type: 'end', file: 'thanks.md' }],
   }));
   const data = `${folder}/data`;
   const server = await Server.start({ study, data });
@@ -195,5 +195,46 @@ sideBySide(2, () => {
     await page.locator('button.primary').tap();
     await person.shows('end');
     assert.deepEqual(person.errors, []);
+  });
+
+  test('a form shows its own answers, and goes on by itself when its time is up, with the answers so far', async t => {
+    const quick = { elements: [
+      { type: 'radiogroup', name: 'colour', title: 'Which colour?', isRequired: true,
+        choices: [{ value: 'g', text: both('Green', 'Grün') }], showOtherItem: true },
+      { type: 'text', name: 'name', title: 'What is {colour} to you?', isRequired: true },
+      { type: 'comment', name: 'why', title: 'Why {colour}, and not {name}?', isRequired: true },
+    ] };
+    const limit_s = 20;
+    const { data, person, page } = await enter(t, { viewport: { width: 900, height: 700 } }, { time_limit_s: limit_s, surveyjs: quick });
+    await person.says(/0:\d\d left/);
+    const legend = at => field(page, at).locator('legend').evaluate(element => element.firstChild.textContent);
+    assert.equal(await legend(2), 'What is – to you?');
+    await page.getByLabel('Green').check();
+    assert.equal(await legend(2), 'What is Green to you?');
+    await page.getByLabel('Other').first().check();
+    await page.locator('fieldset.item input[type=text]').first().fill('{name} & <b>');
+    assert.equal(await legend(2), 'What is {name} & <b> to you?', 'what somebody writes is text');
+    await page.getByLabel('Green').check();
+    await page.getByLabel('What is Green to you?').fill('Grass');
+    assert.equal(await legend(3), 'Why Green, and not Grass?');
+    assert.deepEqual(await faults(page, 'time'), []);
+    await page.click('button.primary');
+    await person.says(/Please answer this question/);
+
+    await kept(person);
+    await page.reload();
+    await person.shows('survey');
+    assert.equal(await legend(3), 'Why Green, and not Grass?');
+    const left = await page.locator('.form-time .clock').textContent();
+    const [, left_s] = /0:(\d\d) left/.exec(left);
+    assert.ok(Number(left_s) < limit_s, left);
+    await person.shows('end', SOON + limit_s * 1_000);
+    assert.deepEqual(person.errors, []);
+
+    const { responses, pages } = await exported(data, ['responses', 'pages']);
+    assert.deepEqual(responses.map(({ item, value }) => [item, value]), [['colour', 'g'], ['name', 'Grass']]);
+    const times_ms = pages.filter(({ stage_id }) => stage_id === 'ask').map(({ elapsed_ms }) => Number(elapsed_ms));
+    assert.equal(times_ms.length, 1);
+    assert.ok(Math.abs(times_ms[0] - limit_s * 1_000) < 100, `${times_ms} ms`);
   });
 });

@@ -37,7 +37,8 @@ impl Card {
     pub(super) fn tick(&mut self, now_us: u64) {
         let now_ms = now_us as f64 / 1_000.0;
         match self {
-            Self::Plain | Self::Chat(_) | Self::Questions(_) => {}
+            Self::Plain | Self::Chat(_) => {}
+            Self::Questions(questions) => questions.tick(now_us),
             Self::Lobby(lobby) => lobby.tick(now_ms),
             Self::Regroup(regroup) => regroup.tick(now_ms),
             Self::Rest(rest) => rest.tick(now_ms),

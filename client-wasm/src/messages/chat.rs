@@ -35,8 +35,8 @@ pub fn say_company(talk: &Talk) -> String {
     others.map(how).collect::<Vec<_>>().join(" ")
 }
 
-/// The time left of a chat.
-pub fn say_chat_left(left_ms: u64) -> String {
+/// The time left of a chat or a form.
+pub fn say_time_left(left_ms: u64) -> String {
     fill_in(
         current_words().time_left,
         &[("time", &format_clock(left_ms))],
@@ -103,9 +103,9 @@ mod tests {
 
     #[test]
     fn time_is_told_in_minutes_and_seconds() {
-        assert_eq!(say_chat_left(65_000), "1:05 left");
-        assert_eq!(say_chat_left(0), "0:00 left");
-        assert_eq!(say_chat_left(400), "0:01 left");
+        assert_eq!(say_time_left(65_000), "1:05 left");
+        assert_eq!(say_time_left(0), "0:00 left");
+        assert_eq!(say_time_left(400), "0:01 left");
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             "Person 2 hat den Chat verlassen. Person 3 hat die Verbindung verloren und kommt vielleicht zurück. \
              Person 4 ist ein KI-Programm und schreibt nicht."
         );
-        assert_eq!(say_chat_left(65_000), "Noch 1:05");
+        assert_eq!(say_time_left(65_000), "Noch 1:05");
         assert_eq!(
             [1, 2].map(say_characters_left),
             ["Noch 1 Zeichen", "Noch 2 Zeichen"]

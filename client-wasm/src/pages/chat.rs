@@ -354,7 +354,7 @@ impl Card {
             true => may_ms.div_ceil(1_000),
             false => 0,
         };
-        dom::set_text(&self.time, &messages::say_chat_left(all_ms));
+        dom::set_text(&self.time, &messages::say_time_left(all_ms));
         if (must_s > 0) != self.on.has_attribute("disabled") {
             self.on
                 .toggle_attribute_with_force("disabled", must_s > 0)

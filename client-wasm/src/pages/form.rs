@@ -1,11 +1,14 @@
 //! A form as a page: what is shown of it, page by page, and whether it can be handed in.
 
 mod controls;
+mod texts;
+mod time;
 
 use std::cell::RefCell;
 use std::rc::Rc;
 
 use client_core::drafts::PageTimes;
+use client_core::time_limit::TimeLimitDue;
 use protocol::control::{Answer, Draft};
 use serde_json::Value;
 use survey::{AnswerProblem, Form, FormPage, Values};
@@ -16,6 +19,8 @@ use crate::messages;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 use controls::control;
+use texts::FilledTexts;
+use time::Time;
 
 /// A form on its way to be answered.
 struct Filling {
@@ -26,6 +31,10 @@ struct Filling {
     /// The line below the heading.
     hint: Option<String>,
     inbox: Inbox,
+    /// The time in which it is to be answered.
+    time: Option<Time>,
+    /// The texts that show answers to the same form.
+    texts: RefCell<FilledTexts>,
 }
 
 type Shared = Rc<RefCell<Filling>>;
@@ -68,6 +77,21 @@ impl Filling {
         if let Ok(Some(next)) = self.card.query_selector("button.primary") {
             dom::set_text(&next, self.onward());
         }
+        (self.texts.borrow_mut()).refresh(&self.card, &self.form, &kept);
+    }
+
+    /// The time on each page, milliseconds.
+    fn pages_ms(&self) -> Vec<u32> {
+        let now_us = dom::page_us();
+        let time = self.time.as_ref();
+        let counted_us = time.map_or(now_us, |time| time.limit.counted_us(now_us));
+        self.times.all_ms(counted_us)
+    }
+
+    /// True if nothing can be answered any more.
+    fn is_over(&self) -> bool {
+        let time = self.time.as_ref();
+        time.is_some_and(|time| time.limit.is_over(dom::page_us()))
     }
 
     /// The label of the button that goes on.
@@ -99,9 +123,15 @@ impl Filling {
     fn draft(&self) -> Draft {
         Draft {
             page: self.times.page() as u16,
-            pages_ms: self.times.all_ms(dom::page_us()),
+            pages_ms: self.pages_ms(),
             answers: answers(&self.values),
         }
+    }
+
+    /// Ends the stage with these answers.
+    fn hand_in(&self, values: &Values) {
+        let done = Input::StageDone(answers(values), self.pages_ms());
+        self.inbox.send(done);
     }
 
     /// Has what is done kept.
@@ -154,13 +184,19 @@ impl Questions {
     ) -> Self {
         let card = dom::make_element("form.card.survey");
         dom::set_attribute(&card, "novalidate", "");
+        let now_us = dom::page_us();
+        let time = form
+            .time_limit_s
+            .map(|limit_s| Time::new(now_us, limit_s, draft));
         let filling = Filling {
             values: draft.map_or_else(|| form.defaults(), |draft| values_of(&form, &draft.answers)),
-            times: PageTimes::new(dom::page_us(), form.pages.len(), draft),
+            times: PageTimes::new(now_us, form.pages.len(), draft),
             form,
             card: card.clone(),
             hint,
             inbox: inbox.clone(),
+            time,
+            texts: RefCell::default(),
         };
         let shared: Shared = Rc::new(RefCell::new(filling));
         draw(&shared);
@@ -179,12 +215,33 @@ impl Questions {
     pub(crate) fn draft(&self) -> Draft {
         self.filling.borrow().draft()
     }
+
+    /// Shows that time passes, and hands in what there is when it is up.
+    pub(crate) fn tick(&self, now_us: u64) {
+        let mut filling = self.filling.borrow_mut();
+        let Some(time) = &mut filling.time else {
+            return;
+        };
+        time.tick(now_us);
+        match time.limit.poll_due(now_us) {
+            TimeLimitDue::Nothing => {}
+            TimeLimitDue::Keep => filling.keep(),
+            TimeLimitDue::HandIn => {
+                dom::set_attribute(&filling.card, "inert", "");
+                filling.hand_in(&filling.form.fitting(&filling.values));
+            }
+        }
+    }
 }
 
 fn draw(shared: &Shared) {
     let filling = shared.borrow();
     let card = &filling.card;
     card.set_text_content(None);
+    filling.texts.borrow_mut().clear();
+    if let Some(time) = &filling.time {
+        dom::add_children(card, &[&time.element]);
+    }
     let at = filling.times.page();
     let page = filling.page();
     let heading = [&page.title, &filling.form.title]
@@ -240,6 +297,9 @@ fn turn(shared: &Shared, by: isize) {
 }
 
 fn submit(shared: &Shared) {
+    if shared.borrow().is_over() {
+        return;
+    }
     let problem = shared.borrow().problem();
     let on = shared.borrow().way(1);
     match (problem, on) {
@@ -253,11 +313,8 @@ fn submit(shared: &Shared) {
         (None, None) => {
             show_problems(&shared.borrow().card, &[]);
             let filling = shared.borrow();
-            let pages_ms = filling.times.all_ms(dom::page_us());
             let (_, kept) = filling.form.shown(&filling.values);
-            filling
-                .inbox
-                .send(Input::StageDone(answers(&kept), pages_ms));
+            filling.hand_in(&kept);
         }
     }
 }

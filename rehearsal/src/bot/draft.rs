@@ -2,10 +2,12 @@
 
 use client_core::ShownStage;
 use protocol::control::{Draft, StageView};
+use survey::Form;
 
 use super::person::Act;
 use super::talk::WORDS;
 use super::{Bot, S};
+use crate::answers::to_answers;
 
 /// Drafts of a stage, and what the server has promised to store.
 #[derive(Debug, Default)]
@@ -80,7 +82,9 @@ impl Drafts {
                 ..Self::default()
             };
         }
-        let Some(draft) = draft else {
+        // A form with a time limit comes with the time that is gone, whether or not anything was answered.
+        let is_untouched = |draft: &&Draft| self.sent.is_empty() && is_untouched(stage, draft);
+        let Some(draft) = draft.filter(|draft| !is_untouched(draft)) else {
             return match self.kept {
                 None => Ok(()),
                 Some(_) => Err("the server has lost what was answered so far".to_owned()),
@@ -93,6 +97,15 @@ impl Drafts {
             false => Err(format!("nobody has answered so far: {:?}", draft.answers)),
         }
     }
+}
+
+/// True if a draft of a form with a time limit has nothing that somebody answered.
+fn is_untouched(stage: &ShownStage, draft: &Draft) -> bool {
+    let StageView::Survey { surveyjs } = &stage.view else {
+        return false;
+    };
+    let form = Form::read(surveyjs).unwrap_or_default();
+    form.time_limit_s.is_some() && draft.answers == to_answers(form.defaults())
 }
 
 impl Bot {

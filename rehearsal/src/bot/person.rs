@@ -7,7 +7,7 @@ use study::screening::Measured;
 use study::stage::AGREED;
 
 use super::{Bot, S};
-use crate::answers::fill;
+use crate::answers::{answer_in_time, fill};
 use crate::fault::Fault;
 use crate::quiz::solve;
 use crate::record::Phase;
@@ -76,7 +76,11 @@ impl Bot {
                 let answers = fill(surveyjs, &mut self.rng);
                 let answers = answers.map_err(|why| format!("the survey `{}`: {why}", stage.id))?;
                 let items = 1 + answers.len() as u64;
-                Some((self.some(3 * items, 10 * items), Act::Done(answers)))
+                let time_us = self.some(3 * items, 10 * items);
+                let in_time = answer_in_time(surveyjs, &answers, time_us / S, &mut self.rng);
+                let in_time = in_time.map(|(time_s, answers)| (time_s * S, answers));
+                let (time_us, answers) = in_time.unwrap_or((time_us, answers));
+                Some((time_us, Act::Done(answers)))
             }
             StageView::Screening { .. } => {
                 self.doing("having the device checked");

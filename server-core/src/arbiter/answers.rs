@@ -35,9 +35,15 @@ impl Arbiter {
             _ => false,
         };
         let refused = is_too_soon || self.is_too_much(&answers, &pages_ms);
-        let event = study::ProgressEvent::StageDone {
-            at,
-            answers: &answers,
+        let event = match self.is_time_up(now_us, who, &pages_ms) {
+            true => study::ProgressEvent::TimeUp {
+                at,
+                answers: &answers,
+            },
+            false => study::ProgressEvent::StageDone {
+                at,
+                answers: &answers,
+            },
         };
         let stage = self.stage_of(who);
         let counts_us = self.sign_counts_us(who);
@@ -74,6 +80,45 @@ impl Arbiter {
             // The page knows by it that they were not taken, says so, and keeps what was typed.
             self.show_stage(now_us, who);
         }
+    }
+
+    /// True if a session is at a form of which the time is up, by its page and by the clock of the server.
+    fn is_time_up(&self, now_us: u64, who: SessionId, pages_ms: &[u32]) -> bool {
+        match self.stage_kind(self.stage_of(who)) {
+            StageKind::Survey(form) => form
+                .time_limit_s()
+                .is_some_and(|limit_s| self.sessions[who].is_time_up(now_us, limit_s, pages_ms)),
+            _ => false,
+        }
+    }
+
+    /// The draft of a session's stage for its page. The time of a form that has a limit does not stop while no page
+    /// shows it, so the draft has all of it.
+    pub(super) fn draft_for_page(&self, who: SessionId) -> Option<Draft> {
+        let session = &self.sessions[who];
+        let draft = session.progress.draft_for(&session.token_hash).cloned();
+        let form = match self.stage_kind(self.stage_of(who)) {
+            StageKind::Survey(form) if form.time_limit_s().is_some() => form,
+            _ => return draft,
+        };
+        let since_us = session.shown_us.filter(|shown_us| *shown_us > 0);
+        let seen_ms = since_us.map_or(0, |since_us| self.now_us.saturating_sub(since_us) / 1_000);
+        let stored_ms = session.progress.draft().map_or(0, total_ms);
+        let spent_ms = seen_ms.max(stored_ms);
+        if spent_ms == 0 {
+            return draft;
+        }
+        let mut draft = draft.unwrap_or_else(|| Draft {
+            answers: form.default_answers(),
+            ..Draft::default()
+        });
+        let missing_ms = spent_ms.saturating_sub(total_ms(&draft));
+        let page = usize::from(draft.page).min(PAGES - 1);
+        let pages = draft.pages_ms.len().max(page + 1);
+        draft.pages_ms.resize(pages, 0);
+        let missing_ms = u32::try_from(missing_ms).unwrap_or(u32::MAX);
+        draft.pages_ms[page] = draft.pages_ms[page].saturating_add(missing_ms);
+        Some(draft)
     }
 
     /// A participant withdraws their recorded data.
@@ -148,6 +193,11 @@ impl Arbiter {
         let is_long = |answer: &Answer| size(answer) > self.limits.answer_bytes;
         answers.len() > self.limits.answers || answers.iter().any(is_long) || pages_ms.len() > PAGES
     }
+}
+
+/// The time on all pages of a draft, milliseconds.
+fn total_ms(draft: &Draft) -> u64 {
+    draft.pages_ms.iter().copied().map(u64::from).sum()
 }
 
 fn size(answer: &Answer) -> usize {

@@ -82,7 +82,6 @@ impl Arbiter {
         {
             *url = external.url_for(&self.sessions[who].participant);
         }
-        let reader = &self.sessions[who].token_hash;
         let is_here = self.stage_of(who) == index;
         let ahead = u16::from(!is_here);
         ServerMessage::Stage {
@@ -93,7 +92,7 @@ impl Arbiter {
             },
             id: stage.id.clone(),
             view,
-            draft: progress.draft_for(reader).filter(|_| is_here).cloned(),
+            draft: self.draft_for_page(who).filter(|_| is_here),
             again: is_here && progress.is_again(),
         }
     }

@@ -139,6 +139,17 @@ impl Session {
         !it.is_read(pages_ms) || self.shown_us.is_some_and(is_ahead)
     }
 
+    /// True if the time of a form is up, by what its page says of it and by what the server has seen.
+    pub(super) fn is_time_up(&self, now_us: u64, limit_s: u32, pages_ms: &[u32]) -> bool {
+        let said_ms: u64 = pages_ms.iter().copied().map(u64::from).sum();
+        let is_enough = |ms: u64| ms + AHEAD_MS >= u64::from(limit_s) * 1_000;
+        let seen_ms = |shown_us: u64| now_us.saturating_sub(shown_us) / 1_000;
+        is_enough(said_ms)
+            && self
+                .shown_us
+                .is_none_or(|shown_us| is_enough(seen_ms(shown_us)))
+    }
+
     /// Takes note that the page is there, or was until now.
     pub(super) fn note_presence(&mut self, now_us: u64) {
         if self.payment.is_none() {

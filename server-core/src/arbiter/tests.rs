@@ -6,6 +6,7 @@ mod changes;
 mod chaos;
 mod chats;
 mod episodes;
+mod forms;
 mod groups;
 mod lobbies;
 mod page_faults;

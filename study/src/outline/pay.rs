@@ -13,7 +13,7 @@ use crate::payment::decimals;
 use crate::recruitment::WayOut;
 use crate::stage::StageKind;
 use crate::study::Study;
-use crate::timeline::tree::most_in;
+use crate::timeline::most::most_in;
 
 /// A way that a participant's session can end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -115,7 +115,7 @@ impl Study {
             let longest = horizons.map(|(_, facts)| f64::from(facts.horizon));
             let longest = longest.fold(0.0, f64::max);
             let visit = |other: u16| f64::from(u8::from(other == index));
-            let visits = most_in(&self.tree, &self.design, treatment, &visit);
+            let visits = most_in(&self.tree, &self.design, &self.timeline, treatment, &visit);
             let episodes = visits * f64::from(env.course.limit());
             let episode = Possible::record([
                 ("score", Possible::Number(Bounds::ALL)),

@@ -16,6 +16,13 @@ pub enum ProgressEvent<'a> {
         /// Answers, for a survey.
         answers: &'a [Answer],
     },
+    /// The time of a form is up, and these are the answers so far.
+    TimeUp {
+        /// Position of its visit, as the page was told.
+        at: u16,
+        /// Answers, complete or not.
+        answers: &'a [Answer],
+    },
     /// The page says what the person has done of a stage so far.
     Drafted {
         /// Position of its visit, as the page was told.

@@ -31,12 +31,23 @@ impl Progress {
             (_, StageKind::End(_)) => Ok(ProgressStep::Stay),
             (ProgressEvent::Left, _) => Ok(self.leave(study, Outcome::LeftEarly)),
             (ProgressEvent::Cut(outcome), _) => Ok(self.leave(study, outcome)),
-            (ProgressEvent::StageDone { at, .. } | ProgressEvent::Drafted { at, .. }, _)
-                if at != self.at =>
+            (
+                ProgressEvent::StageDone { at, .. }
+                | ProgressEvent::TimeUp { at, .. }
+                | ProgressEvent::Drafted { at, .. },
+                _,
+            ) if at != self.at => Ok(ProgressStep::Stay),
+            (ProgressEvent::TimeUp { answers, .. }, StageKind::Survey(survey))
+                if survey.time_limit_s().is_some() =>
             {
-                Ok(ProgressStep::Stay)
+                survey.check_unfinished(answers)?;
+                self.keep(&stage.id, answers);
+                Ok(self.next(study))
             }
-            (ProgressEvent::StageDone { answers, .. }, _) => self.done(study, stage, answers),
+            (
+                ProgressEvent::StageDone { answers, .. } | ProgressEvent::TimeUp { answers, .. },
+                _,
+            ) => self.done(study, stage, answers),
             (ProgressEvent::Drafted { draft, .. }, kind) => {
                 kind.check_draft(draft)?;
                 self.draft = Some(Box::new(draft.clone()));

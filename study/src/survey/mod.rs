@@ -342,21 +342,54 @@ impl Survey {
         shown.filter_map(mark).collect()
     }
 
+    /// The values of answers, each to a question that is shown.
+    fn check_shown(&self, answers: &[Answer]) -> Result<Values, EventRefusal> {
+        let values = check_names(&self.form, answers)?;
+        let (_, kept) = self.form.shown(&values);
+        let hidden = answers
+            .iter()
+            .find(|answer| !kept.contains_key(&answer.name));
+        match hidden.map(|answer| answer.name.clone()) {
+            Some(name) => Err(EventRefusal::Hidden { name }),
+            None => Ok(kept),
+        }
+    }
+
+    /// Checks the answers that are there when the time is up: names, kinds, and that nothing is answered that was not
+    /// asked. They need not be complete, nor follow the rules of the form.
+    ///
+    /// # Errors
+    /// A [`EventRefusal`] with the name of the item.
+    pub fn check_unfinished(&self, answers: &[Answer]) -> Result<(), EventRefusal> {
+        let kept = self.check_shown(answers)?;
+        let fitting = self.form.fitting(&kept);
+        match kept.into_keys().find(|name| !fitting.contains_key(name)) {
+            Some(name) => Err(EventRefusal::BadAnswer { name }),
+            None => Ok(()),
+        }
+    }
+
+    /// Seconds in which it is to be answered; `None` for as long as it takes.
+    pub fn time_limit_s(&self) -> Option<u32> {
+        self.form.time_limit_s
+    }
+
+    /// The answers that are there before the participant gives any, as a page tells them.
+    pub fn default_answers(&self) -> Vec<Answer> {
+        let answer = |(name, value): (String, Value)| Answer {
+            name,
+            value: value.to_string(),
+        };
+        self.form.defaults().into_iter().map(answer).collect()
+    }
+
     /// Checks answers against the form: names, values, that nothing is answered that was not asked, and that nothing
     /// required is missing. It is the check of the page.
     ///
     /// # Errors
     /// A [`EventRefusal`] with the name of the item.
     pub fn check(&self, answers: &[Answer]) -> Result<(), EventRefusal> {
-        let values = check_names(&self.form, answers)?;
-        let (_, kept) = self.form.shown(&values);
-        let hidden = answers
-            .iter()
-            .find(|answer| !kept.contains_key(&answer.name));
-        if let Some(answer) = hidden {
-            let name = answer.name.clone();
-            return Err(EventRefusal::Hidden { name });
-        }
+        let kept = self.check_shown(answers)?;
         let pages = self.form.pages.iter().zip(self.form.problems(&kept));
         let problem = pages.into_iter().find_map(|(page, problems)| {
             let (item, problem) = problems.into_iter().next()?;

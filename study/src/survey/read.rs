@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use ::survey::MOST;
+use ::survey::{MOST, TIME_LIMIT};
 use serde_json::{Value, json};
 
 use self::attention::{attention, check_attention};
@@ -88,6 +88,10 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
     let attention = fields
         .key("attention", doc)
         .maybe(|place| attention(&place).map(|attention| (attention, place)));
+    let doc = "The time for the whole form, in seconds. When it is over, the answers so far are recorded, complete or not, \
+               and the study continues. The time does not stop while the page is closed.";
+    let time_limit_s =
+        (fields.key("time_limit_s", doc)).maybe(|place| place.whole(5..=86_400, "seconds"));
     let survey = match (both, inline?, file?) {
         (Some(place), ..) => {
             place.wrong("both `surveyjs` and `surveyjs_file`; keep one of the two");
@@ -108,6 +112,10 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
             return None;
         }
         survey.surveyjs["title"] = json!(title);
+    }
+    if let Some(time_limit_s) = time_limit_s? {
+        survey.surveyjs[TIME_LIMIT] = json!(time_limit_s);
+        survey.form.time_limit_s = Some(time_limit_s);
     }
     if let Some((attention, place)) = attention? {
         check_attention(&survey, &attention, &place)?;
@@ -206,7 +214,7 @@ fn form(dir: &Path, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     pictures::place(&mut surveyjs, &reading.pictures.borrow());
     let mut survey = Survey::of(surveyjs, correct.collect());
     survey.unused = reading.unused.into_inner();
-    survey.braces = braces::find_braces(place);
+    survey.braces = braces::find_braces(place, &survey.form);
     survey.pictures = reading.pictures.into_inner().into_values().collect();
     check_values(&survey, &parts)?;
     Some(survey)

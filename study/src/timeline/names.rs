@@ -216,6 +216,14 @@ pub(super) fn variables(read: &Read<'_>) -> Types {
 /// Returns whether a guard holds for nothing that names can stand for, whatever a participant does: of that nothing is known
 /// here, so a guard that depends on it has no value.
 fn never_holds(guard: &Formula, names: &Scope) -> bool {
+    // What is not there yet may be there when it is asked.
+    if guard
+        .expr()
+        .ops()
+        .any(|op| matches!(op, formula::Op::Has(_)))
+    {
+        return false;
+    }
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let words: BTreeSet<&str> = guard.source().split(|c| !is_word(c)).collect();
     let asked = names

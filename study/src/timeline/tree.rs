@@ -107,78 +107,12 @@ impl Block {
         values * usize::from(self.repeat)
     }
 
-    /// The most that a copy can come to: nothing if its guard surely does not hold.
-    fn most_of_copy(&self, design: &Design, known: &Known, weight: &impl Fn(u16) -> f64) -> f64 {
-        let guard = self.when.as_ref().map(|Guard(guard)| guard.eval(known));
-        if guard == Some(Ok(formula::Value::Bool(false))) {
-            return 0.0;
-        }
-        let children = self.block.iter();
-        let children =
-            children.map(|node| most_of(std::slice::from_ref(node), design, known, weight));
-        let mut children: Vec<f64> = children.collect();
-        children.sort_unstable_by(|a, b| b.total_cmp(a));
-        children.into_iter().take(self.kept()).sum()
-    }
-
     /// Children that a copy keeps.
     pub(crate) fn kept(&self) -> usize {
         self.choose
             .map_or(self.block.len(), usize::from)
             .min(self.block.len())
     }
-}
-
-/// The most that a walk of some nodes can come to, where each stage counts as much as `weight` says. Of arms that exclude
-/// each other by the levels of factors, only one counts.
-pub(crate) fn most(nodes: &[Node], design: &Design, weight: &impl Fn(u16) -> f64) -> f64 {
-    let treatments = design.treatments().into_iter();
-    let walks = treatments.map(|treatment| most_in(nodes, design, &treatment, weight));
-    walks.fold(0.0, f64::max)
-}
-
-/// The same, of a walk with a treatment.
-pub(crate) fn most_in(
-    nodes: &[Node],
-    design: &Design,
-    treatment: &[usize],
-    weight: &impl Fn(u16) -> f64,
-) -> f64 {
-    let levels = design.between.iter().zip(treatment);
-    let known = levels.map(|(factor, level)| (factor.name.clone(), &factor.levels[*level]));
-    let known = known.filter_map(|(name, level)| Some((name, value_of(level)?)));
-    most_of(nodes, design, &known.collect(), weight)
-}
-
-/// The values of names in a copy, as far as they are known before anybody comes.
-type Known = BTreeMap<String, formula::Value>;
-
-fn value_of(level: &Level) -> Option<formula::Value> {
-    serde_json::from_value(level.value.clone()).ok()
-}
-
-fn most_of(nodes: &[Node], design: &Design, known: &Known, weight: &impl Fn(u16) -> f64) -> f64 {
-    let of = |node: &Node| match node {
-        Node::Stage(stage) => weight(*stage),
-        Node::Block(block) => {
-            let copies = match &block.for_each {
-                None => vec![known.clone()],
-                Some(each) => {
-                    let copy = |level: &Level| {
-                        let mut inner = known.clone();
-                        inner.extend(value_of(level).map(|value| (each.name().to_owned(), value)));
-                        inner
-                    };
-                    each.levels(design).iter().map(copy).collect()
-                }
-            };
-            let copies = copies
-                .iter()
-                .map(|known| block.most_of_copy(design, known, weight));
-            copies.sum::<f64>() * f64::from(block.repeat)
-        }
-    };
-    nodes.iter().map(of).sum()
 }
 
 /// The values of names at a position of the route.

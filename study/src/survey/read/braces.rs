@@ -1,74 +1,158 @@
-//! Braces in the texts of a form: what stands in double ones is a formula; what stands in single ones nobody fills in.
+//! Braces in the texts of a form: what stands in double ones is a formula, known when the form begins; what stands in
+//! single ones is an answer to the same form, which pages fill in.
+
+use std::collections::BTreeSet;
+
+use ::survey::{AnswerWords, Form, Values, names_in_braces};
 
 use crate::inset::{Braces, next_braces};
+use crate::problem::hint;
 use crate::read::Cursor;
 use crate::survey::TEXTS;
-use crate::yaml::{self, Data, Node};
+use crate::yaml::{self, Data, Key, Node};
 
-/// The formulas in double braces in the texts of a form. Names in single braces, which SurveyJS fills in, are reported.
-pub(super) fn find_braces(form: &Cursor<'_>) -> Vec<Braces> {
-    let mut found = Vec::new();
-    find(form, form.node, &form.path, &mut found);
-    found
+/// The keys whose values pages do not show as text on the form: hints in empty fields, and messages.
+const NOT_FILLED: [&str; 6] = [
+    "placeholder",
+    "otherPlaceholder",
+    "requiredErrorText",
+    "minErrorText",
+    "maxErrorText",
+    "otherErrorText",
+];
+
+/// A walk through a form, in the order in which it is asked.
+struct Walk<'a> {
+    place: &'a Cursor<'a>,
+    form: &'a Form,
+    /// The names of the elements that come before.
+    before: BTreeSet<String>,
+    found: Vec<Braces>,
 }
 
-fn find(form: &Cursor<'_>, node: &Node, path: &str, found: &mut Vec<Braces>) {
-    match &node.data {
-        Data::List(items) => {
-            for (number, item) in items.iter().enumerate() {
-                find(form, item, &format!("{path}[{number}]"), found);
-            }
-        }
-        Data::Map(entries) => {
-            for (key, value) in entries.iter().filter(|(key, _)| key.name != "defaultValue") {
-                let path = yaml::join(path, &key.name);
-                match TEXTS.contains(&key.name.as_str()) {
-                    true => in_text(form, value, &path, found),
-                    false => find(form, value, &path, found),
+/// The formulas in double braces in the texts of a form. Names in single braces that no earlier element has are
+/// reported.
+pub(super) fn find_braces(place: &Cursor<'_>, form: &Form) -> Vec<Braces> {
+    let mut walk = Walk {
+        place,
+        form,
+        before: BTreeSet::new(),
+        found: Vec::new(),
+    };
+    walk.node(place.node, &place.path, "");
+    walk.found
+}
+
+impl Walk<'_> {
+    /// Walks through what stands under a key.
+    fn node(&mut self, node: &Node, path: &str, under: &str) {
+        match &node.data {
+            Data::List(items) => {
+                for (number, item) in items.iter().enumerate() {
+                    self.node(item, &format!("{path}[{number}]"), under);
                 }
             }
+            Data::Map(entries) => self.map(entries, path, under),
+            Data::Plain(_) | Data::Quoted(_) => {}
         }
-        Data::Plain(_) | Data::Quoted(_) => {}
     }
-}
 
-/// Looks at a text, or at one text for each language.
-fn in_text(form: &Cursor<'_>, node: &Node, path: &str, found: &mut Vec<Braces>) {
-    let text = match &node.data {
-        Data::Plain(text) | Data::Quoted(text) => text,
-        Data::Map(entries) => {
-            for (key, value) in entries {
-                in_text(form, value, &yaml::join(path, &key.name), found);
+    /// Walks through a part of the form: its own texts are read before what stands in it, wherever they are written.
+    fn map(&mut self, entries: &[(Key, Node)], path: &str, under: &str) {
+        let is_text = |(key, _): &&(Key, Node)| TEXTS.contains(&key.name.as_str());
+        for (key, value) in entries.iter().filter(is_text) {
+            let is_filled = under != "validators" && !NOT_FILLED.contains(&key.name.as_str());
+            self.text(value, &yaml::join(path, &key.name), is_filled);
+        }
+        for (key, value) in entries.iter().filter(|entry| !is_text(entry)) {
+            if key.name != "defaultValue" {
+                self.node(value, &yaml::join(path, &key.name), &key.name);
             }
-            return;
         }
-        Data::List(_) => return,
-    };
-    let mut rest = text.as_str();
-    while let Some((open, source, end)) = next_braces(rest) {
-        single(form, node, path, &rest[..open]);
-        let place = form.report.problem(node.at, path, "");
-        let source = source.to_owned();
-        found.push(Braces { source, place });
-        rest = &rest[end..];
+        let name = entries.iter().find(|(key, _)| key.name == "name");
+        if let (Some((_, value)), "elements") = (name, under)
+            && let Data::Plain(name) | Data::Quoted(name) = &value.data
+        {
+            self.before.insert(format!("{name}-Comment"));
+            self.before.insert(name.clone());
+        }
     }
-    single(form, node, path, rest);
-}
 
-/// Reports a name in single braces.
-fn single(form: &Cursor<'_>, node: &Node, path: &str, text: &str) {
-    let mut parts = text.split('{').skip(1);
-    let name = parts.find_map(|part| {
-        let (name, _) = part.split_once('}')?;
-        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
-        let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        (begins && name.chars().all(is_word)).then_some(name)
-    });
-    if let Some(name) = name {
-        let message = format!(
-            "`{{{name}}}` is shown as it stands; write `{{{{ answers.STAGE.{name} }}}}` for the answer to an earlier form, \
-             or leave the braces out"
-        );
-        form.report.add(node.at, path, message);
+    /// Looks at a text, or at one text for each language.
+    fn text(&mut self, node: &Node, path: &str, is_filled: bool) {
+        let text = match &node.data {
+            Data::Plain(text) | Data::Quoted(text) => text,
+            Data::Map(entries) => {
+                for (key, value) in entries {
+                    self.text(value, &yaml::join(path, &key.name), is_filled);
+                }
+                return;
+            }
+            Data::List(_) => return,
+        };
+        let mut rest = text.as_str();
+        while let Some((open, source, end)) = next_braces(rest) {
+            self.single(node, path, &rest[..open], is_filled);
+            let place = self.place.report.problem(node.at, path, "");
+            let source = source.to_owned();
+            self.found.push(Braces { source, place });
+            rest = &rest[end..];
+        }
+        self.single(node, path, rest, is_filled);
+    }
+
+    /// Reports the first name in single braces that is not filled in.
+    fn single(&self, node: &Node, path: &str, text: &str, is_filled: bool) {
+        let fault = names_in_braces(text).find_map(|name| self.fault(name, is_filled));
+        if let Some(message) = fault {
+            self.place.report.add(node.at, path, message);
+        }
+    }
+
+    /// The fault of a name in single braces, if it has one.
+    fn fault(&self, name: &str, is_filled: bool) -> Option<String> {
+        let is_it = |asked: &str| {
+            let left = name.strip_prefix(asked);
+            left.is_some_and(|left| left.is_empty() || left.starts_with('.'))
+        };
+        let known: Vec<&str> = self
+            .form
+            .items()
+            .filter(|item| item.asks())
+            .map(|item| item.name.as_str())
+            .collect();
+        let Some(asked) = known.iter().find(|asked| is_it(asked)) else {
+            return Some(format!(
+                "the form has no element `{name}`; {}. For the answer to an earlier form, write `{{{{ answers.STAGE.{name} }}}}`; \
+                 otherwise leave the braces out",
+                hint(name, &known)
+            ));
+        };
+        if !is_filled {
+            return Some(format!(
+                "`{{{name}}}` is not filled in here, but in titles, descriptions, choices and HTML alone; leave the braces out"
+            ));
+        }
+        if !self.before.iter().any(|before| is_it(before)) {
+            return Some(format!(
+                "`{{{name}}}` is not answered yet where this is read; move `{asked}` up, or leave the braces out"
+            ));
+        }
+        let nobody = AnswerWords {
+            yes: "",
+            no: "",
+            none: "",
+            other: "",
+            decimal: ".",
+        };
+        let is_one = self
+            .form
+            .write_answer(name, &Values::new(), nobody)
+            .is_some();
+        (!is_one).then(|| {
+            format!(
+                "`{{{name}}}` is no single answer; name a row or a part of `{asked}` behind a dot, such as `{{{asked}.ROW}}`"
+            )
+        })
     }
 }
