@@ -264,6 +264,10 @@ impl<W: World> Page<W> {
             false => self.handle_alive(now_us),
         }
         self.call_peer(now_us, |peer, now| peer.handle_hidden(now, is_hidden));
+        if is_hidden {
+            // A page out of sight may be ended without another word.
+            self.call_peer(now_us, Peer::flush);
+        }
         self.settle(now_us);
     }
 

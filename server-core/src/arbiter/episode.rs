@@ -1,6 +1,7 @@
 //! One match: the people of a group, or one person alone, from their linking up to the end of their episode.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
@@ -204,6 +205,16 @@ impl EpisodeState {
             .iter()
             .zip(ready.iter())
             .all(|(who, ready)| who.is_none() || ready.is_some())
+    }
+
+    /// How long its pages have been getting ready, of the time that they have at most, microseconds.
+    pub(super) fn linked_for_us(&self, now_us: u64, within: Duration) -> u64 {
+        match &self.phase {
+            Phase::Linking { until_us, .. } => {
+                (now_us + within.as_micros() as u64).saturating_sub(*until_us)
+            }
+            Phase::Playing(_) | Phase::Ending { .. } => 0,
+        }
     }
 
     /// Fixes time and input delay, and begins to play. Gives the header of its file.

@@ -15,9 +15,7 @@ use super::{Arbiter, Effect, EpisodeRow, Place, RecordWork, SessionId, Work, Wri
 /// So much time all pages need to hear of the start, microseconds.
 const LEAST_COUNTDOWN_US: u64 = 500_000;
 
-/// How long pages of people usually take to connect, microseconds: at least and at most.
-const LINKING_US: (usize, usize) = (300_000, 1_500_000);
-/// Purpose of a generator: how long that takes where nobody connects.
+/// Purpose of a generator: how long pages take to connect where nobody connects.
 const LINKING: u64 = u64::from_le_bytes(*b"linking ");
 
 impl Arbiter {
@@ -103,7 +101,12 @@ impl Arbiter {
         let Some(episode) = self.episodes.get(era) else {
             return;
         };
-        let t0_us = now_us + self.countdown_us(episode.stage) + self.blind_us(episode);
+        let took_us = episode.linked_for_us(now_us, self.limits.ready);
+        let blind_us = self.blind_us(episode, took_us);
+        let t0_us = now_us + self.countdown_us(episode.stage) + blind_us;
+        if episode.people().count() > 1 {
+            self.linking_times.note(took_us);
+        }
         let Some(rules) = self.absence_rules(episode.stage, &episode.header.params) else {
             return;
         };
@@ -129,9 +132,9 @@ impl Arbiter {
         }
     }
 
-    /// Additional time before an episode with an AI partner that is not disclosed: pages of people take about as long to
-    /// connect, microseconds.
-    fn blind_us(&self, episode: &EpisodeState) -> u64 {
+    /// Additional time before an episode with an AI partner that is not disclosed, microseconds: pages of people take about
+    /// as long to connect. `took_us` is how long the page of the one person took.
+    fn blind_us(&self, episode: &EpisodeState, took_us: u64) -> u64 {
         let StageKind::Env(env) = self.stage_kind(episode.stage) else {
             return 0;
         };
@@ -143,9 +146,8 @@ impl Arbiter {
         if !is_secret || episode.people().count() > 1 || env.course.mode == Mode::Turns {
             return 0;
         }
-        let (least, most) = LINKING_US;
-        let drawn = Rng::of(self.seed, &[LINKING, episode.header.seed]).below(most - least);
-        (least + drawn) as u64
+        let mut rng = Rng::of(self.seed, &[LINKING, episode.header.seed]);
+        self.linking_times.draw_delay_us(took_us, &mut rng)
     }
 
     /// The file of an episode is durable: people may start.

@@ -221,7 +221,8 @@ impl Arbiter {
             Controller::Ai { policy } => Some(policy),
             Controller::Human | Controller::Vacant => None,
         });
-        let networks = controllers.chain(called.clone().map(|bot| &bot.policy));
+        let secret = self.study.secret_partners();
+        let networks = controllers.chain(called.clone().chain(secret).map(|bot| &bot.policy));
         let networks = networks.filter_map(|policy| protocol::hash::model_sha256(policy));
         let networks: BTreeSet<&str> = networks.collect();
         let course = header.course.clone().unwrap_or_default();

@@ -25,6 +25,7 @@ mod group;
 mod group_visits;
 mod groups;
 mod identity;
+mod linking_times;
 mod lobbies;
 mod page_faults;
 mod rest;
@@ -65,6 +66,7 @@ pub use events::{Appended, Effect, Event, RecordWork, Snapshot, Work, Write};
 pub use group::DepartureReason;
 use groups::Groups;
 pub use identity::Identity;
+use linking_times::LinkingTimes;
 use lobbies::Lobbies;
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use rows::{
@@ -148,6 +150,7 @@ pub struct Arbiter {
     seed: u64,
     groups: Groups,
     episodes: Episodes,
+    linking_times: LinkingTimes,
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,

@@ -16,6 +16,7 @@ use super::datagram_paths::Routes;
 use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
 use super::episodes::Episodes;
 use super::groups::Groups;
+use super::linking_times::LinkingTimes;
 use super::lobbies::Lobbies;
 use super::seats::Seats;
 use super::sessions::Sessions;
@@ -131,6 +132,7 @@ impl Arbiter {
             groups: Groups::default(),
             lobbies: Lobbies::default(),
             episodes: Episodes::new(restored.next_era),
+            linking_times: LinkingTimes::default(),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };

@@ -188,3 +188,57 @@ fn another_page_finds_what_was_typed_and_not_sent_in_its_field() {
         "what was sent is no draft any more"
     );
 }
+
+/// A page in an episode that runs.
+fn started() -> Shell {
+    let mut shell = playing();
+    let us = shell.now_us;
+    shell.hears(ServerMessage::Clock {
+        sent_us: us,
+        server_us: us,
+    });
+    shell.hears(ServerMessage::Start {
+        era: Era(5),
+        t0_us: us,
+        input_delay: 0,
+    });
+    shell.hears(ServerMessage::Running {
+        era: Era(5),
+        through: Tick(0),
+        changes: Vec::new(),
+    });
+    shell.passes(S);
+    shell.takes_sent();
+    shell
+}
+
+/// The keys of the messages that a page sent.
+fn keys_sent(sent: &[ClientMessage]) -> usize {
+    let uploads = sent.iter().filter_map(|message| match message {
+        ClientMessage::Upload(upload) => upload.timing.as_ref(),
+        _ => None,
+    });
+    uploads.map(|timing| timing.keys.len()).sum()
+}
+
+#[test]
+fn a_key_pressed_just_before_the_page_goes_is_uploaded_however_it_goes() {
+    type Goes = fn(&mut Page<Native>, u64);
+    let ways: [(&str, Goes); 2] = [
+        ("closed", Page::handle_leaving),
+        ("out of sight", |page, now_us| {
+            page.handle_hidden(now_us, true)
+        }),
+    ];
+    for (name, goes) in ways {
+        let mut shell = started();
+        shell.does(|page, now_us| {
+            page.with_peer(now_us, |peer, now| {
+                peer.handle_key(now, 1, true, now_us, Some(1))
+            })
+        });
+        assert_eq!(keys_sent(&shell.takes_sent()), 0, "a frame may answer it");
+        shell.does(goes);
+        assert_eq!(keys_sent(&shell.takes_sent()), 1, "{name}");
+    }
+}

@@ -463,9 +463,8 @@ fn a_hundred_people_who_come_at_once_are_in_fifty_groups() {
     assert!(seats.into_values().all(|seats| seats == [0, 1]));
 }
 
-/// When the first episode starts after its pages are ready, microseconds, and how long the person waited; with people or
-/// an AI partner.
-fn start_of(disclose: bool, people: u64) -> (u64, u64, u16) {
+/// A study whose lobby completes groups with a cook.
+fn blinded(disclose: bool) -> Stage {
     let timeline = format!(
         "timeline:
   - {{id: how, type: instructions, pages: [page.md]}}
@@ -476,6 +475,13 @@ fn start_of(disclose: bool, people: u64) -> (u64, u64, u16) {
     );
     let mut stage = Stage::read(&timeline, Limits::default());
     stage.wait(SECOND);
+    stage
+}
+
+/// When the first episode starts after its pages are ready, microseconds, and how long the person waited; with people or
+/// an AI partner.
+fn start_of(disclose: bool, people: u64) -> (u64, u64, u16) {
+    let mut stage = blinded(disclose);
     (1..=people).for_each(|conn| drop(stage.queue(conn)));
     let waits_us = stage.now_us;
     let shown = stage.hear(1);
@@ -519,4 +525,40 @@ fn time_and_steps_do_not_tell_an_ai_partner_that_is_not_disclosed() {
     assert_eq!(told_us, human_us);
     assert!(waited_us > 29 * SECOND, "{waited_us}");
     assert!(count > 0);
+}
+
+#[test]
+fn an_episode_with_an_ai_partner_starts_as_late_as_those_of_people_on_this_server() {
+    let mut stage = blinded(false);
+    let starts = |stage: &mut Stage, conn: u64| {
+        let heard = stage.hear(conn).into_iter();
+        let mut t0_us = heard.filter_map(|message| match message {
+            ServerMessage::Start { t0_us, .. } => Some(t0_us),
+            _ => None,
+        });
+        t0_us.next().expect("a start")
+    };
+    let mut people_us = 0;
+    for pair in 0..5 {
+        let pair = [1 + 2 * pair, 2 + 2 * pair];
+        pair.map(|conn| stage.queue(conn));
+        let era = stage.plan(pair[0]).expect("a match").era;
+        let matched_us = stage.now_us;
+        stage.wait(4 * SECOND);
+        pair.map(|conn| stage.ready(conn, era, 0));
+        people_us = starts(&mut stage, pair[0]) - matched_us;
+    }
+    stage.queue(11);
+    let plan = std::iter::repeat_with(|| {
+        stage.wait(SECOND / 10);
+        stage.plan(11)
+    });
+    let era = plan.take(400).flatten().next().expect("a match").era;
+    let matched_us = stage.now_us;
+    stage.ready(11, era, 0);
+    let ai_us = starts(&mut stage, 11) - matched_us;
+    assert!(
+        people_us.abs_diff(ai_us) < 200_000,
+        "{people_us} and {ai_us}"
+    );
 }
