@@ -65,6 +65,23 @@ function acted(tables, stage) {
 }
 
 sideBySide(3, () => {
+  test('a key that goes down just before the page goes is in the data', async t => {
+    const { server, person } = await enter(t, alone('only', { horizon: 600, keys: KEYS }));
+    await runs(person);
+    await person.page.keyboard.press('KeyA');
+    await ticks(person, 10);
+    // Nothing happens between the key and the end of the page: no frame, no beat of the Worker.
+    await person.page.evaluate(() => {
+      window.dispatchEvent(new KeyboardEvent('keydown', { code: 'KeyD' }));
+      window.location.href = 'about:blank';
+    });
+    await person.page.waitForURL('about:blank');
+    await server.stop();
+    const { keys } = await exported(server.data, ['keys']);
+    const pressed = keys.filter(({ down }) => down === 'true').map(({ action_name }) => action_name);
+    assert.deepEqual(pressed, ['move_left', 'move_right']);
+  });
+
   test('presses count once, chords win, and keys that belong elsewhere are never actions', async t => {
     const timeline = alone('first', { horizon: 120, keys: KEYS, capture: 'press' })
       + alone('second', { horizon: 40, keys: KEYS, capture: 'press' })

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { SOON, Server, coplay, launch, scratch, sideBySide } from './harness.mjs';
+import { Participant, SOON, Server, coplay, launch, scratch, sideBySide } from './harness.mjs';
 import { exported } from './match.mjs';
 import { enter, farewell, meets, takePart } from './visits.mjs';
 
@@ -109,6 +109,39 @@ sideBySide(2, () => {
     assert.equal((await farewell(person)).code, code, 'the same code after a reload');
     await page.waitForURL(`${PROLIFIC}/**`, { timeout: SOON });
     assert.deepEqual(back.map(({ url }) => url), [`${PROLIFIC}/submissions/complete?cc=${code}`]);
+  });
+
+  test('somebody sent by Prolific goes on in a second tab, and again in the first one, and nothing is lost', async t => {
+    const server = await serve(t, 'prolific');
+    const link = `${server.url}?${new URLSearchParams(NAMES)}`;
+    const first = await enter(t, browser, link, { name: 'first' });
+    await first.page.click('section.consent button.primary', { timeout: SOON });
+    await first.shows('survey');
+    await first.page.fill('textarea', 'All is w');
+    await first.knows(report => report.unsaved === false);
+
+    const second = await Participant.open(browser, link, { name: 'second', beside: first });
+    await second.shows('survey');
+    assert.equal(await second.page.inputValue('textarea'), '', 'an identifier alone shows nothing');
+    await first.says(/The study is open in another tab/);
+    await first.page.click('text=Play here instead');
+    await second.says(/The study is open in another tab/);
+    await first.shows('survey');
+    assert.equal(await first.page.inputValue('textarea'), 'All is w');
+    // And there and back once more, however often somebody changes their mind.
+    await second.page.click('text=Play here instead');
+    await first.says(/The study is open in another tab/);
+    await second.shows('survey');
+    await first.page.click('text=Play here instead');
+    await first.shows('survey');
+    await first.page.fill('textarea', 'All is well.');
+    await first.page.click('form.survey button.primary');
+    await first.shows('end');
+    await server.stop();
+    const { responses, sessions } = await exported(server.data, ['responses', 'sessions']);
+    assert.deepEqual(responses.map(({ value }) => value).slice(1), ['All is well.']);
+    assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed'], 'one person');
+    assert.deepEqual([...first.errors, ...second.errors], []);
   });
 
   const MTURK = 'https://workersandbox.mturk.com';

@@ -1,0 +1,105 @@
+// An AI partner that the study does not disclose, beside people: the same words, the same pictures beside the world, the
+// same requests, and the same times, from the waiting room to the end.
+
+import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { SOON, Server, launch, scratch } from './harness.mjs';
+import { enter } from './visits.mjs';
+
+const STUDY = `format: 1
+study: {id: blind, version: 1.0.0, title: Blind, contact: lab@example.edu}
+timeline:
+  - {id: lobby, type: lobby, group_size: 2, timeout_s: 9, on_timeout: bot, bot: {policy: cook, disclose: false}}
+  - id: play
+    type: env
+    env: overcooked@2.0.0
+    players: [self, partner]
+    config: {layout: cramped_room, horizon: 40, tick_hz: 10}
+    episodes: 3
+    rest: {file: rest.md, max_s: 3}
+  - {id: thanks, type: end, file: thanks.md}
+`;
+
+/** In the page, before its own scripts: notes what can be read and when, each state of it once. */
+function watch() {
+  window.watched = [];
+  let last = '';
+  setInterval(() => {
+    const root = document.querySelector('#app');
+    if (!root || !window.coplay) return;
+    const stage = ['lobby', 'play', 'rest', 'end'].find(name => root.querySelector(`section.${name}`)) ?? '';
+    const { tick } = JSON.parse(window.coplay.report());
+    const words = root.innerText.replaceAll(/\d+/g, '#').replaceAll(/\s+/g, ' ').trim();
+    const runs = stage === 'play' && tick > 0;
+    const now = JSON.stringify([stage, runs, words]);
+    if (now !== last) window.watched.push({ stage, runs, words, at_ms: performance.now() });
+    last = now;
+  }, 20);
+}
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser.close());
+
+const BROWSER = { viewport: { width: 900, height: 700 }, reducedMotion: 'reduce' };
+
+/** Somebody who waits, plays and ends: what they could read, their pictures, their requests, and how long they waited for each first tick. */
+async function takePart(person) {
+  const { page } = person;
+  const shot = () => page.screenshot({ mask: [page.locator('canvas'), page.locator('.figure .value'), page.locator('.overlay')], animations: 'disabled' });
+  await page.locator('section.play').waitFor({ timeout: 2 * SOON });
+  await person.knows(({ status, tick }) => status === 'playing' && tick > 5 && tick < 35, SOON);
+  const playing = await shot();
+  await page.locator('section.end').waitFor({ timeout: 4 * SOON });
+  const watched = await page.evaluate(() => window.watched);
+  const requests = person.asked.map(address => new URL(address).pathname.replaceAll(/[0-9a-f]{64}/g, '#'));
+  const starts_ms = watched.flatMap(({ stage, runs, at_ms }, at) => {
+    const begun = watched.findLast((state, before) => before < at && state.stage !== 'play');
+    const first = runs && !watched[at - 1].runs;
+    const match = begun && watched.find(state => state.stage === 'play' && state.at_ms > begun.at_ms);
+    return stage === 'play' && first && match ? [at_ms - match.at_ms] : [];
+  });
+  return { words: [...new Set(watched.map(({ stage, words }) => `${stage}: ${words}`))].sort(), playing, requests: [...new Set(requests)].sort(), starts_ms };
+}
+
+test('an AI partner that is not disclosed is not told from a person by words, pictures, requests or times', async t => {
+  const folder = await scratch(t);
+  const study = path.join(folder, 'study');
+  await mkdir(study);
+  await writeFile(path.join(study, 'study.yaml'), STUDY);
+  await writeFile(path.join(study, 'rest.md'), '# A short rest\n');
+  await writeFile(path.join(study, 'thanks.md'), '# Thank you\n');
+  const server = await Server.start({ study, data: `${folder}/data` });
+  t.after(() => server.kill());
+  const open = (link, name) => enter(t, browser, server.links[link], { name, before: watch, device: BROWSER });
+
+  // Two pairs, one after the other: their six starts are what the server takes for usual.
+  const humans = [];
+  for (const pair of [0, 1]) {
+    const people = [await open(2 * pair, 'first'), null];
+    await people[0].page.locator('section.lobby').waitFor({ timeout: SOON });
+    people[1] = await open(2 * pair + 1, 'second');
+    humans.push(...await Promise.all(people.map(takePart)));
+    await Promise.all(people.map(({ context }) => context.close()));
+  }
+  const alone = await takePart(await open(4, 'alone'));
+
+  // A machine that is too busy holds the world, which an AI partner never does.
+  const said = ({ words }) => words.filter(sentence => !/One moment/.test(sentence));
+  const known = new Set(humans.flatMap(said));
+  assert.deepEqual(said(alone).filter(sentence => !known.has(sentence)), [], 'nothing is said that is not said beside people');
+  const first = humans[0];
+  for (const stage of ['lobby', 'play', 'rest', 'end']) {
+    assert.ok(alone.words.some(sentence => sentence.startsWith(stage)), `${stage} was seen`);
+  }
+  assert.deepEqual(alone.requests, first.requests);
+  assert.ok(humans.some(({ playing }) => playing.equals(alone.playing)), 'the page around the world looks the same');
+
+  const beside = humans.flatMap(({ starts_ms }) => starts_ms);
+  t.diagnostic(`first ticks beside people: ${beside.map(Math.round)} ms; beside the AI partner: ${alone.starts_ms.map(Math.round)} ms`);
+  assert.equal(alone.starts_ms.length, 3);
+  const [least, most] = [Math.min(...beside) - 600, Math.max(...beside) + 600];
+  for (const start_ms of alone.starts_ms) assert.ok(start_ms > least && start_ms < most, `${start_ms} of ${least} to ${most} ms`);
+});
