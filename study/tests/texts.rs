@@ -219,7 +219,10 @@ fn texts_of_a_form_name_answers_that_were_given_before() {
             "`{m}` is no single answer; name a row or a part of `m` behind a dot",
         ),
         (r#""title": "{m.q}""#, "`{m.q}` is no single answer"),
-        (r#""placeholder": "{age}""#, "`{age}` is not filled in here"),
+        (
+            r#""requiredErrorText": "{age}""#,
+            "`{age}` is not filled in here",
+        ),
     ];
     for (number, (text, fault)) in faults.iter().enumerate() {
         let element = format!(

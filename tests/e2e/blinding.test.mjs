@@ -71,7 +71,7 @@ test('an AI partner that is not disclosed is not told from a person by words, pi
   await writeFile(path.join(study, 'study.yaml'), STUDY);
   await writeFile(path.join(study, 'rest.md'), '# A short rest\n');
   await writeFile(path.join(study, 'thanks.md'), '# Thank you\n');
-  const server = await Server.start({ study, data: `${folder}/data` });
+  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', '5'] });
   t.after(() => server.kill());
   const open = (link, name) => enter(t, browser, server.links[link], { name, before: watch, device: BROWSER });
 

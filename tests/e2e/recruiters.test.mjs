@@ -137,11 +137,11 @@ sideBySide(2, () => {
     await first.page.fill('textarea', 'All is well.');
     await first.page.click('form.survey button.primary');
     await first.shows('end');
+    assert.deepEqual([...first.errors, ...second.errors], []);
     await server.stop();
     const { responses, sessions } = await exported(server.data, ['responses', 'sessions']);
     assert.deepEqual(responses.map(({ value }) => value).slice(1), ['All is well.']);
     assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed'], 'one person');
-    assert.deepEqual([...first.errors, ...second.errors], []);
   });
 
   const MTURK = 'https://workersandbox.mturk.com';

@@ -5,11 +5,51 @@ use wasm_bindgen::JsCast;
 use web_sys::{Element, Node};
 
 use crate::messages;
+use crate::shell::dom;
+
+/// The attributes that people read or hear.
+const ATTRIBUTES: [&str; 3] = ["aria-label", "alt", "placeholder"];
+
+/// A text of a page.
+#[derive(Debug)]
+enum Place {
+    Text(Node),
+    Attribute(Element, &'static str),
+}
+
+impl Place {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Text(one), Self::Text(other)) => one.is_same_node(Some(other)),
+            (Self::Attribute(one, name), Self::Attribute(other, of)) => {
+                name == of && one.is_same_node(Some(other))
+            }
+            _ => false,
+        }
+    }
+
+    fn read(&self) -> Option<String> {
+        match self {
+            Self::Text(node) => node.node_value(),
+            Self::Attribute(element, name) => element.get_attribute(name),
+        }
+    }
+
+    fn write(&self, text: &str) {
+        if self.read().as_deref() == Some(text) {
+            return;
+        }
+        match self {
+            Self::Text(node) => node.set_node_value(Some(text)),
+            Self::Attribute(element, name) => dom::set_attribute(element, name, text),
+        }
+    }
+}
 
 /// The texts of the page of a form that have names in braces, as they were written.
 #[derive(Debug, Default)]
 pub(super) struct FilledTexts {
-    texts: Vec<(Node, String)>,
+    texts: Vec<(Place, String)>,
 }
 
 impl FilledTexts {
@@ -29,34 +69,25 @@ impl FilledTexts {
             other: say.other,
             decimal: say.decimal,
         };
-        for (node, text) in &self.texts {
-            let filled = form.fill_text(text, values, words);
-            if node.node_value().as_deref() != Some(&filled) {
-                node.set_node_value(Some(&filled));
-            }
+        for (place, text) in &self.texts {
+            place.write(&form.fill_text(text, values, words));
         }
     }
 
-    /// Finds the texts below a node that are not known yet: a text that was filled in shows what the person wrote, braces
-    /// or not.
+    /// Finds the texts at and below a node that are not known yet: a text that was filled in shows what the person wrote,
+    /// braces or not.
     fn find(&mut self, node: &Node) {
-        // What the person writes is no text of the form.
-        let is_own = node.dyn_ref::<Element>().is_some_and(|element| {
-            element.tag_name() == "TEXTAREA" || element.class_list().contains("problem")
-        });
-        if is_own {
-            return;
-        }
         if node.node_type() == Node::TEXT_NODE {
-            let text = node.node_value().unwrap_or_default();
-            let is_known = || {
-                self.texts
-                    .iter()
-                    .any(|(known, _)| known.is_same_node(Some(node)))
-            };
-            if names_in_braces(&text).next().is_some() && !is_known() {
-                self.texts.push((node.clone(), text));
-            }
+            return self.add(Place::Text(node.clone()));
+        }
+        let Some(element) = node.dyn_ref::<Element>() else {
+            return;
+        };
+        for name in ATTRIBUTES {
+            self.add(Place::Attribute(element.clone(), name));
+        }
+        // What the person writes is no text of the form.
+        if element.tag_name() == "TEXTAREA" || element.class_list().contains("problem") {
             return;
         }
         let children = node.child_nodes();
@@ -64,6 +95,15 @@ impl FilledTexts {
             if let Some(child) = children.get(index) {
                 self.find(&child);
             }
+        }
+    }
+
+    fn add(&mut self, place: Place) {
+        let text = place.read().unwrap_or_default();
+        if names_in_braces(&text).next().is_some()
+            && !self.texts.iter().any(|(known, _)| known.is(&place))
+        {
+            self.texts.push((place, text));
         }
     }
 }

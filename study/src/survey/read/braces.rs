@@ -11,10 +11,8 @@ use crate::read::Cursor;
 use crate::survey::TEXTS;
 use crate::yaml::{self, Data, Key, Node};
 
-/// The keys whose values pages do not show as text on the form: hints in empty fields, and messages.
-const NOT_FILLED: [&str; 6] = [
-    "placeholder",
-    "otherPlaceholder",
+/// The keys whose values are messages, which pages show as they are.
+const NOT_FILLED: [&str; 4] = [
     "requiredErrorText",
     "minErrorText",
     "maxErrorText",
@@ -130,7 +128,7 @@ impl Walk<'_> {
         };
         if !is_filled {
             return Some(format!(
-                "`{{{name}}}` is not filled in here, but in titles, descriptions, choices and HTML alone; leave the braces out"
+                "`{{{name}}}` is not filled in here, as messages are shown as they are; leave the braces out"
             ));
         }
         if !self.before.iter().any(|before| is_it(before)) {
