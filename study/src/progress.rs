@@ -48,6 +48,9 @@ pub struct Progress {
     /// The outcome that a person who withdrew would have had otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     otherwise: Option<Outcome>,
+    /// True if the participant is back at a lobby because the page of a partner failed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    rematched: bool,
     /// Episodes of the current visit that are over, and how many of them succeeded.
     #[serde(skip_serializing_if = "is_none")]
     played: u16,

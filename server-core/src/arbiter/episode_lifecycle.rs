@@ -306,7 +306,13 @@ impl Arbiter {
         for (_, who) in failed {
             self.fail_page(now_us, who, "it broke the protocol, and did not come back");
         }
-        let next = others.into_iter().map(leave).collect();
+        let next = match self.may_rematch(&episode, reason) {
+            true => others
+                .iter()
+                .map(|(_, who)| Transition::Rematch(*who))
+                .collect(),
+            false => others.into_iter().map(leave).collect(),
+        };
         self.make_transitions(now_us, next);
         // Last: after a crash in between, everybody is moved on once more, and it does nothing to those who have been.
         if open {

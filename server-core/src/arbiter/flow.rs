@@ -18,6 +18,8 @@ pub(super) enum Transition {
     Enter(SessionId),
     /// Their episode is over, or came to nothing.
     LeaveEpisode(SessionId, Episode),
+    /// They go back to the lobby, as the page of a partner failed.
+    Rematch(SessionId),
 }
 
 impl Arbiter {
@@ -110,6 +112,7 @@ impl Arbiter {
             let next = match transition {
                 Transition::Enter(who) => self.enter_stage(now_us, who),
                 Transition::LeaveEpisode(who, episode) => self.leave_episode(now_us, who, episode),
+                Transition::Rematch(who) => self.rematch(who),
             };
             next.into_iter()
                 .rev()

@@ -399,7 +399,7 @@ impl Arbiter {
             Some(Member { who, gone })
         };
         let places: Vec<Option<Member>> = row.places.iter().map(found).collect();
-        let people: Vec<SessionId> = places.iter().flatten().map(|member| member.who).collect();
+        let people: Vec<Member> = places.iter().flatten().copied().collect();
         let mut group = Group::new(row.id, row.stage, row.draw.clone(), places);
         group.has_ai = row.has_ai;
         let key = self.groups.add_group(group);
@@ -408,12 +408,13 @@ impl Arbiter {
         if let Some(group) = self.groups.get_mut(key) {
             group.wait = row.wait.map(|wait| GroupWait::restored(wait, most_us));
         }
-        for who in people {
+        for Member { who, gone } in people {
             let groups = &self.sessions[who].progress.assignment().groups;
             let is_in = |groups: &std::collections::BTreeMap<u16, UnitAssignment>| {
                 groups.values().any(|draw| draw.seed == row.draw.seed)
             };
-            if !is_in(groups) && self.stage_of(who) == row.stage {
+            // Who is gone may be back at the lobby, for another group.
+            if !is_in(groups) && gone.is_none() && self.stage_of(who) == row.stage {
                 self.advance_session(
                     who,
                     study::ProgressEvent::Matched {

@@ -47,6 +47,8 @@ pub enum ProgressEvent<'a> {
     },
     /// The episode of the participant's group is over.
     EpisodeEnded(Episode),
+    /// The page of a partner failed in the first episode of the group: back to its lobby, for another group.
+    Rematched,
     /// The server ends the way: nobody came to play, time ran out, something broke.
     Cut(Outcome),
     /// The participant leaves on purpose.

@@ -30,6 +30,12 @@ impl Progress {
         match (event, &stage.kind) {
             (_, StageKind::End(_)) => Ok(ProgressStep::Stay),
             (ProgressEvent::Left, _) => Ok(self.leave(study, Outcome::LeftEarly)),
+            (ProgressEvent::Cut(outcome), StageKind::Lobby(lobby))
+                if self.rematched && outcome == lobby.or_else =>
+            {
+                // They had a partner, and did nothing to lose them.
+                Ok(self.leave(study, Outcome::PartnerLeft))
+            }
             (ProgressEvent::Cut(outcome), _) => Ok(self.leave(study, outcome)),
             (
                 ProgressEvent::StageDone { at, .. }
@@ -62,15 +68,18 @@ impl Progress {
             }
             (ProgressEvent::Matched { draw, seat }, StageKind::Lobby(_)) => {
                 self.facts.seat = seat;
+                self.rematched = false;
                 self.assignment.groups.insert(self.at, draw.clone());
                 Ok(self.next(study))
             }
+            (ProgressEvent::Rematched, StageKind::Env(_)) => Ok(self.rematch(study)),
             (ProgressEvent::EpisodeEnded(episode), StageKind::Env(env)) => {
                 Ok(self.played(study, stage, env, episode))
             }
             (
                 ProgressEvent::Matched { .. }
                 | ProgressEvent::EpisodeEnded(_)
+                | ProgressEvent::Rematched
                 | ProgressEvent::Returned
                 | ProgressEvent::Withdrawn { .. },
                 _,
@@ -153,6 +162,19 @@ impl Progress {
             true => self.pass_over(study),
             false => self.another(study, env, episode),
         }
+    }
+
+    /// Goes back to the lobby that was passed last. Nothing of the episode counts.
+    fn rematch(&mut self, study: &Study) -> ProgressStep {
+        let route = route(study, &self.assignment);
+        let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
+        let mut before = route.iter().take(usize::from(self.at));
+        let Some(lobby) = before.rposition(is_lobby) else {
+            return ProgressStep::Stay;
+        };
+        self.assignment.groups.remove(&(lobby as u16));
+        (self.facts.seat, self.rematched) = (None, true);
+        self.enter(study, lobby as u16)
     }
 
     /// Takes what a page has measured, or that the person gives up.

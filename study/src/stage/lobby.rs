@@ -28,6 +28,9 @@ pub struct Lobby {
     pub on_timeout: OnTimeout,
     /// Seconds for which the people of a group wait for each other before a later stage that they play together.
     pub regroup_s: u32,
+    /// True if the others of a group come back when a page of it fails in its first episode.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub rematch: bool,
     /// The AI partner; there if `on_timeout` is `bot` or `ask`.
     pub bot: Option<AiPartner>,
     /// The outcome of those who leave without a group.
@@ -151,6 +154,10 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
                seconds. Then `on_disconnect` of that stage decides about missing members.";
     let regroup_s = fields.key("regroup_s", doc);
     let regroup_s = regroup_s.or(300, |place| place.whole(5..=3600, "seconds"));
+    let doc = "With `true`, participants come back for a new group when the page of a member fails in the first episode of \
+               theirs, and `on_disconnect` ends this episode. By default the session goes on as `partner_left`.";
+    let rematch = fields.key("rematch", doc);
+    let rematch = rematch.or(false, |place| place.flag());
     let bot = fields.key(
         "bot",
         "The AI partner. Needed with `on_timeout: bot` or `ask`.",
@@ -180,6 +187,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
         timeout_s: timeout_s?,
         on_timeout,
         regroup_s: regroup_s?,
+        rematch: rematch?,
         bot,
         or_else: or_else?,
     })

@@ -51,7 +51,7 @@ fn misspelt_keys_get_the_nearest_known_one() {
     assert_eq!(
         fault("timeout_s: 30", "timeuot_s: 30\n    timeout_s: 30"),
         "study.yaml:15:5: timeline[1].timeuot_s: unknown key; did you mean `timeout_s`? \
-         Known here: id, type, group_size, match, presence, timeout_s, on_timeout, regroup_s, bot, else, for_each, repeat, when"
+         Known here: id, type, group_size, match, presence, timeout_s, on_timeout, regroup_s, rematch, bot, else, for_each, repeat, when"
     );
     assert_eq!(
         fault("  language: en", "  language: en\n  colour: red"),

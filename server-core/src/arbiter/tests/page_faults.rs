@@ -129,3 +129,71 @@ fn an_upload_that_no_correct_page_sends_is_a_fault() {
     stage.resume(3, &token, None);
     assert_eq!(shown(&stage.hear(3)), Some("page_failed"));
 }
+
+/// The example, whose lobby takes people back.
+fn rematching() -> Stage {
+    let mut stage = Stage::of(
+        2,
+        Limits {
+            divergences: 0,
+            ..Limits::default()
+        },
+        |env| env.on_disconnect.first_half = Then::PartnerLeft,
+    );
+    let mut study = Study::clone(&stage.study);
+    let StageKind::Lobby(lobby) = &mut study.timeline[1].kind else {
+        panic!("the lobby")
+    };
+    (lobby.rematch, lobby.on_timeout) = (true, study::stage::OnTimeout::Leave);
+    stage.study = Arc::new(study);
+    stage.restart();
+    stage
+}
+
+#[test]
+fn the_partner_of_a_page_that_failed_gets_another_one_where_the_lobby_says_so() {
+    let mut stage = rematching();
+    let (era, token, _) = stage.playing();
+    diverge(&mut stage, 2, era, 0);
+    let heard = stage.hear(1);
+    assert!(
+        matches!(view(&heard), Some(StageView::Lobby { .. })),
+        "{heard:?}"
+    );
+    // The lobby is theirs also after a restart, which does not put them back into the old group.
+    stage.restart();
+    stage.resume(4, &token, None);
+    let heard = stage.hear(4);
+    assert!(
+        matches!(view(&heard), Some(StageView::Lobby { .. })),
+        "{heard:?}"
+    );
+    stage.queue(5);
+    let plan = stage.plan(4).expect("a new partner");
+    assert_eq!(stage.plan(5).unwrap().era, plan.era);
+    stage.ready(4, plan.era, 0);
+    stage.ready(5, plan.era, 0);
+    stage.wait(4 * SECOND);
+    stage.say(4, upload(plan.era, Some(Tick(7))));
+    stage.say(5, upload(plan.era, Some(Tick(7))));
+    let session = stage.arbiter.sessions.find_by_token(&token).unwrap();
+    let played = &stage.arbiter.sessions[session].progress.facts().episodes;
+    assert_eq!(
+        played["play"].len(),
+        1,
+        "the episode that failed does not count"
+    );
+    assert!(matches!(
+        view(&stage.hear(4)),
+        Some(StageView::Survey { .. })
+    ));
+}
+
+#[test]
+fn who_finds_no_other_partner_was_left_and_did_not_wait_in_vain() {
+    let mut stage = rematching();
+    let (era, ..) = stage.playing();
+    diverge(&mut stage, 2, era, 0);
+    stage.wait(60 * SECOND);
+    assert_eq!(shown(&stage.hear(1)), Some("partner_left"));
+}
