@@ -31,7 +31,9 @@ function watch() {
     if (!root || !window.coplay) return;
     const stage = ['lobby', 'play', 'rest', 'end'].find(name => root.querySelector(`section.${name}`)) ?? '';
     const { tick } = JSON.parse(window.coplay.report());
-    const words = root.innerText.replaceAll(/\d+/g, '#').replaceAll(/\s+/g, ' ').trim();
+    // The world in words is about what the partner does, and that is theirs.
+    const seen = [...root.querySelectorAll('.sr-only')].reduce((words, { innerText }) => words.replace(innerText, ''), root.innerText);
+    const words = seen.replaceAll(/\d+/g, '#').replaceAll(/\s+/g, ' ').trim();
     const runs = stage === 'play' && tick > 0;
     const now = JSON.stringify([stage, runs, words]);
     if (now !== last) window.watched.push({ stage, runs, words, at_ms: performance.now() });
@@ -54,14 +56,16 @@ async function takePart(person) {
   const playing = await shot();
   await page.locator('section.end').waitFor({ timeout: 4 * SOON });
   const watched = await page.evaluate(() => window.watched);
-  const requests = person.asked.map(address => new URL(address).pathname.replaceAll(/[0-9a-f]{64}/g, '#'));
+  const requests = person.asked.filter(address => !address.startsWith('blob:')).map(address => new URL(address).pathname.replaceAll(/[0-9a-f]{64}/g, '#'));
   const starts_ms = watched.flatMap(({ stage, runs, at_ms }, at) => {
     const begun = watched.findLast((state, before) => before < at && state.stage !== 'play');
     const first = runs && !watched[at - 1].runs;
     const match = begun && watched.find(state => state.stage === 'play' && state.at_ms > begun.at_ms);
     return stage === 'play' && first && match ? [at_ms - match.at_ms] : [];
   });
-  return { words: [...new Set(watched.map(({ stage, words }) => `${stage}: ${words}`))].sort(), playing, requests: [...new Set(requests)].sort(), starts_ms };
+  // What is there for less than a look depends on when the page is drawn.
+  const read = watched.filter(({ at_ms }, at) => (watched[at + 1]?.at_ms ?? Infinity) - at_ms > 150);
+  return { words: [...new Set(read.map(({ stage, words }) => `${stage}: ${words}`))].sort(), playing, requests: [...new Set(requests)].sort(), starts_ms };
 }
 
 test('an AI partner that is not disclosed is not told from a person by words, pictures, requests or times', async t => {
