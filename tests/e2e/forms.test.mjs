@@ -220,6 +220,9 @@ sideBySide(2, () => {
     assert.deepEqual(await faults(page, 'time'), []);
     await page.click('button.primary');
     await person.says(/Please answer this question/);
+    await page.getByLabel('Why Green').fill('So');
+    assert.equal(await page.locator('.problem:visible').count(), 0, 'what is answered is not asked for any more');
+    await page.getByLabel('Why Green').fill('');
 
     await kept(person);
     await page.reload();

@@ -66,6 +66,9 @@ impl Filling {
             field
                 .toggle_attribute_with_force("disabled", is_locked)
                 .ok();
+            if item.problem(&kept).is_none() {
+                clear_problem(&field);
+            }
             let needed = field
                 .query_selector(":scope > legend .required")
                 .ok()
@@ -316,6 +319,16 @@ fn submit(shared: &Shared) {
             let (_, kept) = filling.form.shown(&filling.values);
             filling.hand_in(&kept);
         }
+    }
+}
+
+/// Takes back what was said of an answer, now that it has no problem any more.
+fn clear_problem(field: &HtmlElement) {
+    let place = field.query_selector(".problem").ok().flatten();
+    if let Some(place) = place.filter(|place| !place.has_attribute("hidden")) {
+        dom::set_text(&place, "");
+        dom::show_element(place.unchecked_ref(), false);
+        mark(field, None);
     }
 }
 
