@@ -541,11 +541,15 @@ fn an_episode_with_an_ai_partner_starts_as_late_as_those_of_people_on_this_serve
     let mut people_us = 0;
     for pair in 0..5 {
         let pair = [1 + 2 * pair, 2 + 2 * pair];
-        pair.map(|conn| stage.queue(conn));
+        for conn in pair {
+            stage.queue(conn);
+        }
         let era = stage.plan(pair[0]).expect("a match").era;
         let matched_us = stage.now_us;
         stage.wait(4 * SECOND);
-        pair.map(|conn| stage.ready(conn, era, 0));
+        for conn in pair {
+            stage.ready(conn, era, 0);
+        }
         people_us = starts(&mut stage, pair[0]) - matched_us;
     }
     stage.queue(11);
