@@ -101,7 +101,7 @@ pub fn units_in_language(units: u64, currency: &str, language: &str) -> String {
 }
 
 /// The smallest units in one unit, by decimals.
-const SCALES: [u64; 4] = [1, 10, 100, 1_000];
+pub(crate) const SCALES: [u64; 4] = [1, 10, 100, 1_000];
 
 /// The completion code of an outcome: that of the file, else one that is drawn; none in a study without recruitment, and
 /// for an outcome without a rule of its own.

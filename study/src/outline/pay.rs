@@ -9,7 +9,7 @@ use crate::formula::bounds::{Bounds, Possible, find_bounds};
 use crate::host::EnvFactsByStage;
 use crate::limits::MAX_AMOUNT;
 use crate::outcome::Outcome;
-use crate::payment::decimals;
+use crate::payment::{SCALES, decimals};
 use crate::recruitment::WayOut;
 use crate::stage::StageKind;
 use crate::study::Study;
@@ -64,7 +64,7 @@ impl Study {
             paid(find_bounds(pay.expr(), &variables))
         });
         let all = amounts.reduce(Bounds::join)?;
-        let scale = 10_f64.powi(i32::try_from(decimals(&currency)).unwrap_or(0));
+        let scale = SCALES[decimals(&currency)] as f64;
         let rounded = |amount: f64| (amount * scale).round() / scale;
         Some(PayBounds {
             currency,
