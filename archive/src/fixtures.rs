@@ -9,8 +9,9 @@
 use std::collections::VecDeque;
 
 use env_core::World;
-use protocol::control::{Timing, Upload};
-use protocol::log::{self, Header};
+use protocol::chain::{Chain, SigningKey};
+use protocol::control::{Block, Timing, Upload};
+use protocol::log::{self, Header, Record};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
@@ -51,6 +52,9 @@ pub fn header(controllers: [Controller; 2], horizon: u32) -> Header {
         t0_us: 1_700_000_000_000_000,
         rules: Default::default(),
         course: None,
+        keys: [ZERO, Seat(1)]
+            .map(|seat| key(seat).verifying_key().to_bytes())
+            .into(),
     }
 }
 
@@ -59,19 +63,22 @@ pub fn no_modules(_hash: &str) -> std::io::Result<Vec<u8>> {
     unreachable!("no module is needed")
 }
 
-/// A whole episode as the pages of all its people confirm it: rows, and digests at each second and the end.
-pub fn played(header: &Header) -> Upload {
+/// A whole episode, as everybody plays it.
+#[derive(Clone, Debug)]
+pub struct PlayedEpisode {
+    /// All actions, `[tick, seat]`.
+    pub rows: Vec<u16>,
+    /// Digests at each second and at the end.
+    pub digests: Vec<(Tick, u64)>,
+    /// Ticks played.
+    pub ended: Tick,
+}
+
+/// Plays a whole episode.
+pub fn played(header: &Header) -> PlayedEpisode {
     let mut replica = Replica::open(header, no_modules).unwrap();
     let actions = replica.spec().actions.len() as u32;
-    let mut upload = Upload {
-        era: Era(1),
-        life: Life(0),
-        first: Tick(0),
-        rows: Vec::new(),
-        digests: Vec::new(),
-        timing: None,
-        ended: None,
-    };
+    let (mut rows, mut digests) = (Vec::new(), Vec::new());
     while !replica.outcome().over {
         let pressed = |seat: u32| ((replica.ticks().0 * 7 + seat * 3) / 2 % actions) as u16;
         let row = [0, 1].map(|seat| {
@@ -80,30 +87,114 @@ pub fn played(header: &Header) -> Upload {
                 .unwrap_or_else(|| pressed(seat.into()))
         });
         replica.step(&row).unwrap();
-        upload.rows.extend(row);
+        rows.extend(row);
         let tick = replica.ticks();
         if tick.0.is_multiple_of(header.tick_hz.into()) || replica.outcome().over {
-            upload.digests.push((tick, replica.digest(tick).unwrap()));
+            digests.push((tick, replica.digest(tick).unwrap()));
         }
     }
-    upload.ended = Some(replica.ticks());
-    upload
+    let ended = replica.ticks();
+    PlayedEpisode {
+        rows,
+        digests,
+        ended,
+    }
 }
 
-/// The part of an upload that a page sends when it has confirmed the ticks up to `to`.
-pub fn part(all: &Upload, from: u32, to: u32) -> Upload {
-    Upload {
-        first: Tick(from),
-        rows: all.rows[from as usize * 2..to as usize * 2].to_vec(),
-        digests: all
-            .digests
-            .iter()
-            .copied()
-            .filter(|(tick, _)| (from + 1..=to).contains(&tick.0))
-            .collect(),
-        ended: all.ended.filter(|end| end.0 <= to),
-        ..all.clone()
+/// The key of the page of a seat in the first life.
+pub fn key(seat: Seat) -> SigningKey {
+    SigningKey::from_bytes(&[seat.0 + 1; 32])
+}
+
+/// A page that tells the archive the inputs of its person, in one life of its seat.
+pub struct PageScript {
+    seat: Seat,
+    life: Life,
+    chain: Chain,
+    blocks: Vec<Block>,
+}
+
+impl PageScript {
+    /// The page that plays a seat from the start.
+    pub fn new(header: &Header, seat: Seat) -> Self {
+        Self::from(header, seat, Life(0), Tick(0))
     }
+
+    /// The page that plays a seat in a later life, from a tick on.
+    pub fn from(header: &Header, seat: Seat, life: Life, first: Tick) -> Self {
+        Self {
+            seat,
+            life,
+            chain: Chain::new(&header.episode, seat, life, first),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// The page that plays a seat now, after the blocks that the archive has of it.
+    pub fn resume(episode: &mut Episode, seat: Seat) -> Self {
+        let entered = episode.changes().iter().rfind(|change| change.seat == seat);
+        let (life, first) = entered.map_or((Life(0), Tick(0)), |change| (change.life, change.tick));
+        let mut page = Self::from(episode.header(), seat, life, first);
+        let public = key(seat).verifying_key().to_bytes();
+        for record in log_of(episode).records {
+            if let Record::Inputs {
+                seat: of,
+                life: in_life,
+                block,
+            } = record
+                && (of, in_life) == (seat, life)
+            {
+                page.chain.accept(&public, &block).unwrap();
+                page.blocks.push(block);
+            }
+        }
+        page
+    }
+
+    /// The upload that the page sends when it has played the ticks from `from` up to `to`; the same one if it is sent
+    /// again.
+    pub fn part(&mut self, all: &PlayedEpisode, from: u32, to: u32) -> Upload {
+        let of = usize::from(self.seat.0);
+        let inputs = all.rows.chunks(2).map(|row| row[of]);
+        let inputs: Vec<_> = inputs
+            .skip(from as usize)
+            .take((to - from) as usize)
+            .collect();
+        Upload {
+            era: Era(1),
+            life: self.life,
+            block: self.block(from, inputs),
+            changes: 0,
+            recheck: 0,
+            digests: all
+                .digests
+                .iter()
+                .copied()
+                .filter(|(tick, _)| (from + 1..=to).contains(&tick.0))
+                .collect(),
+            timing: None,
+            ended: Some(all.ended).filter(|end| end.0 <= to),
+        }
+    }
+
+    /// A block of these inputs, signed; the one of before if there was one from this tick on.
+    pub fn block(&mut self, from: u32, inputs: Vec<u16>) -> Option<Block> {
+        if inputs.is_empty() {
+            return None;
+        }
+        if self.chain.next() == Tick(from) {
+            let salt = [self.blocks.len() as u8; 16];
+            let block = self.chain.sign(&key(self.seat), inputs, salt);
+            self.blocks.push(block);
+        }
+        let block = self.blocks.iter().find(|block| block.first == Tick(from));
+        Some(block.expect("a block begins there").clone())
+    }
+}
+
+/// The pages that play both seats from the start.
+pub fn pages(header: &Header) -> [PageScript; 2] {
+    [ZERO, Seat(1)].map(|seat| PageScript::new(header, seat))
 }
 
 /// The log of an episode, read back from its file.
@@ -152,7 +243,7 @@ fn peer(header: &Header, seat: Seat) -> Peer {
         session: Session::new(config, world, partners),
         frames: Vec::new(),
         page: PlayedPage {
-            upload: part(&played(header), 0, 0),
+            upload: PageScript::new(header, seat).part(&played(header), 0, 0),
             shown: Vec::new(),
             simulated: Vec::new(),
         },
@@ -167,14 +258,16 @@ impl Peer {
         self.frames.push(self.session.seen(at_ms, false));
     }
 
-    fn finish(mut self, seats: usize) -> PlayedPage {
+    fn finish(mut self, header: &Header) -> PlayedPage {
         let (mut seen, upload) = (Vec::new(), &mut self.page.upload);
-        seen::encode(&self.frames, seats, &mut seen);
+        seen::encode(&self.frames, header.controllers.len(), &mut seen);
         upload.timing = Some(Timing {
             seen,
             ..Timing::default()
         });
-        upload.rows = self.session.rows().to_vec();
+        let seat = self.session.config().local.unwrap();
+        let (first, inputs) = self.session.own_inputs(Tick(0));
+        upload.block = PageScript::new(header, seat).block(first.0, inputs.collect());
         upload.digests = self.session.digests().to_vec();
         upload.ended = self.session.ended();
         self.page
@@ -210,5 +303,5 @@ pub fn two_pages(header: &Header) -> [PlayedPage; 2] {
         assert!(at_ms < 100_000, "the episode does not end");
     }
     assert!(peers.iter().all(|peer| peer.session.stats().rollbacks > 5));
-    peers.map(|peer| peer.finish(header.controllers.len()))
+    peers.map(|peer| peer.finish(header))
 }

@@ -1,52 +1,32 @@
 //! Transfer of a seat: where it is cut, the last inputs of its person, and the tick at which another controller
 //! continues.
 
-use protocol::change::{Change, LEASE_S};
-use protocol::control::Report;
+use protocol::change::{Change, LEAD_S};
 use protocol::datagram::MAX_INPUTS;
 use protocol::log::{Header, Record};
 use protocol::{Controller, Life, Seat, Tick};
 
-use super::{Episode, MAX_CHANGES_LEN, Refused, encoded};
-use server_core::arbiter::Snapshot;
+use super::inputs::SeatInputs;
+use super::{Episode, MAX_CHANGES_LEN, Refused, encoded_len};
+use server_core::arbiter::{KnownInputs, Recheck, Snapshot};
 
 /// The most inputs that a change brings: two minutes at 60 Hz, which the server may have been away.
 const MAX_BACKFILL: u32 = 8_192;
 
 impl Episode {
-    /// Takes a seat from its person at the latest tick that a report or the file has inputs for. Reports come with
-    /// their page's seat and in their order; those of another seat or life are ignored, as are impossible ones and
-    /// those that others rule out. Where they contradict the right inputs, the file records it.
+    /// Takes a seat from its person, after the last input that their own page has said: what other pages have of them
+    /// beyond counts for nothing.
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
-    pub fn take(
-        &mut self,
-        seat: Seat,
-        controller: Controller,
-        reports: &[(Seat, Report)],
-    ) -> Result<Change, Refused> {
+    pub fn take(&mut self, seat: Seat, controller: Controller) -> Result<Change, Refused> {
         if self.controller(seat) != Some(&Controller::Human) {
             return Err(Refused::Change("no person has it"));
         }
         if controller == Controller::Human {
             return Err(Refused::Change("a person cannot take it"));
         }
-        let life = self.life(seat);
-        let counts =
-            |report: &Report| report.seat == seat && report.life == life && self.is_sound(report);
-        let mut reports: Vec<&(Seat, Report)> = reports
-            .iter()
-            .filter(|(from, report)| from.index() < self.seats() && counts(report))
-            .collect();
-        self.agree(&mut reports);
-        let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
-        let furthest = reports.iter().map(|(_, report)| report.have).max();
-        let tick = self
-            .through()
-            .max(entered)
-            .max(furthest.unwrap_or_default());
-        let (inputs, equivocations) = self.backfill(seat, entered, tick, &reports);
+        let tick = self.said(seat).max(self.through());
         let change = Change {
             number: 0,
             seat,
@@ -54,38 +34,51 @@ impl Episode {
             controller,
             life: Life(0),
             from: tick,
-            inputs,
+            inputs: self
+                .inputs_between(seat, self.first_lacked(seat), tick)
+                .inputs,
+            key: None,
         };
-        self.change(change, equivocations)
+        self.change(change)
     }
 
-    /// Gives a seat that has no person to another controller, beyond everything that can be confirmed.
+    /// Gives a seat that has no person to another controller, a little after the tick that is `due` for others; at once if
+    /// nobody else plays. `key` is that of the page of a person.
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
-    pub fn give(&mut self, seat: Seat, controller: Controller) -> Result<Change, Refused> {
+    pub fn give(
+        &mut self,
+        seat: Seat,
+        controller: Controller,
+        key: Option<[u8; 32]>,
+        due: Option<Tick>,
+    ) -> Result<Change, Refused> {
         match self.controller(seat) {
             Some(Controller::Ai { .. } | Controller::Vacant) => {}
             Some(Controller::Human) => return Err(Refused::Change("a person has it")),
             None => return Err(Refused::Change("it is not there")),
         }
-        // Nothing holds back what is confirmed of a seat that never had a person.
+        // Pages wait for nobody in a seat that never had a person.
         let Some(Change { tick: entered, .. }) = self.last(seat) else {
             return Err(Refused::Change("no person has lost it"));
         };
-        let entered = *entered;
-        let from = self.through();
-        let lease = lease(&self.header);
+        let (entered, from) = (*entered, self.through());
+        let due = due.filter(|_| !self.header.rules.turns);
+        let first = due.map_or(from, |due| {
+            Tick(due.max(from).0.saturating_add(lead(&self.header)))
+        });
         let change = Change {
             number: 0,
             seat,
-            tick: Tick(from.0.saturating_add(lease)).max(entered),
+            tick: first.max(entered),
             controller,
             life: Life(0),
             from,
             inputs: Vec::new(),
+            key,
         };
-        self.change(change, Vec::new())
+        self.change(change)
     }
 
     /// The replica's state at [`Self::through`].
@@ -93,8 +86,8 @@ impl Episode {
         self.replica.snapshot()
     }
 
-    /// Numbers a change and makes it durable, after the `records` found on the way.
-    fn change(&mut self, change: Change, mut records: Vec<Record>) -> Result<Change, Refused> {
+    /// Numbers a change and makes it durable, with the rows that nothing keeps from being played any more.
+    fn change(&mut self, change: Change) -> Result<Change, Refused> {
         if self.ending.is_some() || self.over().is_some() {
             return Err(Refused::Change("the episode is over"));
         }
@@ -105,123 +98,90 @@ impl Episode {
             ..change
         };
         let record = Record::Change(change.clone());
-        let len = encoded(&record).map_err(|_| full())?.len();
+        let len = encoded_len(&record).map_err(|_| full())?;
         if self.changes_len + len > MAX_CHANGES_LEN {
             return Err(full());
         }
         self.replica.change(&change)?;
-        records.push(record);
+        self.append(vec![record])?;
+        let first = self.through();
+        let (rows, stopped) = self.play();
+        let mut records = self.played(first, rows);
+        records.extend(self.compare());
         self.append(records)?;
+        if stopped {
+            return Err(Refused::Change("the environment broke down"));
+        }
         Ok(change)
     }
 
-    /// True if a report can describe the inputs of a page.
-    fn is_sound(&self, report: &Report) -> bool {
-        let spec = self.replica.spec();
-        let is_action = |input: &u16| usize::from(*input) < spec.actions.len();
-        // Inputs are given for ticks to come, also for some that the end comes before.
-        let most = spec.horizon.saturating_add(MAX_INPUTS as u32);
-        let sound = report.have.0 <= most
-            && report.inputs.len() <= report.have.0 as usize
-            && report.inputs.iter().all(is_action);
-        if !sound {
-            tracing::warn!(seat = report.seat.0, "an impossible report is ignored");
-        }
-        sound
+    /// The inputs that the page of a seat has said in its present life, from the first tick that some page may lack.
+    pub fn known_inputs(&self, seat: Seat) -> KnownInputs {
+        let end = self.said(seat);
+        self.inputs_between(seat, self.first_lacked(seat), end)
     }
 
-    /// Leaves out the reports that the others rule out. A report begins where its page has confirmed all before, and
-    /// that is no further than any other page has inputs, or is not asked for them because it came back only later.
-    /// Those that disagree with the most others go first, and of two the further one, whose inputs are missing.
-    fn agree(&self, reports: &mut Vec<&(Seat, Report)>) {
-        let reach = |(from, report): &(Seat, Report)| {
-            let entered = self.last(*from).map_or(Tick(0), |change| change.tick);
-            report.have.max(entered)
-        };
-        let differ = |one: &(Seat, Report), other: &(Seat, Report)| {
-            first(&one.1) > reach(other) || first(&other.1) > reach(one)
-        };
-        loop {
-            let against = |one| reports.iter().filter(|other| differ(one, other)).count();
-            let ranks = reports.iter().map(|one| (against(one), one.1.have));
-            let Some((worst, (1.., _))) = ranks.enumerate().max_by_key(|(_, rank)| *rank) else {
-                return;
-            };
-            let (seat, _) = reports.remove(worst);
-            tracing::warn!(seat = seat.0, "a report that others rule out is ignored");
+    /// The request to a page to say its digests anew, with the inputs of all other people since they were equal.
+    pub fn recheck(&mut self, seat: Seat) -> Recheck {
+        let others = (0..).map(Seat).take(self.seats());
+        let others = others
+            .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
+        let others: Vec<Seat> = others.collect();
+        let told = others.iter().map(|other| self.said(*other)).min();
+        self.pages[seat.index()].told = told.unwrap_or(Tick(u32::MAX));
+        let page = &self.pages[seat.index()];
+        let inputs = |other| self.inputs_between(other, page.agreed, self.said(other));
+        Recheck {
+            number: page.recheck,
+            agreed: page.agreed,
+            inputs: others.into_iter().map(inputs).collect(),
         }
     }
 
-    /// The inputs of a seat up to its cut: as far back as the report that reaches the cut goes, as a page about to take
-    /// a seat needs them, and as pages have different ones. Where reports contradict each other, the file and then the
-    /// first of them is right; the records of that come with the inputs.
-    fn backfill(
-        &self,
-        seat: Seat,
-        entered: Tick,
-        cut: Tick,
-        reports: &[&(Seat, Report)],
-    ) -> (Vec<u16>, Vec<Record>) {
-        let furthest = reports.iter().find(|(_, report)| report.have == cut);
-        let told = furthest.map_or(cut, |(_, report)| first(report));
-        let returning = (0..).map(Seat).take(self.seats());
-        let returning = returning.filter_map(|seat| self.last(seat));
-        let returning = returning
-            .filter(|back| back.controller == Controller::Human && self.through() <= back.tick);
-        let known = |tick: u32| {
-            let durable = self.rows.get(tick as usize * self.seats() + seat.index());
-            let mut told = reports.iter().filter_map(|(_, report)| input(report, tick));
-            durable.copied().or_else(|| told.next())
+    /// The first tick of whose inputs of a seat some page may lack one, or have another: nobody's own inputs are further
+    /// beyond those of the others than a packet holds, who comes back began at what was durable, and what a page was told
+    /// otherwise is found out by its digests, unless it says none for long.
+    fn first_lacked(&self, seat: Seat) -> Tick {
+        let others = (0..).map(Seat).take(self.seats());
+        let others = others
+            .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
+        let back = |packets: usize| {
+            let inputs = (packets * MAX_INPUTS) as u32;
+            Tick(self.through().0.saturating_sub(inputs))
         };
-        let (mut needed, mut found) = (told, Vec::new());
-        for (by, report) in reports {
-            let mut ticks = first(report).max(entered).0..report.have.0;
-            let differs = |tick: u32| {
-                let (durable, told) = (known(tick)?, input(report, tick)?);
-                (durable != told).then_some((Tick(tick), durable, told))
-            };
-            let Some((tick, durable, told)) = ticks.find_map(differs) else {
-                continue;
-            };
-            needed = needed.min(tick);
-            if !self.equivocations.contains(&(seat, *by)) {
-                found.push(Record::Equivocation {
-                    seat,
-                    tick,
-                    by: *by,
-                    durable,
-                    told,
-                });
-            }
+        let agreed = others.clone().map(|other| self.pages[other.index()].agreed);
+        let least = agreed.fold(back(1), Tick::min).max(back(8));
+        let silent = others.filter_map(|other| Some((other, self.last(other)?)));
+        let silent = silent.filter(|(other, back)| self.said(*other) <= back.tick);
+        silent.map(|(_, back)| back.from).fold(least, Tick::min)
+    }
+
+    /// The inputs of a seat in its present life between two ticks, at most [`MAX_BACKFILL`].
+    fn inputs_between(&self, seat: Seat, first: Tick, end: Tick) -> KnownInputs {
+        let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
+        let first = first.max(entered).0.max(end.0.saturating_sub(MAX_BACKFILL));
+        let first = first.min(end.0);
+        let rows = self.rows.chunks_exact(self.seats()).skip(first as usize);
+        let durable = rows.map(|row| row[seat.index()]);
+        let ahead = self.inputs[seat.index()].iter();
+        let unplayed = Tick(first).max(self.through());
+        let ahead = ahead.flat_map(|inputs: &SeatInputs| inputs.from(unplayed));
+        let inputs = durable.chain(ahead).take((end.0 - first) as usize);
+        KnownInputs {
+            seat,
+            life: self.life(seat),
+            first: Tick(first),
+            inputs: inputs.collect(),
         }
-        let needed = returning.map(|back| back.from).fold(needed, Tick::min);
-        let start = needed
-            .max(entered)
-            .0
-            .max(cut.0.saturating_sub(MAX_BACKFILL));
-        let mut inputs: Vec<u16> = (start..cut.0).rev().map_while(known).collect();
-        inputs.reverse();
-        (inputs, found)
     }
 }
 
-/// How many ticks beyond what is durable a seat can be given back first. In turns nobody else can have confirmed any.
-pub fn lease(header: &Header) -> u32 {
+/// How many ticks ahead a seat is given. In turns nobody else can have played any.
+pub fn lead(header: &Header) -> u32 {
     match header.rules.turns {
         true => 0,
-        false => LEASE_S * u32::from(header.tick_hz) + 1,
+        false => LEAD_S * u32::from(header.tick_hz),
     }
-}
-
-/// The tick of the first input of a report.
-fn first(report: &Report) -> Tick {
-    Tick(report.have.0 - report.inputs.len() as u32)
-}
-
-/// A report's input for a tick; `None` if it does not cover the tick.
-fn input(report: &Report, tick: u32) -> Option<u16> {
-    let index = tick.checked_sub(first(report).0)?;
-    report.inputs.get(index as usize).copied()
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ mod file;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 mod handover;
+mod inputs;
+mod recount;
 mod replica;
 mod restore;
 mod shown;
@@ -18,20 +20,22 @@ mod tests;
 mod upload;
 pub mod work;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use protocol::change::Change;
 use protocol::control::EndReason;
-use protocol::log::{self, Ending, Header, LogError, Record};
+use protocol::log::{self, Ending, Header, LogError, LogWriter, Record};
 use protocol::{Controller, Life, Seat, Tick};
 
+use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
-pub use handover::lease;
+pub use handover::lead;
+pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage};
@@ -53,18 +57,20 @@ pub const MAX_CHANGES_LEN: usize = 64 << 10;
 /// An episode file that is being written, and the replica of the episode.
 pub struct Episode {
     file: Box<dyn LogFile>,
+    writer: LogWriter,
     header: Header,
     replica: Replica,
     /// All actions, `[tick, seat]`.
     rows: Vec<u16>,
     changes: Vec<Change>,
     changes_len: usize,
+    /// For each seat that a person plays, what their page has said that is in no row yet.
+    inputs: Vec<Option<SeatInputs>>,
     pages: Vec<Page>,
-    /// Digests that the pages claim.
-    claims: BTreeSet<(Tick, Seat, u64)>,
-    /// Pairs of seats in their present lives: the inputs of the first are known to contradict those that the page of
-    /// the second had.
-    equivocations: BTreeSet<(Seat, Seat)>,
+    /// Digests that pages claim of ticks that the replica has not played.
+    claims: BTreeMap<(Tick, Seat), u64>,
+    /// Lives of seats that were proven to have told the page of another seat something else, by that seat.
+    recounts: BTreeSet<(Seat, Seat, u8)>,
     ending: Option<Ending>,
     /// A write failed: the contents of the disk are known again only after [`Self::recover`].
     broken: bool,
@@ -75,8 +81,17 @@ pub struct Episode {
 struct Page {
     /// Notes that are stored of its life.
     notes: u32,
-    /// True if it simulates something else than the replica, by its own fault or that of another page.
+    /// Its digests up to this tick are the replica's.
+    agreed: Tick,
+    /// The number of the last request to say its digests anew, the last one that it has followed, and up to where it was
+    /// told the inputs of all others with it.
+    recheck: u16,
+    heard: u16,
+    told: Tick,
+    /// True if it simulates something else than the replica.
     diverged: bool,
+    /// True once it has said something in its life.
+    is_back: bool,
     /// Bytes that are stored of all pages of the seat, beside rows and changes.
     len: usize,
 }
@@ -101,11 +116,11 @@ pub enum OpenError {
 /// Why nothing was taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// The rows begin after what is durable.
-    #[error("rows from a tick after {}, which is the first that is missing", through.0)]
+    /// The inputs begin after those that are durable.
+    #[error("inputs from a tick after {}, which is the first that is missing", next.0)]
     Gap {
-        /// Ticks that are durable: the page is to upload from here on.
-        through: Tick,
+        /// The first missing tick: the page is to upload from here on.
+        next: Tick,
     },
     /// Not an upload of a page of this episode, or a record that only the archive writes.
     #[error("malformed: {0}")]
@@ -135,8 +150,9 @@ impl Episode {
     pub fn create(dir: &Path, header: Header) -> Result<Self, OpenError> {
         let replica = Replica::open(&header, stored(dir)).map_err(ReplayError::from)?;
         let path = path(dir, &header.episode)?;
-        let file = DiskFile::create(&path, &log::begin(&header)?)?;
-        Ok(Self::new(Box::new(file), header, replica))
+        let (writer, bytes) = LogWriter::begin(&header)?;
+        let file = DiskFile::create(&path, &bytes)?;
+        Ok(Self::new(Box::new(file), writer, header, replica))
     }
 
     /// Begins an empty file with its header. `stored` gives what it is played with.
@@ -149,22 +165,31 @@ impl Episode {
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, OpenError> {
         let replica = Replica::open(&header, stored).map_err(ReplayError::from)?;
-        file.append(&log::begin(&header)?)?;
-        Ok(Self::new(file, header, replica))
+        let (writer, bytes) = LogWriter::begin(&header)?;
+        file.append(&bytes)?;
+        Ok(Self::new(file, writer, header, replica))
     }
 
-    fn new(file: Box<dyn LogFile>, header: Header, replica: Replica) -> Self {
+    fn new(file: Box<dyn LogFile>, writer: LogWriter, header: Header, replica: Replica) -> Self {
         let pages = vec![Page::default(); header.controllers.len()];
+        let seats = (0..).map(Seat).zip(&header.controllers);
+        let inputs = seats.map(|(seat, controller)| {
+            let key = header.keys.get(seat.index()).copied();
+            let inputs = |key| SeatInputs::new(&header.episode, seat, Life(0), Tick(0), key);
+            key.filter(|_| *controller == Controller::Human).map(inputs)
+        });
         Self {
+            inputs: inputs.collect(),
             file,
+            writer,
             header,
             replica,
             rows: Vec::new(),
             changes: Vec::new(),
             changes_len: 0,
             pages,
-            claims: BTreeSet::new(),
-            equivocations: BTreeSet::new(),
+            claims: BTreeMap::new(),
+            recounts: BTreeSet::new(),
             ending: None,
             broken: false,
         }
@@ -193,16 +218,18 @@ impl Episode {
         if log.torn {
             file.truncate(log.valid_len)?;
         }
-        let mut episode = Self::new(file, log.header, replica);
+        let writer = LogWriter::resume(&log);
+        let mut episode = Self::new(file, writer, log.header, replica);
         for record in log.records {
-            let len = encoded(&record)?.len();
+            let len = encoded_len(&record)?;
             episode.remember(record, len);
         }
-        // A crash may have cut off the names of pages that the rows before it had found out.
+        // A crash may have cut off the rows that follow from the inputs before it. Digests are said again.
         if episode.ending.is_none() {
-            let found = episode.unlike(Tick(0), &BTreeSet::new());
-            let found: Vec<Record> = found.into_values().collect();
-            episode.append(found)?;
+            let first = episode.through();
+            let (rows, _) = episode.play();
+            let records = episode.played(first, rows);
+            episode.append(records)?;
         }
         Ok(episode)
     }
@@ -213,8 +240,11 @@ impl Episode {
             return Err(io::Error::other("an earlier write failed"));
         }
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let mut writer = self.writer.clone();
         for record in &records {
-            log::append(record, &mut bytes).map_err(io::Error::other)?;
+            writer
+                .append(record, &mut bytes)
+                .map_err(io::Error::other)?;
             ends.push(bytes.len());
         }
         if bytes.is_empty() {
@@ -223,6 +253,7 @@ impl Episode {
         let written = self.file.append(&bytes);
         self.broken = written.is_err();
         written?;
+        self.writer = writer;
         let mut start = 0;
         for (record, end) in records.into_iter().zip(ends) {
             self.remember(record, end - start);
@@ -234,27 +265,55 @@ impl Episode {
     /// Applies a record that is durable and `len` bytes long.
     fn remember(&mut self, record: Record, len: usize) {
         match record {
-            Record::Actions { rows, .. } => self.rows.extend(rows),
+            Record::Actions { rows, .. } => {
+                self.rows.extend(rows);
+                let through = Tick((self.rows.len() / self.seats()) as u32);
+                let inputs = self.inputs.iter_mut().flatten();
+                inputs.for_each(|inputs| inputs.forget_before(through));
+            }
+            Record::Inputs { seat, block, .. } => {
+                let inputs = self.inputs[seat.index()].as_mut();
+                if let Some((inputs, more)) =
+                    inputs.and_then(|of| Some((of.with(&block).ok()?, of)))
+                {
+                    *more = inputs;
+                }
+            }
+            Record::Erased { .. } => {}
             Record::Change(change) => {
                 let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
-                page.diverged = false;
+                // It has been asked nothing yet.
+                *page = Page {
+                    agreed: page.agreed,
+                    len: page.len,
+                    notes: page.notes,
+                    ..Page::default()
+                };
                 // A page that loses the seat has last words.
                 if change.controller == Controller::Human {
                     page.notes = 0;
                 }
-                self.claims.retain(|(_, claimant, _)| *claimant != seat);
-                self.equivocations
-                    .retain(|(whose, by)| *whose != seat && *by != seat);
+                // Nobody's state after the change is as they thought before they knew it.
+                let stands = |tick: Tick, claimant: Seat| claimant != seat && tick <= change.tick;
+                self.claims
+                    .retain(|(tick, claimant), _| stands(*tick, *claimant));
+                let key = change
+                    .key
+                    .filter(|_| change.controller == Controller::Human);
+                let (episode, life, first) = (&self.header.episode, change.life, change.tick);
+                self.inputs[seat.index()] =
+                    key.map(|key| SeatInputs::new(episode, seat, life, first, key));
                 self.changes_len += len;
                 self.changes.push(change);
             }
             Record::Digest {
                 tick,
                 seat: Some(seat),
-                digest,
+                ..
             } => {
-                self.claims.insert((tick, seat, digest));
-                self.pages[seat.index()].len += len;
+                let page = &mut self.pages[seat.index()];
+                page.agreed = page.agreed.max(tick);
+                page.len += len;
             }
             Record::Digest { seat: None, .. } => {}
             Record::Timing { seat, timing, .. } => {
@@ -266,11 +325,10 @@ impl Episode {
                 self.pages[seat.index()].len += len;
             }
             Record::Diverged { seat, .. } => self.pages[seat.index()].diverged = true,
-            Record::Equivocation { seat, tick, by, .. } => {
-                self.equivocations.insert((seat, by));
-                // What only reports say otherwise is put right by the change that they are for.
-                self.pages[by.index()].diverged |= self.is_durable(seat, tick);
+            Record::Recount { by, recount } => {
+                self.recounts.insert((by, recount.seat, recount.life.0));
             }
+            Record::Equivocation { .. } => {}
             Record::End(ending) => self.ending = Some(ending),
         }
     }
@@ -366,10 +424,12 @@ impl Episode {
         self.changes.iter().rfind(|change| change.seat == seat)
     }
 
-    /// True if the input of a seat for a tick is durable, in a row or in the change that took the seat.
-    fn is_durable(&self, seat: Seat, tick: Tick) -> bool {
-        let cut = self.last(seat).map_or(Tick(0), |change| change.tick);
-        tick < cut || (tick.0 as usize) < self.rows.len() / self.seats()
+    /// The first tick of the present stint of a seat that its page has not said anything of; that of the stint if it has
+    /// no person.
+    pub fn said(&self, seat: Seat) -> Tick {
+        let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
+        let inputs = self.inputs.get(seat.index()).and_then(Option::as_ref);
+        inputs.map_or(entered, SeatInputs::next)
     }
 
     fn seats(&self) -> usize {
@@ -377,10 +437,11 @@ impl Episode {
     }
 }
 
-fn encoded(record: &Record) -> Result<Vec<u8>, LogError> {
+/// The bytes that a record takes in a log.
+fn encoded_len(record: &Record) -> Result<usize, LogError> {
     let mut bytes = Vec::new();
-    log::append(record, &mut bytes)?;
-    Ok(bytes)
+    LogWriter::default().append(record, &mut bytes)?;
+    Ok(bytes.len())
 }
 
 /// The controller of a seat in a tick, by the header and then by the changes.

@@ -399,7 +399,10 @@ pub fn replay(
             | Record::Presence { .. }
             | Record::Diverged { .. }
             | Record::Equivocation { .. }
-            | Record::Route { .. } => {}
+            | Record::Recount { .. }
+            | Record::Route { .. }
+            | Record::Inputs { .. }
+            | Record::Erased { .. } => {}
         }
     }
     Ok(replica)

@@ -1,6 +1,6 @@
 //! A running episode, read from its log after a restart.
 
-use protocol::Era;
+use protocol::{Era, Seat};
 use server_core::arbiter::{EpisodeRow, RestoredEpisode};
 use study::{StageKind, Study, UnitAssignment};
 
@@ -46,6 +46,11 @@ pub fn restore_episode(
         header: header.clone(),
         changes: file.changes().to_vec(),
         through: file.through(),
+        own: (0..)
+            .map(Seat)
+            .take(header.controllers.len())
+            .map(|seat| file.said(seat))
+            .collect(),
         ending: file.ending(),
     })
 }

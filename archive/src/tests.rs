@@ -2,20 +2,26 @@ mod divergence;
 mod files;
 
 use protocol::Era;
+use protocol::chain::MAX_BLOCK;
 use protocol::change::Change;
-use protocol::control::{KeyEvent, Misprediction, Timing, Upload};
-use protocol::log::MAX_RECORD;
+use protocol::control::{Block, KeyEvent, Misprediction, Timing, Upload};
 
 use super::*;
-pub(super) use crate::fixtures::{PERSON, ZERO, ai, header, log_of, no_modules, part, played};
+pub(super) use crate::fixtures::{
+    PERSON, PageScript, PlayedEpisode, ZERO, ai, header, key, log_of, no_modules, pages, played,
+};
 
 const ONE: Seat = Seat(1);
 
-fn fine(through: u32) -> AppendedUpload {
+fn fine(through: u32, own: u32) -> AppendedUpload {
     AppendedUpload {
         through: Tick(through),
+        own: Tick(own),
         over: None,
         notes: 0,
+        // As the pages of these tests say digests.
+        agreed: Tick(through / 4 * 4),
+        recheck: None,
         last: false,
         diverged: false,
         stopped: false,
@@ -29,21 +35,19 @@ pub(super) fn diverged(episode: &mut Episode) -> Vec<Record> {
     records
 }
 
-/// The records of inputs that contradict durable ones, in order.
-pub(super) fn equivocations(episode: &mut Episode) -> Vec<Record> {
-    let mut records = log_of(episode).records;
-    records.retain(|record| matches!(record, Record::Equivocation { .. }));
-    records
-}
-
-pub(super) fn equivocation(seat: Seat, tick: u32, by: Seat, durable: u16, told: u16) -> Record {
-    Record::Equivocation {
-        seat,
-        tick: Tick(tick),
-        by,
-        durable,
-        told,
-    }
+/// Both pages upload the same ticks; the answer to the second.
+fn both(
+    episode: &mut Episode,
+    pages: &mut [PageScript; 2],
+    all: &PlayedEpisode,
+    (from, to): (u32, u32),
+) -> AppendedUpload {
+    episode
+        .append_upload(ZERO, &pages[0].part(all, from, to))
+        .unwrap();
+    episode
+        .append_upload(ONE, &pages[1].part(all, from, to))
+        .unwrap()
 }
 
 #[test]
@@ -54,10 +58,10 @@ fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
             tick_hz,
             ..header([PERSON, PERSON], 20)
         };
-        let all = played(&header);
+        let (all, mut pages) = (played(&header), pages(&header));
         let mut episode = Episode::create(dir.path(), header).unwrap();
-        for (from, to) in [(0, 7), (7, 15), (15, 20)] {
-            episode.append_upload(ZERO, &part(&all, from, to)).unwrap();
+        for ticks in [(0, 7), (7, 15), (15, 20)] {
+            both(&mut episode, &mut pages, &all, ticks);
         }
         let log = log_of(&mut episode);
         let own = log.records.iter().filter_map(|record| match record {
@@ -74,34 +78,27 @@ fn the_replica_writes_a_digest_of_each_quarter_of_a_second_and_of_the_end() {
 fn two_pages_fill_one_archive_to_the_environments_end() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let (all, [mut one, mut other]) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 0, 7)).unwrap(),
-        fine(7)
-    );
-    assert_eq!(
-        episode.append_upload(ONE, &part(&all, 0, 5)).unwrap(),
-        fine(7)
-    );
-    assert_eq!(
-        episode.append_upload(ONE, &part(&all, 5, 13)).unwrap(),
-        fine(13)
-    );
+    let mut append = |seat, upload: Upload| episode.append_upload(seat, &upload).unwrap();
+    // A tick is final once the page of every person has said its input.
+    assert_eq!(append(ZERO, one.part(&all, 0, 7)), fine(0, 7));
+    assert_eq!(append(ONE, other.part(&all, 0, 5)), fine(5, 5));
+    assert_eq!(append(ONE, other.part(&all, 5, 13)), fine(7, 13));
+    let last = append(ZERO, one.part(&all, 7, 20));
+    assert_eq!((last.through, last.last, last.over), (Tick(13), true, None));
     assert!(matches!(
         episode.end(EndReason::Played),
         Err(Refused::NotOver { through: Tick(13) })
     ));
-    let last = episode.append_upload(ZERO, &part(&all, 7, 20)).unwrap();
+    let last = episode
+        .append_upload(ONE, &other.part(&all, 13, 20))
+        .unwrap();
     assert!(last.last);
     let over = last.over.unwrap();
     assert_eq!(
         (over.ticks, over.reason, over.digest),
         (Tick(20), EndReason::Played, all.digests.last().unwrap().1)
-    );
-    assert_eq!(
-        episode.append_upload(ONE, &part(&all, 13, 20)).unwrap(),
-        last
     );
     // The environment has the last word on the reason.
     assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
@@ -115,17 +112,42 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
 }
 
 #[test]
+fn nobody_says_the_inputs_of_somebody_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, [mut one, mut other]) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let stored = episode.file.read().unwrap();
+    // The page of seat 0 signs as the page of seat 1 would, and the other way round.
+    for (seat, theirs) in [(ONE, &mut one), (ZERO, &mut other)] {
+        let refused = episode.append_upload(seat, &theirs.part(&all, 0, 7));
+        assert!(matches!(refused, Err(Refused::Malformed(_))), "{refused:?}");
+    }
+    // A signed block with another input.
+    let mut forged = one.part(&all, 0, 7);
+    forged.block.as_mut().unwrap().inputs[3] ^= 1;
+    let refused = episode.append_upload(ZERO, &forged);
+    assert!(matches!(refused, Err(Refused::Malformed(_))), "{refused:?}");
+    assert_eq!(episode.file.read().unwrap(), stored);
+    // One page alone makes nothing final, whatever else it says.
+    let alone = episode.append_upload(ZERO, &one.part(&all, 0, 20)).unwrap();
+    assert_eq!((alone.through, alone.diverged), (Tick(0), false));
+    assert!(log_of(&mut episode).rows().is_empty());
+}
+
+#[test]
 fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, ai("random")], 9);
-    let mut all = played(&header);
-    all.timing.get_or_insert_default().keys.push(KeyEvent {
-        tick: Some(Tick(1)),
-        action: 1,
-        down: true,
-        at_us: 5,
-        shown_us: 9,
-    });
+    let (all, mut page) = (played(&header), PageScript::new(&header, ZERO));
+    let timing = Timing {
+        keys: vec![KEY],
+        ..Timing::default()
+    };
+    let mut part = |from, to| Upload {
+        timing: Some(timing.clone()),
+        ..page.part(&all, from, to)
+    };
     let mut episode = Episode::create(dir.path(), header).unwrap();
     let path = path(dir.path(), "e-1").unwrap();
     let start = fs::metadata(&path).unwrap().len() as usize;
@@ -133,7 +155,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     let mut answers = vec![(start, 0)];
     for to in [4, 6, 9] {
         let first = episode.through().0;
-        episode.append_upload(ZERO, &part(&all, first, to)).unwrap();
+        episode.append_upload(ZERO, &part(first, to)).unwrap();
         answers.push((fs::metadata(&path).unwrap().len() as usize, to));
     }
     let ending = episode.end(EndReason::Played).unwrap();
@@ -160,10 +182,14 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
         let through = episode.through().0;
         assert!(through >= acknowledged.unwrap(), "byte {cut}");
         assert_eq!(episode.rows, all.rows[..through as usize * 2], "byte {cut}");
-        // The page still has what was not acknowledged, and sends it again.
-        let back = episode
-            .append_upload(ZERO, &part(&all, acknowledged.unwrap(), 9))
-            .unwrap();
+        // The page still has what was not acknowledged, and sends it again, from what the archive has.
+        let said = episode.said(ZERO).0;
+        let mut back = episode.append_upload(ZERO, &part(said, said)).unwrap();
+        for (from, to) in [(0, 4), (4, 6), (6, 9)] {
+            if from >= said {
+                back = episode.append_upload(ZERO, &part(from, to)).unwrap();
+            }
+        }
         assert_eq!(
             (back.over, back.diverged, back.notes),
             (Some(ending), false, 1),
@@ -183,49 +209,47 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
     }
 }
 
+const KEY: KeyEvent = KeyEvent {
+    tick: Some(Tick(1)),
+    action: 1,
+    down: true,
+    at_us: 5,
+    shown_us: 9,
+};
+
 #[test]
 fn what_is_uploaded_twice_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let mut all = played(&header);
-    all.timing = Some(Timing {
-        keys: vec![KeyEvent {
-            tick: Some(Tick(1)),
-            action: 1,
-            down: true,
-            at_us: 5,
-            shown_us: 9,
-        }],
+    let (all, [mut one, mut other]) = (played(&header), pages(&header));
+    let timing = Timing {
+        keys: vec![KEY],
         rollbacks: vec![(Tick(3), 2)],
         holds: vec![(Tick(4), 120)],
         hidden: vec![(Tick(5), Tick(6))],
         rtt_us: vec![0, 30_000],
         ..Timing::default()
-    });
+    };
+    let with = |upload: Upload| Upload {
+        timing: Some(timing.clone()),
+        ..upload
+    };
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let answer = episode.append_upload(ONE, &part(&all, 0, 10)).unwrap();
-    assert_eq!(
-        answer,
-        AppendedUpload {
-            notes: 1,
-            ..fine(10)
-        }
-    );
+    let upload = with(other.part(&all, 0, 10));
+    let answer = AppendedUpload {
+        notes: 1,
+        ..fine(0, 10)
+    };
+    assert_eq!(episode.append_upload(ONE, &upload).unwrap(), answer);
     let stored = episode.file.read().unwrap();
-    assert_eq!(
-        episode.append_upload(ONE, &part(&all, 0, 10)).unwrap(),
-        answer
-    );
+    assert_eq!(episode.append_upload(ONE, &upload).unwrap(), answer);
     assert_eq!(episode.file.read().unwrap(), stored);
     drop(episode);
     let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
-    assert_eq!(
-        episode.append_upload(ONE, &part(&all, 2, 10)).unwrap(),
-        answer
-    );
+    assert_eq!(episode.append_upload(ONE, &upload).unwrap(), answer);
     assert_eq!(episode.file.read().unwrap(), stored);
     // A note after the next one would leave a gap, and is not acknowledged.
-    let mut more = part(&all, 2, 10);
+    let mut more = upload;
     let numbered = |upload: &mut Upload, number| {
         let timing = upload.timing.as_mut().unwrap();
         (timing.number, timing.refused) = (number, 7);
@@ -236,10 +260,8 @@ fn what_is_uploaded_twice_is_stored_once() {
     numbered(&mut more, 1);
     assert_eq!(episode.append_upload(ONE, &more).unwrap().notes, 2);
     // Each page counts its own.
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 0, 10)).unwrap(),
-        answer
-    );
+    let first = with(one.part(&all, 0, 10));
+    assert_eq!(episode.append_upload(ZERO, &first).unwrap().notes, 1);
     let told: Vec<_> = log_of(&mut episode)
         .records
         .into_iter()
@@ -255,20 +277,25 @@ fn what_is_uploaded_twice_is_stored_once() {
 fn what_no_page_sends_is_refused_without_harm() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, ai("idle")], 20);
-    let all = played(&header);
+    let (all, mut page) = (played(&header), PageScript::new(&header, ZERO));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 4)).unwrap();
+    episode.append_upload(ZERO, &page.part(&all, 0, 4)).unwrap();
     let stored = episode.file.read().unwrap();
-    let good = part(&all, 4, 8);
+    let good = page.part(&all, 4, 8);
     let with = |change: &dyn Fn(&mut Upload)| {
         let mut upload = good.clone();
         change(&mut upload);
         upload
     };
+    let block = |upload: &mut Upload, change: &dyn Fn(&mut Block)| {
+        change(upload.block.as_mut().unwrap());
+    };
     for wrong in [
-        with(&|upload| upload.rows[2] = 999),
-        with(&|upload| upload.rows.truncate(3)),
-        with(&|upload| upload.rows = vec![0; MAX_RECORD]),
+        with(&|upload| block(upload, &|block| block.inputs[2] = 999)),
+        with(&|upload| block(upload, &|block| block.inputs.truncate(3))),
+        with(&|upload| block(upload, &|block| block.inputs.clear())),
+        with(&|upload| block(upload, &|block| block.inputs = vec![0; MAX_BLOCK + 1])),
+        with(&|upload| block(upload, &|block| block.signature[1][5] ^= 4)),
         with(&|upload| upload.digests.push((Tick(21), 0))),
         with(&|upload| upload.timing.get_or_insert_default().rtt_us = vec![0; 3]),
         with(&|upload| {
@@ -296,34 +323,34 @@ fn what_no_page_sends_is_refused_without_harm() {
             Err(Refused::Malformed(_))
         ));
     }
-    for first in [5, u32::MAX] {
-        let gap = with(&|upload| upload.first = Tick(first));
+    for first in [5, 19] {
+        let gap = with(&|upload| block(upload, &|block| block.first = Tick(first)));
         assert!(matches!(
             episode.append_upload(ZERO, &gap),
-            Err(Refused::Gap { through: Tick(4) })
+            Err(Refused::Gap { next: Tick(4) })
         ));
     }
     assert_eq!(
         (episode.file.read().unwrap(), episode.through()),
         (stored, Tick(4))
     );
-    assert_eq!(episode.append_upload(ZERO, &good).unwrap(), fine(8));
+    assert_eq!(episode.append_upload(ZERO, &good).unwrap(), fine(8, 8));
 }
 
 #[test]
 fn nothing_follows_the_end() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 9)).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 9));
     let ending = episode.end(EndReason::PartnerLeft).unwrap();
     assert_eq!(
         (ending.ticks, ending.reason),
         (Tick(9), EndReason::PartnerLeft)
     );
     let stored = episode.file.read().unwrap();
-    let mut late = part(&all, 0, 15);
+    let mut late = pages[1].part(&all, 9, 15);
     late.timing.get_or_insert_default().rtt_us = vec![5, 5];
     assert_eq!(episode.append_upload(ONE, &late).unwrap().through, Tick(9));
     assert_eq!(episode.file.read().unwrap(), stored);
@@ -349,10 +376,11 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
             life: Life(1),
             from: Tick(4),
             inputs: Vec::new(),
+            key: None,
         })
         .unwrap();
     let idle = replica.chosen(ONE).unwrap();
-    let mut bytes = log::begin(&header).unwrap();
+    let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
     for record in [
         Record::Actions {
             first: Tick(0),
@@ -366,13 +394,14 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
             life: Life(1),
             from: Tick(4),
             inputs: Vec::new(),
+            key: None,
         }),
         Record::Actions {
             first: Tick(4),
             rows: vec![1, idle, 2, idle],
         },
     ] {
-        log::append(&record, &mut bytes).unwrap();
+        writer.append(&record, &mut bytes).unwrap();
     }
     let mut log = log::read(&bytes).unwrap();
     assert_eq!(
@@ -401,9 +430,13 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
 fn a_digest_told_many_times_in_one_upload_is_stored_once() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let mut upload = part(&played(&header), 0, 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut upload = pages[0].part(&all, 0, 20);
     let told = upload.digests.clone();
     let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut other = pages[1].part(&all, 0, 20);
+    other.digests.clear();
+    episode.append_upload(ONE, &other).unwrap();
     upload.digests = told.repeat(100);
     assert!(!episode.append_upload(ZERO, &upload).unwrap().diverged);
     let of_page = |record: &&Record| matches!(record, Record::Digest { seat: Some(_), .. });
@@ -412,6 +445,12 @@ fn a_digest_told_many_times_in_one_upload_is_stored_once() {
         told.len()
     );
     // Two digests for one tick cannot both be right.
-    upload.digests = vec![told[0], (told[0].0, !told[0].1)];
-    assert!(episode.append_upload(ONE, &upload).unwrap().diverged);
+    other.digests = vec![told[0], (told[0].0, !told[0].1)];
+    assert_eq!(episode.append_upload(ONE, &other).unwrap().recheck, Some(1));
+    episode.recheck(ONE);
+    let again = Upload {
+        recheck: 1,
+        ..other
+    };
+    assert!(episode.append_upload(ONE, &again).unwrap().diverged);
 }

@@ -1,25 +1,34 @@
-//! Uploads of pages: rows for the replica, digests to compare with it, and notes.
+//! Uploads of pages: the inputs of their own person for the replica, digests to compare with it, and notes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use protocol::chain::ChainError;
 use protocol::change::Change;
 use protocol::control::Upload;
-use protocol::log::{Ending, MAX_RECORD, Record};
+use protocol::datagram::MAX_INPUTS;
+use protocol::log::{Ending, Record};
 use protocol::{Controller, Life, Seat, Tick, digest_ticks};
 
-use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded};
+use super::inputs::SeatInputs;
+use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded_len};
 
 /// The result of an upload; everything that it reports is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendedUpload {
-    /// Ticks that are durable.
+    /// Ticks that are final: the inputs of everybody are durable.
     pub through: Tick,
+    /// Inputs of the page's own person that are durable: those before this tick.
+    pub own: Tick,
     /// The end, once the environment has ended on the last of them.
     pub over: Option<Ending>,
     /// Notes that are durable of the page that plays the seat now.
     pub notes: u32,
     /// True if it was the last upload of that page.
     pub last: bool,
+    /// The digests of that page up to this tick are the replica's.
+    pub agreed: Tick,
+    /// The number of the last request to that page to say its digests anew, if it has not done so yet.
+    pub recheck: Option<u16>,
     /// True if that page simulates something else than the replica; the file then records it. Nothing more is accepted
     /// from the page.
     pub diverged: bool,
@@ -28,9 +37,9 @@ pub struct AppendedUpload {
 }
 
 impl Episode {
-    /// Appends the new part of an upload of the page of a seat. The caller checks the era. Of a page that does not play
-    /// the seat any more only the notes are accepted, until another page has the seat; of one that has diverged,
-    /// nothing.
+    /// Appends the new part of an upload of the page of a seat: the page's word on the inputs of its own person, and on
+    /// nobody else's. The caller checks the era. Of a page that does not play the seat any more only the notes are
+    /// accepted, until another page has the seat; of one that has diverged, nothing.
     ///
     /// # Errors
     /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
@@ -46,25 +55,41 @@ impl Episode {
             self.append(last_words)?;
             return Ok(self.appended(seat));
         }
+        let said = self.new_inputs(seat, upload)?;
+        let notes = self.with_room(seat, self.new_notes(seat, upload))?;
+        self.pages[seat.index()].is_back = true;
+        let page = &self.pages[seat.index()];
+        // Who does not know all changes and inputs speaks of states that nobody has any more.
+        let is_known =
+            usize::from(upload.changes) >= self.changes.len() && upload.recheck >= page.recheck;
+        let mut records = Vec::new();
+        if is_known {
+            self.pages[seat.index()].heard = upload.recheck;
+            for &(tick, digest) in &upload.digests {
+                let known = *self.claims.entry((tick, seat)).or_insert(digest);
+                if known != digest {
+                    // Two digests of one tick cannot both be right.
+                    records.extend(self.differ(seat, tick, Some(known), digest));
+                }
+            }
+        }
+        if let (Some(said), Some(block)) = (said, upload.block.clone()) {
+            self.inputs[seat.index()] = Some(said);
+            let life = upload.life;
+            records.push(Record::Inputs { seat, life, block });
+        }
         let first = self.through();
-        if upload.first > first {
-            return Err(Refused::Gap { through: first });
+        let (rows, stopped) = self.play();
+        records.extend(self.played(first, rows));
+        records.extend(self.compare());
+        let ended = upload.ended.filter(|_| is_known);
+        if let Some(end) = ended.filter(|end| !self.may_end_at(*end)) {
+            records.extend(self.differ(seat, end, None, 0));
         }
-        let notes = self.new_claims(seat, upload);
-        let notes = self.with_room(seat, notes.chain(self.new_notes(seat, upload)))?;
-        let claims = upload.digests.iter();
-        let claims = claims.map(|&(tick, digest)| (tick, seat, digest)).collect();
-        let (rows, wrong, stopped) = self.play(upload);
-        let mut records = self.played(first, rows);
-        let mut diverged = self.unlike(first, &claims);
-        if let Some(tick) = wrong {
-            records.extend(self.accuse(seat, tick, upload, &mut diverged));
-        }
-        records.extend(diverged.into_values());
         records.extend(notes);
         self.append(records)?;
         Ok(AppendedUpload {
-            last: upload.ended.is_some(),
+            last: ended.is_some(),
             stopped,
             ..self.appended(seat)
         })
@@ -74,8 +99,11 @@ impl Episode {
         let page = &self.pages[seat.index()];
         AppendedUpload {
             through: self.through(),
+            own: self.said(seat),
             over: self.over(),
             notes: page.notes,
+            agreed: page.agreed,
+            recheck: (page.heard < page.recheck).then_some(page.recheck),
             last: false,
             diverged: page.diverged,
             stopped: false,
@@ -98,19 +126,20 @@ impl Episode {
             return Err(Refused::Malformed("no person has this seat"));
         }
         let (seats, spec) = (self.seats(), self.replica.spec());
-        // Three bytes are the longest encoding of an action.
-        if !upload.rows.len().is_multiple_of(seats) || upload.rows.len() > MAX_RECORD / 4 {
-            return Err(Refused::Malformed("rows that are not whole, or too many"));
-        }
-        let mut rows = upload.rows.iter();
-        if rows.any(|action| usize::from(*action) >= spec.actions.len()) {
+        let mut inputs = upload.block.iter().flat_map(|block| &block.inputs);
+        if inputs.any(|action| usize::from(*action) >= spec.actions.len()) {
             return Err(Refused::Malformed(
                 "an action that the environment does not have",
             ));
         }
-        // What a page played beyond the horizon shows that it has diverged; it cannot know what it did not play.
-        let played = u64::from(upload.first.0) + (upload.rows.len() / seats) as u64;
-        let most = played.max(u64::from(spec.horizon));
+        let most = u64::from(spec.horizon);
+        // Inputs are given ahead of their ticks.
+        let end = upload.block.as_ref().map_or(0, |block| {
+            u64::from(block.first.0) + block.inputs.len() as u64
+        });
+        if end > most + 2 * MAX_INPUTS as u64 {
+            return Err(Refused::Malformed("inputs after the horizon"));
+        }
         if upload
             .digests
             .iter()
@@ -126,6 +155,22 @@ impl Episode {
             return Err(Refused::Malformed("notes of more seats than there are"));
         }
         Ok(())
+    }
+
+    /// The inputs of a seat with those of an upload; none if it brings none that are new.
+    fn new_inputs(&self, seat: Seat, upload: &Upload) -> Result<Option<SeatInputs>, Refused> {
+        let known = self.inputs[seat.index()].as_ref();
+        let (Some(block), Some(known)) = (&upload.block, known) else {
+            return Ok(None);
+        };
+        match known.with(block) {
+            Ok(more) => Ok(Some(more)),
+            Err(ChainError::Tick { found, next }) if found > next => Err(Refused::Gap { next }),
+            // Blocks that were sent over the connection before.
+            Err(ChainError::Tick { .. }) => Ok(None),
+            Err(ChainError::Length(_)) => Err(Refused::Malformed("a block without inputs")),
+            Err(ChainError::Signature(_)) => Err(Refused::Malformed("inputs of somebody else")),
+        }
     }
 
     /// True if rows, digests and notes of the page of a seat are accepted in a life.
@@ -158,22 +203,6 @@ impl Episode {
         is_next.then_some(Record::Timing { seat, life, timing })
     }
 
-    /// The digests that the page of a seat has not claimed before.
-    fn new_claims(&self, seat: Seat, upload: &Upload) -> impl Iterator<Item = Record> {
-        let claims: BTreeSet<_> = upload
-            .digests
-            .iter()
-            .filter(|&&(tick, digest)| !self.claims.contains(&(tick, seat, digest)))
-            .collect();
-        claims
-            .into_iter()
-            .map(move |&(tick, digest)| Record::Digest {
-                tick,
-                seat: Some(seat),
-                digest,
-            })
-    }
-
     /// Those of some records of a seat for which there is room.
     fn with_room(
         &self,
@@ -182,9 +211,8 @@ impl Episode {
     ) -> Result<Vec<Record>, Refused> {
         let (mut len, mut fitting) = (self.pages[seat.index()].len, Vec::new());
         for record in records {
-            len += encoded(&record)
-                .map_err(|_| Refused::Malformed("more notes than a record holds"))?
-                .len();
+            len += encoded_len(&record)
+                .map_err(|_| Refused::Malformed("more notes than a record holds"))?;
             if len <= MAX_NOTES_LEN {
                 fitting.push(record);
             }
@@ -192,114 +220,37 @@ impl Episode {
         Ok(fitting)
     }
 
-    /// Steps the replica by the new rows, as far as they can be played, and gives those rows. Gives also the first
-    /// tick in which the page does not agree with what is durable or with the replica, and whether the environment
-    /// broke down.
-    fn play(&mut self, upload: &Upload) -> (Vec<u16>, Option<Tick>, bool) {
-        let seats = self.seats();
-        let known = &self.rows[upload.first.0 as usize * seats..];
-        let (old, new) = upload.rows.split_at(known.len().min(upload.rows.len()));
+    /// Steps the replica by the ticks whose inputs are all here, and gives their rows. Gives also whether the
+    /// environment broke down. Without people nothing moves: their partners do not play on to the end meanwhile.
+    pub(super) fn play(&mut self) -> (Vec<u16>, bool) {
         let mut rows = Vec::new();
-        if let Some(at) = old
-            .iter()
-            .zip(known)
-            .position(|(told, known)| told != known)
-        {
-            let wrong = Tick(upload.first.0 + (at / seats) as u32);
-            return (rows, Some(wrong), false);
-        }
-        for row in new.chunks_exact(seats) {
-            match self.replica.step(row) {
-                Ok(()) => rows.extend(row),
-                Err(RowError::Stopped) => return (rows, None, true),
-                Err(_) => return (rows, Some(self.through()), false),
-            }
-        }
-        let wrong = upload.ended.filter(|end| !self.may_end_at(*end));
-        (rows, wrong, false)
-    }
-
-    /// Finds who is at fault that an upload is wrong from a tick on: the page itself, or another page that sent it
-    /// other inputs.
-    fn accuse(
-        &self,
-        by: Seat,
-        tick: Tick,
-        upload: &Upload,
-        diverged: &mut BTreeMap<Seat, Record>,
-    ) -> Vec<Record> {
-        let equivocations = self.equivocations(by, tick, upload);
-        let is_of_others =
-            |record: &Record| matches!(record, Record::Equivocation { seat, .. } if *seat != by);
-        if equivocations.is_empty() || !equivocations.iter().all(is_of_others) {
-            diverged.entry(by).or_insert(Record::Diverged {
-                seat: by,
-                tick,
-                expected: 0,
-                found: 0,
-            });
-        } else if diverged
-            .get(&by)
-            .is_some_and(|record| is_after(record, tick))
-        {
-            // With other inputs it has other states after them.
-            diverged.remove(&by);
-        }
-        equivocations
-    }
-
-    /// Finds the seats whose inputs differ from the durable ones in the first wrong tick of an upload. There are none
-    /// if the page has other inputs for an AI partner or a vacant seat: nobody sent it those. If it has other inputs
-    /// for its own person, its word for the rest counts for nothing.
-    fn equivocations(&self, by: Seat, tick: Tick, upload: &Upload) -> Vec<Record> {
-        let Some(told) = self.row(&upload.rows, upload.first, tick) else {
-            return Vec::new();
-        };
-        let entered = self.last(by).map_or(Tick(0), |change| change.tick);
-        let may_lie = |seat: Seat, controller: &Controller| {
-            *controller == Controller::Human && (seat != by || entered <= tick)
-        };
-        let mut found = Vec::new();
-        let controllers = self.controllers_at(tick);
-        for ((seat, controller), &told) in (0..).map(Seat).zip(&controllers).zip(told) {
-            let Some(durable) = self.durable(seat, tick).filter(|known| *known != told) else {
-                continue;
+        let mut seats = (0..).map(Seat).take(self.seats());
+        let is_played = seats.any(|seat| self.is_played(seat));
+        while is_played && !self.replica.outcome().over {
+            let tick = self.through();
+            let input = |(seat, inputs): (Seat, &Option<SeatInputs>)| {
+                let chosen = self.replica.chosen(seat);
+                chosen.or_else(|| inputs.as_ref()?.at(tick))
             };
-            if !may_lie(seat, controller) {
-                return Vec::new();
+            let row: Option<Vec<u16>> = (0..).map(Seat).zip(&self.inputs).map(input).collect();
+            let Some(row) = row else { break };
+            match self.replica.step(&row) {
+                Ok(()) => rows.extend(row),
+                Err(RowError::Stopped) => return (rows, true),
+                Err(error) => unreachable!("a row that was made here cannot be played: {error}"),
             }
-            found.push((seat, durable, told));
         }
-        if found.iter().any(|(seat, ..)| *seat == by) {
-            found.retain(|(seat, ..)| *seat == by);
-        }
-        let record = |(seat, durable, told)| Record::Equivocation {
-            seat,
-            tick,
-            by,
-            durable,
-            told,
-        };
-        found.into_iter().map(record).collect()
+        (rows, false)
     }
 
-    /// The row of a tick among rows from `first` on.
-    fn row<'a>(&self, rows: &'a [u16], first: Tick, tick: Tick) -> Option<&'a [u16]> {
-        let at = tick.0.checked_sub(first.0)? as usize * self.seats();
-        rows.get(at..at + self.seats())
-    }
-
-    /// The input of a seat in a tick up to the next one to come, as far as it is decided.
-    fn durable(&self, seat: Seat, tick: Tick) -> Option<u16> {
-        match self.row(&self.rows, Tick(0), tick) {
-            Some(row) => Some(row[seat.index()]),
-            None if self.replica.outcome().over || tick != self.through() => None,
-            None => self.replica.chosen(seat),
-        }
+    /// True if a person has a seat, and their page has said something since it was given it.
+    fn is_played(&self, seat: Seat) -> bool {
+        let is_back = self.pages[seat.index()].is_back || self.last(seat).is_none();
+        is_back && self.controller(seat) == Some(&Controller::Human)
     }
 
     /// The new rows from `first` on, and the replica's digests of them.
-    fn played(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
+    pub(super) fn played(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
         if rows.is_empty() {
             return Vec::new();
         }
@@ -318,29 +269,64 @@ impl Episode {
             .collect()
     }
 
-    /// The pages that are not yet known to simulate something else than the replica and claim another digest,
-    /// among the new claims and those that waited for the ticks from `first` on.
-    pub(super) fn unlike(
-        &self,
-        first: Tick,
-        new: &BTreeSet<(Tick, Seat, u64)>,
-    ) -> BTreeMap<Seat, Record> {
-        let over = self.replica.outcome().over;
-        let waited = self.claims.range((Tick(first.0 + 1), Seat(0), 0)..);
-        let mut unlike = BTreeMap::new();
-        for &(tick, seat, found) in waited.chain(new) {
-            let expected = self.replica.digest(tick);
-            let differs = expected.map_or(over, |expected| expected != found);
-            if differs && !self.pages[seat.index()].diverged {
-                unlike.entry(seat).or_insert(Record::Diverged {
-                    seat,
-                    tick,
-                    expected: expected.unwrap_or_default(),
-                    found,
-                });
+    /// Compares the digests that pages claim with the replica's, as far as it is. A page that differs is asked once more;
+    /// gives the digests that agree, and the pages that differ again.
+    pub(super) fn compare(&mut self) -> Vec<Record> {
+        let (over, through) = (self.replica.outcome().over, self.through());
+        let later = match over {
+            true => BTreeMap::new(),
+            false => self.claims.split_off(&(Tick(through.0 + 1), Seat(0))),
+        };
+        let due = std::mem::replace(&mut self.claims, later);
+        let mut records = Vec::new();
+        for ((tick, seat), found) in due {
+            match self.replica.digest(tick) {
+                Some(expected) if expected == found => {
+                    let page = &mut self.pages[seat.index()];
+                    if page.heard < page.recheck {
+                        continue;
+                    }
+                    page.agreed = page.agreed.max(tick);
+                    let (seat, digest) = (Some(seat), found);
+                    records.push(Record::Digest { tick, seat, digest });
+                }
+                expected => records.extend(self.differ(seat, tick, expected, found)),
             }
         }
-        unlike
+        records
+    }
+
+    /// A page differs from the replica. Perhaps others have told it other inputs than the server: it gets those that count,
+    /// and is to say its digests anew. If it differs where it has been told everything, it is named.
+    fn differ(
+        &mut self,
+        seat: Seat,
+        tick: Tick,
+        expected: Option<u64>,
+        found: u64,
+    ) -> Option<Record> {
+        // After the end nothing is told any more.
+        let last = match self.replica.outcome().over {
+            true => self.through(),
+            false => Tick(u32::MAX),
+        };
+        let page = &mut self.pages[seat.index()];
+        if page.diverged || page.heard < page.recheck {
+            return None;
+        }
+        if page.recheck == 0 || tick.min(last) > page.told {
+            page.recheck = page.recheck.max(page.heard).saturating_add(1);
+            self.claims.retain(|(_, claimant), _| *claimant != seat);
+            return None;
+        }
+        page.diverged = true;
+        let expected = expected.unwrap_or_default();
+        Some(Record::Diverged {
+            seat,
+            tick,
+            expected,
+            found,
+        })
     }
 
     /// True if the environment may have ended after `end` ticks, as far as it was simulated.
@@ -351,9 +337,4 @@ impl Episode {
             end > self.through()
         }
     }
-}
-
-/// True if a page was found to have another state only after the step of a tick.
-fn is_after(record: &Record, tick: Tick) -> bool {
-    matches!(record, Record::Diverged { tick: found, .. } if *found > tick)
 }

@@ -32,6 +32,23 @@ pub fn perform_work(
             };
             Event::Appended(era, seat, appended)
         }
+        Work::Read { of, to } => {
+            let known = episode.as_ref().map(|episode| episode.known_inputs(of));
+            known.map_or(Event::Noted, |known| Event::Inputs(era, to, known))
+        }
+        Work::Recount(by, recount) => {
+            let appended = episode
+                .as_mut()
+                .map(|episode| episode.recount(by, *recount));
+            if let Some(Err(error)) = appended {
+                tracing::warn!(%error, era = era.0, seat = by.0, "a recount proves nothing");
+            }
+            Event::Noted
+        }
+        Work::Recheck(seat) => {
+            let recheck = episode.as_mut().map(|episode| episode.recheck(seat));
+            recheck.map_or(Event::Noted, |recheck| Event::Recheck(era, seat, recheck))
+        }
         Work::Record(record) => {
             let failed = record.failure_event(era);
             let Some(episode) = episode else {
@@ -49,20 +66,21 @@ pub fn perform_work(
 fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<Event, Refused> {
     Ok(match record {
         RecordWork::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
-        RecordWork::Take {
-            seat,
-            controller,
-            reports,
-        } => Event::Changed(era, seat, Some(episode.take(seat, controller, &reports)?)),
+        RecordWork::Take { seat, controller } => {
+            Event::Changed(era, seat, Some(episode.take(seat, controller)?))
+        }
         RecordWork::Give {
             seat,
-            controller: Controller::Human,
+            controller,
+            key,
+            due,
         } => {
-            let change = episode.give(seat, Controller::Human)?;
-            Event::Given(era, seat, Some(Box::new((change, episode.snapshot()))))
-        }
-        RecordWork::Give { seat, controller } => {
-            Event::Changed(era, seat, Some(episode.give(seat, controller)?))
+            let is_human = controller == Controller::Human;
+            let change = episode.give(seat, controller, key, due)?;
+            match is_human {
+                true => Event::Given(era, seat, Some(Box::new((change, episode.snapshot())))),
+                false => Event::Changed(era, seat, Some(change)),
+            }
         }
         RecordWork::Note(record) => {
             episode.note(*record)?;
@@ -76,12 +94,15 @@ fn append(episode: &mut Episode, seat: Seat, upload: &Upload) -> Appended {
         Ok(taken) if taken.stopped => Appended::Failed,
         Ok(taken) => Appended::Durable {
             through: taken.through,
+            own: taken.own,
             over: taken.over.is_some(),
             last: taken.last,
             notes: taken.notes,
+            agreed: taken.agreed,
+            recheck: taken.recheck,
             diverged: taken.diverged,
         },
-        Err(Refused::Gap { through }) => Appended::Gap(through),
+        Err(Refused::Gap { next }) => Appended::Gap(next),
         Err(Refused::Disk(error)) => {
             tracing::error!(%error, "the disk failed under an episode");
             Appended::Failed
@@ -100,7 +121,7 @@ mod tests {
     use protocol::log::Record;
 
     use super::*;
-    use crate::fixtures::{PERSON, ZERO, ai, header, part, played};
+    use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, pages, played};
 
     /// Does the work one piece after the other, and returns the reports.
     fn reports(work: Vec<Work>) -> Vec<Event> {
@@ -117,24 +138,34 @@ mod tests {
     #[test]
     fn every_piece_of_work_is_answered_by_its_event() {
         let header = header([PERSON, PERSON], 20);
-        let all = played(&header);
+        let (all, [mut own, mut other]) = (played(&header), pages(&header));
         let take = |seat| {
             Work::from(RecordWork::Take {
                 seat,
                 controller: Controller::Vacant,
-                reports: Vec::new(),
             })
         };
-        let give = |seat, controller| Work::from(RecordWork::Give { seat, controller });
+        let give = |seat, controller| {
+            Work::from(RecordWork::Give {
+                seat,
+                controller,
+                key: Some([7; 32]),
+                due: Some(protocol::Tick(4)),
+            })
+        };
         let one = Seat(1);
         let presence = Record::Presence {
             seat: one,
             at_us: 5,
             presence: Presence::Gone,
         };
+        let mut gap = own.part(&all, 4, 4);
+        let mut ahead = PageScript::from(&header, ZERO, protocol::Life(0), protocol::Tick(9));
+        gap.block = ahead.block(9, vec![0; 3]);
         let events = reports(vec![
             Work::Open(Box::new(header)),
-            Work::Append(ZERO, Box::new(part(&all, 0, 4))),
+            Work::Append(ZERO, Box::new(own.part(&all, 0, 4))),
+            Work::Append(one, Box::new(other.part(&all, 0, 4))),
             take(one),
             RecordWork::Note(Box::new(presence)).into(),
             give(one, ai("idle")),
@@ -142,12 +173,13 @@ mod tests {
             give(one, PERSON),
             take(Seat(9)),
             give(Seat(9), ai("idle")),
-            Work::Append(ZERO, Box::new(part(&all, 9, 12))),
+            Work::Append(ZERO, Box::new(gap)),
             RecordWork::End(EndReason::PartnerLeft).into(),
         ]);
         let [
             Event::Opened(Era(7), true),
-            Event::Appended(Era(7), ZERO, durable),
+            Event::Appended(Era(7), ZERO, _),
+            Event::Appended(Era(7), Seat(1), durable),
             Event::Changed(Era(7), Seat(1), Some(taken)),
             Event::Noted,
             Event::Changed(Era(7), Seat(1), Some(moved)),
@@ -163,9 +195,12 @@ mod tests {
         };
         let expected = Appended::Durable {
             through: protocol::Tick(4),
+            own: protocol::Tick(4),
             over: false,
             last: false,
             notes: 0,
+            agreed: protocol::Tick(4),
+            recheck: None,
             diverged: false,
         };
         assert_eq!(*durable, expected);
@@ -177,9 +212,18 @@ mod tests {
     #[test]
     fn without_a_file_every_piece_of_work_fails_with_its_event() {
         let seat = ZERO;
-        let give = |controller| Work::from(RecordWork::Give { seat, controller });
+        let give = |controller| {
+            Work::from(RecordWork::Give {
+                seat,
+                controller,
+                key: None,
+                due: None,
+            })
+        };
+        let header = header([PERSON, PERSON], 20);
+        let upload = PageScript::new(&header, ZERO).part(&played(&header), 0, 20);
         let events = reports(vec![
-            Work::Append(seat, Box::new(played(&header([PERSON, PERSON], 20)))),
+            Work::Append(seat, Box::new(upload)),
             give(PERSON),
             give(Controller::Vacant),
             RecordWork::End(EndReason::Played).into(),

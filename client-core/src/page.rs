@@ -13,9 +13,11 @@ use std::collections::VecDeque;
 
 use peer::clock::ServerClock;
 use peer::{Now, Peer, World};
+use protocol::chain::SigningKey;
 use protocol::control::{
     self, Ask, ClientMessage, Draft, Refusal, ServerMessage, StageView, Waiting,
 };
+use protocol::hash::sha256;
 use protocol::{DecodeError, Seat};
 
 use crate::chat::Chat;
@@ -32,6 +34,7 @@ const ALIVE_US: u64 = 5_000_000;
 /// A participant's page; the crate's head tells how it is used.
 pub struct Page<W: World> {
     connection: Connection,
+    key: SigningKey,
     credentials: Credentials,
     clock: ServerClock,
     stages: Stages,
@@ -50,10 +53,14 @@ pub struct Page<W: World> {
 }
 
 impl<W: World> Page<W> {
-    /// A page that opens now and is to connect at once; `seed` varies its pauses.
-    pub fn new(now_us: u64, credentials: Credentials, seed: u64) -> Self {
+    /// A page that opens now and is to connect at once. From the `secret`, which nobody may guess, it makes the key that
+    /// signs the inputs of its person.
+    pub fn new(now_us: u64, credentials: Credentials, secret: [u8; 32]) -> Self {
+        let hash = sha256(&secret);
+        let seed = hash.first_chunk().expect("a hash has 32 bytes");
         Self {
-            connection: Connection::new(now_us, seed),
+            connection: Connection::new(now_us, u64::from_le_bytes(*seed)),
+            key: SigningKey::from_bytes(&secret),
             credentials,
             clock: ServerClock::default(),
             stages: Stages::default(),
@@ -206,7 +213,8 @@ impl<W: World> Page<W> {
             return;
         }
         let playing = self.peer.as_ref().and_then(Peer::playing);
-        self.send(self.credentials.hello(playing));
+        let key = self.key.verifying_key().to_bytes();
+        self.send(self.credentials.hello(playing, key));
         self.settle(now_us);
     }
 

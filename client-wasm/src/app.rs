@@ -54,8 +54,8 @@ impl App {
         let mut layout = PageLayout::new(root, &inbox)?;
         layout.set_language(spoken);
         layout.turn_to(&connecting());
-        let (now_us, seed) = (dom::page_us(), js_sys::Math::random().to_bits());
-        let mut page = Page::new(now_us, known, seed);
+        let now_us = dom::page_us();
+        let mut page = Page::new(now_us, known, dom::random_bytes()?);
         page.handle_hidden(now_us, dom::document().hidden());
         Ok(Self {
             page,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use archive::fixtures::{PageScript, key, log_of};
 use archive::{self, Episode};
 use catalog::models;
 use catalog::read_study;
@@ -12,6 +13,7 @@ use protocol::control::{EndReason, Upload};
 use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::{Controller, Era, Life, Seat, Tick};
+use store::SqliteStore;
 use store::data_folder::DataDir;
 use study::Study;
 use study::stage::StageKind;
@@ -130,6 +132,7 @@ fn header(policy: &str) -> Header {
         t0_us: 0,
         rules: Default::default(),
         course: None,
+        keys: vec![key(Seat(0)).verifying_key().to_bytes(), [0; 32]],
     }
 }
 
@@ -162,17 +165,21 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     }
     data.store_module("overcooked", b"module".into()).unwrap();
     let mut episode = Episode::create(&data.episodes(), header(&name(&study))).unwrap();
+    let rows = rows(&study);
+    let acts = rows.iter().filter(|action| **action != 6).count();
+    assert!(acts > 8, "{acts}");
+    // The person stands still.
+    let mut page = PageScript::new(episode.header(), Seat(0));
     let upload = Upload {
         era: Era(1),
         life: Life(0),
-        first: Tick(0),
-        rows: rows(&study),
+        block: page.block(0, vec![rows[0]; 120]),
+        changes: 0,
+        recheck: 0,
         digests: Vec::new(),
         timing: None,
         ended: Some(Tick(120)),
     };
-    let acts = upload.rows.iter().filter(|action| **action != 6).count();
-    assert!(acts > 8, "{acts}");
     assert!(
         episode
             .append_upload(Seat(0), &upload)
@@ -181,7 +188,9 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
             .is_some()
     );
     episode.end(EndReason::Played).unwrap();
+    assert_eq!(log_of(&mut episode).rows(), rows);
     drop(episode);
+    SqliteStore::open(home.path()).await.unwrap().close().await;
     let path = archive::path(&data.episodes(), "E-1").unwrap();
     Episode::recover(&path).unwrap();
     let report = verify(home.path()).await.unwrap();

@@ -3,12 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use archive::fixtures::{PageScript, key};
 use archive::{self, Episode};
 use catalog::read_study;
 use dataset::verify::{StoredModule, verify};
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat, Tick};
+use store::SqliteStore;
 use store::data_folder::DataDir;
 
 const FACTS: &str = r#"{"spec":{"id":"counter","version":"1.0.0","title":"Counter","seats":1,
@@ -107,6 +109,7 @@ fn header(module: &str) -> Header {
         t0_us: 0,
         rules: Default::default(),
         course: None,
+        keys: vec![key(Seat(0)).verifying_key().to_bytes()],
     }
 }
 
@@ -127,11 +130,13 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     let data = DataDir::open(home.path()).unwrap();
     let module = data.store_module("counter", counter().into()).unwrap();
     let mut episode = Episode::create(&data.episodes(), header(&module.hash)).unwrap();
+    let mut page = PageScript::new(episode.header(), Seat(0));
     let upload = Upload {
         era: Era(1),
         life: protocol::Life(0),
-        first: Tick(0),
-        rows: vec![1; 20],
+        block: page.block(0, vec![1; 20]),
+        changes: 0,
+        recheck: 0,
         digests: Vec::new(),
         timing: None,
         ended: Some(Tick(20)),
@@ -146,6 +151,7 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     let ending = episode.end(EndReason::Played).unwrap();
     assert_eq!((ending.ticks, ending.score), (Tick(20), 20));
     drop(episode);
+    SqliteStore::open(home.path()).await.unwrap().close().await;
 
     let path = archive::path(&data.episodes(), "E-1").unwrap();
     Episode::recover(&path).unwrap();

@@ -100,6 +100,13 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Expor
     );
     fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
     let mut report = ExportReport::default();
+    let database = data.join(store::FILE);
+    if !database.is_file() && !archive::files(data)?.is_empty() {
+        report.skipped.push(Skipped {
+            path: database,
+            reason: "it is missing, although there are episodes".into(),
+        });
+    }
     let withdrawn = store::withdrawn(data).await?;
     // The database first: a file is never behind it.
     let known = visits::write_episodes(data, out, &mut report).await?;

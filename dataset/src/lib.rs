@@ -7,6 +7,8 @@
 
 pub mod cells;
 pub mod export;
+#[cfg(test)]
+mod fixtures;
 pub mod pay;
 pub mod progress;
 pub mod verify;

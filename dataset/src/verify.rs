@@ -4,6 +4,8 @@
 //! The folder is only read, also while a server writes to it.
 
 mod frames;
+mod inputs;
+mod notes;
 mod order;
 
 use std::collections::BTreeMap;
@@ -20,7 +22,10 @@ use store::data_folder;
 use store::reason_name;
 
 use crate::progress::Progress;
+use notes::OwnInputs;
 
+pub use inputs::ShortSeat;
+pub use notes::FaultyNotes;
 pub use order::{DivergedPage, Equivocation};
 
 /// The result of verifying a data folder.
@@ -30,6 +35,10 @@ pub struct VerifyReport {
     pub episodes: Vec<Verified>,
     /// Episodes that the database knows with an end, and that have no file.
     pub missing: Vec<String>,
+    /// True if there are episodes and no database: nobody can tell whether some are missing, and who is paid what.
+    pub lacks_database: bool,
+    /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each.
+    pub altered: Vec<String>,
 }
 
 /// The result of verifying one episode.
@@ -55,6 +64,10 @@ pub struct Verified {
     pub diverged: Vec<DivergedPage>,
     /// Contradictions between what people's pages sent and what was played, as the file names them.
     pub equivocations: Vec<Equivocation>,
+    /// The seats whose people have not played to the end.
+    pub short: Vec<ShortSeat>,
+    /// The pages whose notes contradict the record: that speaks against their notes alone.
+    pub faulty_notes: Vec<FaultyNotes>,
     /// Frames that pages showed, each rebuilt from the file.
     pub frames: u64,
     /// True if the file ends in the torn record of a crash.
@@ -95,7 +108,10 @@ pub enum StoredModule {
 impl VerifyReport {
     /// Tells if everything was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
-        self.missing.is_empty() && self.episodes.iter().all(Verified::is_fine)
+        self.missing.is_empty()
+            && !self.lacks_database
+            && self.altered.is_empty()
+            && self.episodes.iter().all(Verified::is_fine)
     }
 }
 
@@ -120,7 +136,11 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     let known = store::episodes(data).await?;
     let files = archive::files(data)?;
     let mut progress = Progress::new(files.len());
-    let mut report = VerifyReport::default();
+    let mut report = VerifyReport {
+        lacks_database: !files.is_empty() && !data.join(store::FILE).is_file(),
+        altered: store::altered_payments(data).await?,
+        ..VerifyReport::default()
+    };
     for path in files {
         report.episodes.push(check(data, path)?);
         progress.step("episodes");
@@ -177,6 +197,8 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         changes: 0,
         diverged: Vec::new(),
         equivocations: Vec::new(),
+        short: Vec::new(),
+        faulty_notes: Vec::new(),
         frames: 0,
         torn: false,
         module: StoredModule::Unnamed,
@@ -243,12 +265,18 @@ impl Verified {
             return Err(format!("the header names the episode {named}"));
         }
         self.changes = log.changes().count();
+        self.short = inputs::list_short_seats(log);
+        inputs::check_inputs(log)?;
         order::changes(log)?;
         self.equivocations = order::equivocations(log)?;
         self.diverged = order::named(log, replica, &self.equivocations)?;
         let screens = archive::Screens::new(log);
         let shown = screens.pages(stored).map_err(|error| error.to_string())?;
-        self.frames = frames::frames(log, replica, shown, &self.diverged, &self.equivocations)?;
+        let own = OwnInputs::new(log);
+        let (named, excused) = (&self.diverged, &self.equivocations);
+        (self.frames, self.faulty_notes) =
+            frames::frames(log, replica, &own, shown, named, excused);
+        self.faulty_notes.extend(notes::check_keys(log, &own));
         Ok(())
     }
 }
@@ -281,6 +309,16 @@ impl fmt::Display for VerifyReport {
             writeln!(
                 f,
                 "{episode}: DIFFERS: the database has it, but there is no file"
+            )?;
+        }
+        for altered in &self.altered {
+            writeln!(f, "DIFFERS: {altered}")?;
+        }
+        if self.lacks_database {
+            writeln!(
+                f,
+                "DIFFERS: the database {} is missing, although there are episodes",
+                store::FILE
             )?;
         }
         let fine = self
@@ -322,8 +360,22 @@ impl fmt::Display for Verified {
                 )?;
             }
         }
+        for short in &self.short {
+            let ShortSeat { seat, said, ticks } = short;
+            write!(
+                f,
+                ", the person of seat {seat} played {said} of {ticks} ticks"
+            )?;
+        }
         if self.frames > 0 {
             write!(f, ", {} frames rebuilt", self.frames)?;
+        }
+        for notes in &self.faulty_notes {
+            let FaultyNotes { seat, because, .. } = notes;
+            write!(
+                f,
+                ", the notes of seat {seat} contradict the record ({because})"
+            )?;
         }
         if self.torn {
             write!(f, ", last write cut short by a crash")?;

@@ -67,6 +67,7 @@ async fn read_facts(data: &Path, out: &Path) -> Expected {
     let mut facts = Expected::default();
     for episode in played {
         assert_eq!(episode.verdict, EpisodeVerdict::Equal, "{report}");
+        assert_eq!(episode.faulty_notes, [], "{report}");
         facts.equal += 1;
         facts.ticks += u64::from(episode.ticks);
         facts.score += episode.score;

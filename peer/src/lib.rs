@@ -24,6 +24,7 @@ mod net;
 mod peer;
 pub mod probe;
 pub mod recorder;
+mod seals;
 
 pub use effects::{Effect, Now, Status, Verdict};
 pub use env_core::World;

@@ -225,6 +225,15 @@ impl Net {
         }
     }
 
+    /// Sends a packet to everybody.
+    pub(crate) fn send_to_all(&mut self, now_us: u64, bytes: &[u8]) {
+        let people = self.others.iter().filter(|other| other.is_person);
+        let people: Vec<Seat> = people.map(|other| other.seat).collect();
+        for to in people {
+            self.send(now_us, to, bytes);
+        }
+    }
+
     /// Time between two datagrams through the server to one other.
     fn relay_pause_us(&self, now_us: u64) -> u64 {
         if now_us.saturating_sub(self.server_us) > STALLED_US {

@@ -9,17 +9,19 @@ use std::rc::Rc;
 
 use env_core::{Policy, Spec, World};
 use policy::Partners;
+use protocol::chain::SigningKey;
 use protocol::change::Presence;
 use protocol::control::{
     ClientMessage, EndReason, Link, Misprediction, Plan, Return, ServerMessage,
 };
-use protocol::datagram::DatagramLayout;
+use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session, SessionEvent};
 
 use crate::effects::{Effect, Now, Verdict};
 use crate::net::Net;
 use crate::recorder::Recorder;
+use crate::seals::Seals;
 use person::Person;
 
 /// Everything but the ticks is looked after this often, microseconds.
@@ -61,6 +63,7 @@ pub struct Peer<W: World> {
     plan: Plan,
     net: Net,
     recorder: Rc<RefCell<Recorder>>,
+    seals: Seals,
     stage: Stage<W>,
     person: Person,
     /// Presence of people as told last, and when the server decides on those who stay away, page clock.
@@ -90,11 +93,16 @@ pub struct Peer<W: World> {
 
 impl<W: World> Peer<W> {
     /// Begins to link up; the world is given later.
-    pub fn new(plan: Plan, now: Now) -> Self {
-        let recorder = Recorder::new(plan.era, plan.life, plan.controllers.len() as u8);
+    /// `key` signs the inputs of the person here.
+    pub fn new(plan: Plan, key: SigningKey, now: Now) -> Self {
+        let seats = plan.controllers.len() as u8;
+        let count = plan.controllers.len();
+        let seals = Seals::new(key.clone(), &plan.episode, plan.era, plan.seat, count);
+        let recorder = Recorder::new(key, &plan.episode, plan.era, plan.seat, plan.life, seats);
         Self {
             net: Net::new(&plan, now.page_us),
             recorder: Rc::new(RefCell::new(recorder)),
+            seals,
             stage: Stage::Loading,
             person: Person::default(),
             presence: Vec::new(),
@@ -209,16 +217,41 @@ impl<W: World> Peer<W> {
             ServerMessage::Return(back) => self.come_back(now, back),
             ServerMessage::Part { bytes, .. } => self.parts.extend(bytes),
             ServerMessage::Running {
-                through, changes, ..
-            } => self.running(now, through, &changes),
-            ServerMessage::Archived { through, notes, .. } => {
-                self.recorder.borrow_mut().archived(through, notes);
+                through,
+                own,
+                changes,
+                ..
+            } => self.running(now, through, own, &changes),
+            ServerMessage::Archived {
+                through,
+                own,
+                agreed,
+                notes,
+                ..
+            } => {
+                self.recorder.borrow_mut().archived(own, notes);
                 if let Some(session) = self.session_mut() {
-                    session.handle_lease(through);
+                    session.handle_durable(through, agreed);
                 }
             }
+            ServerMessage::Inputs {
+                seat,
+                life,
+                first,
+                inputs,
+                ..
+            } => {
+                self.seals.compare(seat, life, first, &inputs);
+                if let Some(session) = self.session_mut() {
+                    session.handle_inputs(now.server_us, seat, life, first, &inputs);
+                }
+            }
+            ServerMessage::Recheck { number, agreed, .. } => {
+                // The digests are those of the states after all inputs that came before this.
+                self.settle(now);
+                self.recorder.borrow_mut().recheck(number, agreed);
+            }
             ServerMessage::Relay { from, bytes } => self.take(now, from, Link::Relay, &bytes),
-            ServerMessage::Fence { seat, life, .. } => self.fence(seat, life),
             ServerMessage::Change { change, .. } => self.change(now, &change),
             ServerMessage::Peer {
                 seat,
@@ -320,10 +353,17 @@ impl<W: World> Peer<W> {
         if !self.net.heard(now.page_us, from, over) {
             return;
         }
+        if self.seals.take_seal(from, bytes) {
+            return;
+        }
         match &mut self.stage {
             // What is refused is counted in the statistics.
             Stage::Playing(session) => {
-                session.handle_datagram(now.server_us, from, bytes).ok();
+                if session.handle_datagram(now.server_us, from, bytes).is_ok()
+                    && let Ok(packet) = Datagram::decode(bytes, session.layout())
+                {
+                    self.seals.note(from, &packet);
+                }
             }
             Stage::Linking(..) => self.net.measure(now, from, over, bytes),
             Stage::Loading | Stage::Lost | Stage::Stopped => {}
@@ -387,8 +427,19 @@ impl<W: World> Peer<W> {
             self.person.over(&mut recorder, ticks);
             (self.upload_us, self.chunk_us) = (0, 0);
         }
-        recorder.absorb(session.rows(), session.digests(), ended);
+        let (_, inputs) = session.own_inputs(recorder.wanted());
+        recorder.add_inputs(inputs);
+        let (_, inputs) = session.own_inputs(self.seals.wanted());
+        self.seals.add_inputs(inputs);
+        recorder.absorb(session.changes(), session.digests(), ended);
         drop(recorder);
+        if let Some(seal) = self.seals.poll_seal(now.page_us) {
+            self.net.send_to_all(now.page_us, &seal);
+        }
+        while let Some(recount) = self.seals.poll_recount() {
+            let era = self.plan.era;
+            self.net.tell(ClientMessage::Recount { era, recount });
+        }
         if is_lost {
             self.lose(now);
         }
@@ -441,7 +492,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Sends what is confirmed and not yet sent, every so often.
+    /// Sends what is not yet sent, every so often.
     fn upload(&mut self, now: Now) {
         let due = now.page_us >= self.upload_us;
         if !due || !self.may_upload || !self.net.is_connected() {
@@ -493,7 +544,8 @@ pub fn era_of(message: &ServerMessage) -> Option<Era> {
         | ServerMessage::Archived { era, .. }
         | ServerMessage::Peer { era, .. }
         | ServerMessage::Ended { era, .. }
-        | ServerMessage::Fence { era, .. }
+        | ServerMessage::Inputs { era, .. }
+        | ServerMessage::Recheck { era, .. }
         | ServerMessage::Change { era, .. }
         | ServerMessage::Part { era, .. } => Some(*era),
         ServerMessage::Return(back) => Some(back.era),

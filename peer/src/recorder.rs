@@ -1,37 +1,46 @@
-//! The records that must reach the archive: confirmed rows, digests and notes of time and network, kept until the
-//! server says that they are durable.
+//! The records that must reach the archive: the inputs of the person here, signed, digests, and notes of time and
+//! network, kept until the server says that they are durable.
 //!
 //! This module must not know of sockets: it makes uploads and is told what was archived.
 
 use std::collections::VecDeque;
 
 use env_core::Action;
-use protocol::control::{KeyEvent, Timing, Upload};
+use protocol::chain::{Chain, MAX_BLOCK, SigningKey};
+use protocol::control::{Block, KeyEvent, Timing, Upload};
+use protocol::hash::sha256;
 use protocol::seen::{self, Frame};
-use protocol::{Era, Life, Tick};
+use protocol::{Era, Life, Seat, Tick};
 
-/// The most ticks of one upload, so that a long absence of the server makes several messages and not one too long.
-const TICKS_AT_ONCE: u32 = 4_096;
 /// Entries that fill a note, for the same reason.
 const NOTE_ENTRIES: usize = 2_048;
 /// Frames that fill a chunk.
 const CHUNK_FRAMES: usize = 1_024;
 
 /// The memory of one page in one episode.
-#[derive(Debug)]
 pub struct Recorder {
+    key: SigningKey,
+    episode: String,
     era: Era,
+    seat: Seat,
     life: Life,
     seats: usize,
-    /// The tick of the first row.
-    base: Tick,
-    rows: Vec<Action>,
+    /// How far the own inputs are signed.
+    chain: Chain,
+    /// Own inputs that are in no block yet.
+    inputs: Vec<Action>,
+    /// Blocks that were not sent over this connection.
+    waiting_blocks: VecDeque<Block>,
+    /// Blocks that were sent, and may not be durable.
+    flying_blocks: VecDeque<Block>,
+    /// How many changes of seats the digests and the end follow from.
+    changes: u16,
+    /// The last request to say digests anew.
+    recheck: u16,
     digests: Vec<(Tick, u64)>,
-    ended: Option<Tick>,
-    sent: Tick,
     sent_digests: usize,
+    ended: Option<Tick>,
     end_sent: bool,
-    archived: Tick,
     /// The note that is open for additions; its number is that of the next one to be closed.
     timing: Timing,
     /// Frames that are in no note yet.
@@ -45,20 +54,32 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// An empty memory of a page that plays in this life of its seat.
-    pub fn new(era: Era, life: Life, seats: u8) -> Self {
+    /// An empty memory of a page that plays in this life of its seat from a tick on, and signs with a key of its own.
+    pub fn new(
+        key: SigningKey,
+        episode: &str,
+        era: Era,
+        seat: Seat,
+        life: Life,
+        seats: u8,
+    ) -> Self {
         Self {
+            key,
+            chain: Chain::new(episode, seat, life, Tick(0)),
+            episode: episode.into(),
             era,
+            seat,
             life,
             seats: usize::from(seats).max(1),
-            base: Tick(0),
-            rows: Vec::new(),
+            inputs: Vec::new(),
+            waiting_blocks: VecDeque::new(),
+            flying_blocks: VecDeque::new(),
+            changes: 0,
+            recheck: 0,
             digests: Vec::new(),
-            ended: None,
-            sent: Tick(0),
             sent_digests: 0,
+            ended: None,
             end_sent: false,
-            archived: Tick(0),
             timing: Timing::default(),
             frames: Vec::new(),
             counted: (0, 0),
@@ -67,19 +88,35 @@ impl Recorder {
         }
     }
 
-    /// The page came into a running episode in this life: everything before this tick is durable already.
-    pub fn begin_at(&mut self, base: Tick, life: Life) {
-        (self.base, self.sent, self.archived) = (base, base, base);
+    /// The page plays in this life of its seat from a tick on.
+    pub fn begin_at(&mut self, first: Tick, life: Life) {
         self.life = life;
+        self.chain = Chain::new(&self.episode, self.seat, life, first);
+        self.inputs.clear();
+        self.recheck = 0;
     }
 
-    /// Takes what was confirmed since the last call, from all of it.
-    pub fn absorb(&mut self, rows: &[Action], digests: &[(Tick, u64)], ended: Option<Tick>) {
-        self.rows
-            .extend_from_slice(rows.get(self.rows.len()..).unwrap_or_default());
-        self.digests
-            .extend_from_slice(digests.get(self.digests.len()..).unwrap_or_default());
-        self.ended = ended;
+    /// The first own input that is not here.
+    pub fn wanted(&self) -> Tick {
+        Tick(self.chain.next().0 + self.inputs.len() as u32)
+    }
+
+    /// Takes the next own inputs.
+    pub fn add_inputs(&mut self, inputs: impl Iterator<Item = Action>) {
+        self.inputs.extend(inputs);
+    }
+
+    /// Takes the digests of all states that are confirmed, and the end, if it is; they follow from so many changes of
+    /// seats. After a cut they may be others than before.
+    pub fn absorb(&mut self, changes: u16, digests: &[(Tick, u64)], ended: Option<Tick>) {
+        let both = self.digests.iter().zip(digests);
+        let same = both.take_while(|(one, other)| one == other).count();
+        self.digests.truncate(same);
+        self.sent_digests = self.sent_digests.min(same);
+        let known = self.digests.len();
+        self.digests.extend_from_slice(&digests[known..]);
+        self.end_sent &= self.ended == ended;
+        (self.changes, self.ended) = (changes, ended);
     }
 
     /// True if the end is among what is to be told, or was told.
@@ -136,70 +173,88 @@ impl Recorder {
     /// The next upload, if there is something to tell. Frames wait for their chunk to be closed.
     pub fn upload(&mut self) -> Option<Upload> {
         self.close();
-        let confirmed = self.confirmed();
-        let first = self.sent;
-        let through = Tick(confirmed.0.min(first.0.saturating_add(TICKS_AT_ONCE)));
-        let ended = self
-            .ended
-            .filter(|_| through == confirmed && !self.end_sent);
+        self.close_block();
+        let block = self.waiting_blocks.pop_front();
         let timing = self.waiting.pop_front();
-        if through <= first && ended.is_none() && timing.is_none() {
+        let is_last = self.waiting_blocks.is_empty();
+        let ended = self.ended.filter(|_| is_last && !self.end_sent);
+        let digests = self.digests[self.sent_digests..].to_vec();
+        if block.is_none() && ended.is_none() && timing.is_none() && digests.is_empty() {
             return None;
         }
+        self.flying_blocks.extend(block.clone());
         self.flying.extend(timing.clone());
-        let digests = self.digests[self.sent_digests..].iter();
-        let digests: Vec<_> = digests
-            .take_while(|(tick, _)| *tick <= through)
-            .copied()
-            .collect();
-        self.sent_digests += digests.len();
-        self.sent = through.max(first);
+        self.sent_digests = self.digests.len();
         self.end_sent |= ended.is_some();
         Some(Upload {
             era: self.era,
             life: self.life,
-            first,
-            rows: self.rows[self.row(first)..self.row(self.sent)].to_vec(),
+            block,
+            changes: self.changes,
+            recheck: self.recheck,
             digests,
             timing,
             ended,
         })
     }
 
-    /// The server has every tick before `through` and every note before the one of number `notes`.
-    pub fn archived(&mut self, through: Tick, notes: u32) {
-        self.archived = self.archived.max(through);
+    /// Signs the inputs that are in no block yet.
+    fn close_block(&mut self) {
+        while !self.inputs.is_empty() {
+            let len = self.inputs.len().min(MAX_BLOCK);
+            let inputs: Vec<_> = self.inputs.drain(..len).collect();
+            // Nobody else knows the key, so nobody can guess the salt.
+            let place = [self.seat.0, self.life.0];
+            let tick = self.chain.next().0.to_le_bytes();
+            let secret = [
+                self.key.as_bytes().as_slice(),
+                self.episode.as_bytes(),
+                &place,
+                &tick,
+            ];
+            let salt = sha256(&secret.concat());
+            let salt = *salt.first_chunk().expect("a hash is longer than a salt");
+            let block = self.chain.sign(&self.key, inputs, salt);
+            self.waiting_blocks.push_back(block);
+        }
+    }
+
+    /// The server has every own input before tick `own`, and every note before the one of number `notes`.
+    pub fn archived(&mut self, own: Tick, notes: u32) {
+        for kept in [&mut self.flying_blocks, &mut self.waiting_blocks] {
+            kept.retain(|block| block.first >= own);
+        }
         for kept in [&mut self.flying, &mut self.waiting] {
             kept.retain(|note| note.number >= notes);
         }
     }
 
-    /// The connection is new: what flew over the old one goes out again, from what the server has.
-    pub fn resume(&mut self, through: Tick) {
-        self.archived = self.archived.max(through);
-        self.sent = self.archived.min(self.confirmed());
-        self.sent_digests = self
-            .digests
-            .iter()
-            .take_while(|(tick, _)| *tick <= self.sent)
-            .count();
+    /// The connection is new: what flew over the old one goes out again, from what the server has: all ticks before
+    /// `through`, and every own input before tick `own`.
+    pub fn resume(&mut self, through: Tick, own: Tick) {
+        self.archived(own, 0);
+        let known = self.digests.iter();
+        self.sent_digests = known.take_while(|(tick, _)| *tick <= through).count();
         self.end_sent = false;
         self.flying.append(&mut self.waiting);
         std::mem::swap(&mut self.flying, &mut self.waiting);
+        self.flying_blocks.append(&mut self.waiting_blocks);
+        std::mem::swap(&mut self.flying_blocks, &mut self.waiting_blocks);
     }
 
-    /// Ticks that are confirmed here and not known to be durable.
+    /// The digests after a tick, and the end, go out again, as the request of this number has it.
+    pub fn recheck(&mut self, number: u16, agreed: Tick) {
+        self.recheck = number;
+        let known = self.digests.iter();
+        self.sent_digests = known.take_while(|(tick, _)| *tick <= agreed).count();
+        self.end_sent = false;
+    }
+
+    /// Own inputs that are not known to be durable.
     pub fn unsaved(&self) -> u32 {
-        self.confirmed().0.saturating_sub(self.archived.0)
-    }
-
-    fn confirmed(&self) -> Tick {
-        Tick(self.base.0 + (self.rows.len() / self.seats) as u32)
-    }
-
-    /// Where the row of a tick begins; of one before the first row, the first row.
-    fn row(&self, tick: Tick) -> usize {
-        tick.0.saturating_sub(self.base.0) as usize * self.seats
+        let blocks = self.flying_blocks.iter().chain(&self.waiting_blocks);
+        let signed: usize = blocks.map(|block| block.inputs.len()).sum();
+        (signed + self.inputs.len()) as u32
     }
 
     /// Gives the open note away, if there is something in it.
@@ -233,10 +288,17 @@ impl Recorder {
 }
 
 #[cfg(test)]
+impl Recorder {
+    /// The memory of the first of two pages, in the third life of its seat.
+    pub(crate) fn for_testing() -> Self {
+        let key = SigningKey::from_bytes(&[1; 32]);
+        Self::new(key, "e", Era(3), Seat(0), Life(3), 1)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
-
-    const ERA: Era = Era(3);
 
     fn key(tick: u32) -> KeyEvent {
         KeyEvent {
@@ -248,91 +310,108 @@ mod tests {
         }
     }
 
+    /// The inputs of an upload, with the first tick.
+    fn said(upload: &Upload) -> Option<(u32, Vec<u16>)> {
+        let block = upload.block.as_ref()?;
+        Some((block.first.0, block.inputs.clone()))
+    }
+
     #[test]
-    fn rows_go_out_once_in_order() {
-        let mut recorder = Recorder::new(ERA, Life(3), 2);
+    fn inputs_go_out_once_in_order_and_signed() {
+        let mut recorder = Recorder::for_testing();
         assert_eq!(recorder.upload(), None);
-        recorder.absorb(&[1, 2, 3, 4], &[], None);
+        recorder.add_inputs([1, 2].into_iter());
+        assert_eq!(recorder.wanted(), Tick(2));
         let first = recorder.upload().unwrap();
-        assert_eq!((first.first, first.rows), (Tick(0), vec![1, 2, 3, 4]));
-        recorder.absorb(&[1, 2, 3, 4, 5, 6], &[(Tick(3), 77)], Some(Tick(3)));
+        assert_eq!(said(&first), Some((0, vec![1, 2])));
+        recorder.add_inputs([3].into_iter());
+        recorder.absorb(1, &[(Tick(3), 77)], Some(Tick(3)));
         let last = recorder.upload().unwrap();
         assert_eq!(
-            (last.first, last.rows, last.ended),
-            (Tick(2), vec![5, 6], Some(Tick(3)))
+            (said(&last), last.ended),
+            (Some((2, vec![3])), Some(Tick(3)))
         );
-        assert_eq!(last.digests, [(Tick(3), 77)]);
+        assert_eq!((last.changes, &last.digests[..]), (1, &[(Tick(3), 77)][..]));
         assert_eq!(recorder.upload(), None);
+        let mut chain = Chain::new("e", Seat(0), Life(3), Tick(0));
+        let key = SigningKey::from_bytes(&[1; 32]).verifying_key().to_bytes();
+        for upload in [first, last] {
+            assert_eq!(chain.accept(&key, &upload.block.unwrap()), Ok(()));
+        }
     }
 
     #[test]
     fn a_new_connection_repeats_what_is_not_durable() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
-        recorder.absorb(
-            &[0, 1, 2, 3],
-            &[(Tick(1), 11), (Tick(4), 44)],
-            Some(Tick(4)),
-        );
-        recorder.key(key(2), None);
-        recorder.upload().unwrap();
-        recorder.archived(Tick(1), 0);
-        assert_eq!(recorder.unsaved(), 3);
-        recorder.resume(Tick(2));
+        let mut recorder = Recorder::for_testing();
+        let mut blocks = Vec::new();
+        for inputs in [[0, 1], [2, 3]] {
+            recorder.add_inputs(inputs.into_iter());
+            recorder.absorb(0, &[(Tick(1), 11), (Tick(4), 44)], Some(Tick(4)));
+            recorder.key(key(2), None);
+            blocks.push(recorder.upload().unwrap().block);
+        }
+        recorder.archived(Tick(2), 0);
+        assert_eq!(recorder.unsaved(), 2);
+        recorder.resume(Tick(2), Tick(2));
         recorder.key(key(3), None);
         let again = recorder.upload().unwrap();
-        assert_eq!(
-            (again.first, again.rows, again.ended),
-            (Tick(2), vec![2, 3], Some(Tick(4)))
-        );
+        assert_eq!((&again.block, again.ended), (&blocks[1], Some(Tick(4))));
         assert_eq!(again.digests, [(Tick(4), 44)]);
         let notes = [
-            again.timing.unwrap(),
-            recorder.upload().unwrap().timing.unwrap(),
+            again,
+            recorder.upload().unwrap(),
+            recorder.upload().unwrap(),
         ];
-        assert_eq!(notes.each_ref().map(|note| note.number), [0, 1]);
-        assert_eq!(notes.map(|note| note.keys), [[key(2)], [key(3)]]);
-        recorder.archived(Tick(4), 2);
+        let notes = notes.map(|upload| upload.timing.unwrap());
+        assert_eq!(notes.each_ref().map(|note| note.number), [0, 1, 2]);
+        assert_eq!(notes.map(|note| note.keys), [[key(2)], [key(2)], [key(3)]]);
+        recorder.archived(Tick(4), 3);
         assert_eq!(recorder.unsaved(), 0);
     }
 
     #[test]
     fn archived_timing_is_not_told_twice() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
-        recorder.absorb(&[0, 1], &[], None);
+        let mut recorder = Recorder::for_testing();
+        recorder.add_inputs([0, 1].into_iter());
         recorder.key(key(1), None);
         recorder.upload().unwrap();
         recorder.archived(Tick(2), 1);
-        recorder.resume(Tick(2));
+        recorder.resume(Tick(2), Tick(2));
         assert_eq!(recorder.upload(), None);
     }
 
     #[test]
     fn a_long_absence_makes_several_messages() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
-        let ticks = TICKS_AT_ONCE + 10;
-        recorder.absorb(&vec![2; ticks as usize], &[], Some(Tick(ticks)));
+        let mut recorder = Recorder::for_testing();
+        let ticks = MAX_BLOCK + 10;
+        recorder.add_inputs(std::iter::repeat_n(2, ticks));
+        let ended = Some(Tick(ticks as u32));
+        recorder.absorb(0, &[], ended);
         let first = recorder.upload().unwrap();
-        assert_eq!(
-            (first.rows.len() as u32, first.ended),
-            (TICKS_AT_ONCE, None)
-        );
+        let len = |upload: &Upload| upload.block.as_ref().unwrap().inputs.len();
+        assert_eq!((len(&first), first.ended), (MAX_BLOCK, None));
         let second = recorder.upload().unwrap();
-        assert_eq!((second.rows.len(), second.ended), (10, Some(Tick(ticks))));
+        assert_eq!((len(&second), second.ended), (10, ended));
     }
 
     #[test]
-    fn a_server_ahead_of_this_page_is_not_answered_with_rows_from_nowhere() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
-        recorder.absorb(&[0, 1], &[], None);
-        recorder.resume(Tick(9));
+    fn digests_that_a_cut_has_changed_are_said_again() {
+        let mut recorder = Recorder::for_testing();
+        let digests = |upload: Option<Upload>| upload.map(|upload| upload.digests);
+        recorder.absorb(0, &[(Tick(1), 1), (Tick(2), 2), (Tick(3), 3)], None);
+        assert_eq!(digests(recorder.upload()).unwrap().len(), 3);
+        recorder.absorb(1, &[(Tick(1), 1), (Tick(2), 9), (Tick(3), 3)], None);
+        let again = vec![(Tick(2), 9), (Tick(3), 3)];
+        assert_eq!(digests(recorder.upload()), Some(again.clone()));
         assert_eq!(recorder.upload(), None);
-        recorder.absorb(&[0, 1, 2], &[], None);
-        assert_eq!(recorder.upload().unwrap().first, Tick(2));
+        recorder.recheck(2, Tick(1));
+        let said = recorder.upload().unwrap();
+        assert_eq!((said.recheck, said.digests), (2, again));
     }
 
     #[test]
     fn notes_are_numbered_and_the_same_number_always_says_the_same() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
+        let mut recorder = Recorder::for_testing();
         let mut told = Vec::new();
         for tick in 0..4 {
             recorder.key(key(tick), None);
@@ -340,7 +419,7 @@ mod tests {
         }
         recorder.archived(Tick(0), 2);
         recorder.key(key(9), None);
-        recorder.resume(Tick(0));
+        recorder.resume(Tick(0), Tick(0));
         let again: Vec<Timing> = std::iter::from_fn(|| recorder.upload())
             .filter_map(|upload| upload.timing)
             .collect();
@@ -349,21 +428,25 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_came_later_begins_where_it_came_in() {
-        let mut recorder = Recorder::new(ERA, Life(3), 2);
+    fn a_page_that_came_later_begins_where_it_plays() {
+        let mut recorder = Recorder::for_testing();
         recorder.begin_at(Tick(100), Life(5));
-        recorder.absorb(&[1, 2, 3, 4], &[(Tick(101), 7)], None);
+        assert_eq!(recorder.wanted(), Tick(100));
+        recorder.add_inputs([1, 2].into_iter());
         let upload = recorder.upload().unwrap();
-        assert_eq!((upload.life, upload.first), (Life(5), Tick(100)));
-        assert_eq!(upload.rows, [1, 2, 3, 4]);
-        recorder.resume(Tick(101));
-        assert_eq!(recorder.upload().unwrap().rows, [3, 4]);
+        assert_eq!(
+            (upload.life, said(&upload)),
+            (Life(5), Some((100, vec![1, 2])))
+        );
+        recorder.add_inputs([3].into_iter());
+        recorder.resume(Tick(101), Tick(102));
+        assert_eq!(said(&recorder.upload().unwrap()), Some((102, vec![3])));
         assert_eq!(recorder.unsaved(), 1);
     }
 
     #[test]
     fn frames_wait_for_their_chunk_while_the_rest_goes_out() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
+        let mut recorder = Recorder::for_testing();
         let mut told = Vec::new();
         for tick in 0..8 {
             recorder.seen(Frame {
@@ -388,7 +471,7 @@ mod tests {
 
     #[test]
     fn hours_without_a_server_fill_many_notes_of_which_each_fits_into_a_message() {
-        let mut recorder = Recorder::new(ERA, Life(3), 1);
+        let mut recorder = Recorder::for_testing();
         let times = 10 * NOTE_ENTRIES;
         for tick in 0..times as u32 {
             recorder.timing().rollbacks.push((Tick(tick), 3));
@@ -401,7 +484,7 @@ mod tests {
             });
         }
         recorder.close_chunk();
-        recorder.resume(Tick(0));
+        recorder.resume(Tick(0), Tick(0));
         let (mut rollbacks, mut frames) = (0, 0);
         while let Some(upload) = recorder.upload() {
             let note = upload.timing.as_ref().unwrap();

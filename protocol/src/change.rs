@@ -16,8 +16,8 @@ pub struct Change {
     pub number: u16,
     /// The seat.
     pub seat: Seat,
-    /// The first tick of the new controller. Never before an earlier change of the seat, and never at a tick that
-    /// somebody has confirmed otherwise.
+    /// The first tick of the new controller. Never before an earlier change of the seat, and never before a tick that
+    /// is durable.
     pub tick: Tick,
     /// The controller from then on.
     pub controller: Controller,
@@ -28,11 +28,13 @@ pub struct Change {
     /// For a person who loses the seat: their last inputs, ending with that of the tick before `tick`,
     /// because some pages may not have them.
     pub inputs: Vec<u16>,
+    /// For a person who takes the seat: the public key of their page.
+    pub key: Option<[u8; 32]>,
 }
 
-/// How far beyond what is durable a seat that lost its person may be confirmed, seconds of ticks, so that it can be
-/// given back at a tick that nobody has confirmed.
-pub const LEASE_S: u32 = 2;
+/// How far beyond what is durable a seat is given to a person, seconds of ticks, so that their page has the time to
+/// come to it.
+pub const LEAD_S: u32 = 1;
 
 /// How a person is, as the server knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

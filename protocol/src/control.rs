@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::{DecodeError, VERSION};
 
 pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
-pub use client::{Answer, ClientMessage, Draft, Entry, Report};
+pub use client::{Answer, ClientMessage, Draft, Entry};
 pub use plan::{IceServer, Plan};
 pub use server::{EndReason, MAX_PART, Refusal, Return, ServerMessage};
-pub use upload::{KeyEvent, Misprediction, Timing, Upload};
+pub use upload::{Block, KeyEvent, Misprediction, Recount, Timing, Upload};
 pub use view::{
     Ability, Absent, Ask, AtTimeout, Choice, Device, Farewell, Lack, Onward, StageView, Trial,
     Waiting,

@@ -2,9 +2,14 @@
 
 use sha2::{Digest as _, Sha256};
 
+/// SHA-256.
+pub fn sha256(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
 /// SHA-256, lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    base16ct::lower::encode_string(&Sha256::digest(bytes))
+    base16ct::lower::encode_string(&sha256(bytes))
 }
 
 /// Tells whether a name is a SHA-256 in hex, and so cannot lead out of a folder.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::change::Change;
 use crate::control::{self, ClientMessage, EndReason, Link, MAX_MESSAGE, ServerMessage, Timing};
-use crate::log::{self, Ending, Header, LogError, Record};
+use crate::log::{self, Ending, Header, LogError, LogWriter, Record};
 use crate::rules::Rules;
 use crate::signal::{self, Signal};
 use crate::{Controller, DecodeError, Life, MAX_SEATS, Seat, Tick, VERSION};
@@ -86,6 +86,7 @@ fn records(seats: usize, parts: Vec<Part>, end: Option<i64>) -> Vec<Record> {
                     life,
                     from: Tick(through),
                     inputs: Vec::new(),
+                    key: None,
                 })
             }
             Part::Digest(tick, whose, digest) => Record::Digest {
@@ -113,10 +114,10 @@ fn records(seats: usize, parts: Vec<Part>, end: Option<i64>) -> Vec<Record> {
 
 /// The file, and where each frame ends; the first end is that of the header.
 fn file(header: &Header, records: &[Record]) -> (Vec<u8>, Vec<usize>) {
-    let mut bytes = log::begin(header).unwrap();
+    let (mut writer, mut bytes) = LogWriter::begin(header).unwrap();
     let mut ends = vec![bytes.len()];
     for record in records {
-        log::append(record, &mut bytes).unwrap();
+        writer.append(record, &mut bytes).unwrap();
         ends.push(bytes.len());
     }
     (bytes, ends)
@@ -263,13 +264,9 @@ fn a_length_beyond_the_message_allocates_no_more_than_the_message_holds() {
 fn a_record_over_the_limit_is_refused_whole() {
     let mut out = vec![1, 2];
     let rows = vec![u16::MAX; log::MAX_RECORD];
-    let refused = log::append(
-        &Record::Actions {
-            first: Tick(0),
-            rows,
-        },
-        &mut out,
-    );
+    let (mut writer, _) = LogWriter::begin(&sample()).unwrap();
+    let first = Tick(0);
+    let refused = writer.append(&Record::Actions { first, rows }, &mut out);
     assert!(matches!(refused, Err(LogError::TooLong { .. })));
     assert_eq!(out, [1, 2]);
 }
@@ -279,6 +276,7 @@ fn a_log_of_before_has_zeros_for_the_fields_that_came_later() {
     let header = Header {
         participants: vec![String::new(); 2],
         controllers: vec![Controller::Human; 2],
+        keys: Vec::new(),
         ..sample()
     };
     let timing = Timing {
@@ -293,16 +291,11 @@ fn a_log_of_before_has_zeros_for_the_fields_that_came_later() {
     let (bytes, ends) = file(&header, std::slice::from_ref(&note));
     // Each body without its last byte, which is that of a field that came later.
     let shorter = |frame: &[u8]| {
-        let body = &frame[8..frame.len() - 1];
         assert_eq!(frame.last(), Some(&0));
-        let len = u32::try_from(body.len()).unwrap().to_le_bytes();
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&len);
-        hasher.update(body);
-        [&len[..], &hasher.finalize().to_le_bytes(), body].concat()
+        unnumbered(&frame[12..frame.len() - 1])
     };
     let (head, tail) = (&bytes[log::MAGIC.len()..ends[0]], &bytes[ends[0]..]);
-    let before = [&log::MAGIC[..], &shorter(head), &shorter(tail)].concat();
+    let before = [&magic_of_4()[..], &shorter(head), &shorter(tail)].concat();
     let read = log::read(&before).unwrap();
     assert_eq!((read.header, read.records), (header, vec![note]));
 }
@@ -391,6 +384,7 @@ fn change(number: u16, seat: u8, life: u8) -> Record {
         life: Life(life),
         from: Tick(0),
         inputs: Vec::new(),
+        key: None,
     })
 }
 
@@ -414,21 +408,37 @@ fn sample() -> Header {
         t0_us: 0,
         rules: Rules::default(),
         course: None,
+        keys: vec![[7; 32]],
     }
 }
 
-#[test]
-fn the_header_of_an_earlier_program_is_read() {
-    let header = sample();
-    let now = log::begin(&header).unwrap();
-    let later = postcard::to_allocvec(&(&header.rules, &header.course)).unwrap();
-    let body = &now[log::MAGIC.len() + 8..now.len() - later.len()];
+/// A frame of version 4, which has no number.
+fn unnumbered(body: &[u8]) -> Vec<u8> {
     let len = u32::try_from(body.len()).unwrap().to_le_bytes();
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&len);
     hasher.update(body);
-    let sum = hasher.finalize().to_le_bytes();
-    let before = [&log::MAGIC[..], &len, &sum, body].concat();
+    [&len[..], &hasher.finalize().to_le_bytes(), body].concat()
+}
+
+/// The first bytes of a log of version 4.
+fn magic_of_4() -> [u8; 8] {
+    let mut magic = log::MAGIC;
+    magic[0] = 4;
+    magic
+}
+
+#[test]
+fn the_header_of_an_earlier_program_is_read() {
+    let header = Header {
+        keys: Vec::new(),
+        ..sample()
+    };
+    let (_, now) = LogWriter::begin(&header).unwrap();
+    let later = (&header.rules, &header.course, &header.keys);
+    let later = postcard::to_allocvec(&later).unwrap();
+    let body = &now[log::MAGIC.len() + 12..now.len() - later.len()];
+    let before = [&magic_of_4()[..], &unnumbered(body)].concat();
     assert!(before.len() < now.len());
     assert_eq!(log::read(&before).unwrap().header, header);
 }
@@ -504,4 +514,36 @@ fn protocol_md_describes_these_wire_types() {
         "the wire types changed: describe the change in protocol/PROTOCOL.md, raise VERSION if programs of before \
          cannot read it, and set its line to\n{carried}"
     );
+}
+
+#[test]
+fn a_record_that_is_missing_is_noticed_and_so_is_one_out_of_its_place() {
+    let records = records(
+        1,
+        vec![
+            Part::Actions(3),
+            Part::Digest(Tick(2), Some(0), 9),
+            Part::Actions(2),
+        ],
+        Some(4),
+    );
+    let (bytes, ends) = file(&sample(), &records);
+    let frames: Vec<_> = ends.windows(2).map(|at| &bytes[at[0]..at[1]]).collect();
+    let head = &bytes[..ends[0]];
+    let missing = "a record whose number is not that of its place: others are missing";
+    for (order, at) in [
+        (vec![0, 2, 3], 1),
+        (vec![1, 0, 2, 3], 0),
+        (vec![0, 1, 1, 2], 2),
+    ] {
+        let kept = order.iter().map(|&at| frames[at]);
+        let file = [&[head], &kept.collect::<Vec<_>>()[..]].concat().concat();
+        let offset = head.len()
+            + order[..at]
+                .iter()
+                .map(|&at| frames[at].len())
+                .sum::<usize>();
+        let what = missing;
+        assert_eq!(log::read(&file), Err(LogError::Corrupt { offset, what }));
+    }
 }

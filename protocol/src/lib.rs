@@ -7,12 +7,14 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chain;
 pub mod change;
 pub mod control;
 pub mod datagram;
 pub mod hash;
 pub mod log;
 pub mod rules;
+pub mod seal;
 pub mod seen;
 pub mod signal;
 
@@ -22,7 +24,7 @@ mod laws;
 use serde::{Deserialize, Serialize};
 
 /// Version of the formats together.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 
 /// The most seats of an episode, on the wire.
 pub const MAX_SEATS: usize = 16;

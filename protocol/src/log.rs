@@ -1,13 +1,15 @@
 //! Episode log: what is stored of an episode. [`MAGIC`], the header, then records; header and records are framed
-//! by length and checksum, so that a file cut short by a crash is read up to its last whole record.
+//! by length, number and checksum, so that a file cut short by a crash is read up to its last whole record, and a
+//! record that is missing is noticed.
 //!
-//! A frame is the length of the body (`u32`, little-endian), the CRC-32 of those four bytes and the body
-//! (`u32`, little-endian), and the body: the postcard encoding of a [`Header`] or a [`Record`], never empty.
+//! A frame is the length of the body, its number in the file from 0, the CRC-32 of those eight bytes and the body (each
+//! a `u32`, little-endian), and the body: the postcard encoding of a [`Header`] or a [`Record`], never empty. Frames of
+//! version 4 have no number.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::change::{Change, Presence};
-use crate::control::{EndReason, Link, MAX_MESSAGE, Timing};
+use crate::control::{Block, EndReason, Link, MAX_MESSAGE, Recount, Timing};
 use crate::rules::{Course, Rules};
 use crate::{Controller, Life, MAX_SEATS, Seat, Tick, VERSION};
 
@@ -17,10 +19,10 @@ pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
 /// The longest body of a frame, bytes: what one message brings fits, with room for the parameters of a header.
 pub const MAX_RECORD: usize = 2 * MAX_MESSAGE;
 
-/// Bytes of a frame before its body.
-const FRAME: usize = 8;
+/// The first version of the log that can still be read: version 5 added numbers of frames, and records at the end.
+const OLDEST: u8 = 4;
 
-/// Fields that were added at the end of a header or a record since this version of the format came up, at most.
+/// Bytes that hold the fields, empty, that were added at the end of a header or a record since [`OLDEST`], at most.
 const ADDED: usize = 8;
 
 /// The first record.
@@ -63,6 +65,8 @@ pub struct Header {
     pub rules: Rules,
     /// Where the episode stands in the study; none if that was not written down.
     pub course: Option<Course>,
+    /// The Ed25519 public key of each seat's page, zeros for an AI partner; none before version 5.
+    pub keys: Vec<[u8; 32]>,
 }
 
 /// A record behind the header.
@@ -142,6 +146,37 @@ pub enum Record {
         /// Which way from then on.
         link: Link,
     },
+    /// Inputs of a person, from their own page.
+    Inputs {
+        /// The seat.
+        seat: Seat,
+        /// The life of the seat in which the page plays it.
+        life: Life,
+        /// The inputs, and the page's signature.
+        block: Block,
+    },
+    /// The page of a seat told another page something else than the server, as its own seal proves.
+    Recount {
+        /// The seat of the page to which it was told.
+        by: Seat,
+        /// What was told.
+        recount: Recount,
+    },
+    /// Inputs of a person that were erased.
+    Erased {
+        /// The seat.
+        seat: Seat,
+        /// The life of the seat in which the page played it.
+        life: Life,
+        /// The first tick.
+        first: Tick,
+        /// How many inputs there were.
+        len: u32,
+        /// What is left of them: the leaf of the page's chain, and its signature.
+        leaf: [u8; 32],
+        /// As in [`Block`].
+        signature: [[u8; 32]; 2],
+    },
 }
 
 /// How an episode ended.
@@ -161,6 +196,8 @@ pub struct Ending {
 /// A log that was read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Log {
+    /// The version of the format.
+    pub version: u8,
     /// The header.
     pub header: Header,
     /// The records, in order; [`Record::Actions`] are contiguous from tick 0.
@@ -230,54 +267,117 @@ pub enum LogError {
     },
 }
 
-/// The first bytes of a log: [`MAGIC`] and the header.
-///
-/// # Errors
-/// [`LogError::TooLong`].
-pub fn begin(header: &Header) -> Result<Vec<u8>, LogError> {
-    let mut out = MAGIC.to_vec();
-    frame(header, &mut out)?;
-    Ok(out)
+/// Writes the frames of a log, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct LogWriter {
+    form: Form,
+    /// The number of the next frame.
+    number: u32,
 }
 
-/// Adds a record to `out`.
-///
-/// # Errors
-/// [`LogError::TooLong`]; `out` is then unchanged.
-pub fn append(record: &Record, out: &mut Vec<u8>) -> Result<(), LogError> {
-    frame(record, out)
-}
+impl LogWriter {
+    /// Begins a log: [`MAGIC`] and the header.
+    ///
+    /// # Errors
+    /// [`LogError::TooLong`].
+    pub fn begin(header: &Header) -> Result<(Self, Vec<u8>), LogError> {
+        let form = Form { numbered: true };
+        let mut writer = Self { form, number: 0 };
+        let mut out = MAGIC.to_vec();
+        writer.frame(header, &mut out)?;
+        Ok((writer, out))
+    }
 
-fn frame(body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), LogError> {
-    let body = postcard::to_allocvec(body).expect("a record has no map of unknown length");
-    match u32::try_from(body.len()) {
-        Ok(len) if body.len() <= MAX_RECORD => {
-            out.extend(len.to_le_bytes());
-            out.extend(checksum(len, &body).to_le_bytes());
-            out.extend(body);
-            Ok(())
+    /// Goes on behind the last whole frame of a log, in the form that it has.
+    pub fn resume(log: &Log) -> Self {
+        Self {
+            form: Form::of(log.version),
+            number: log.frames(),
         }
-        _ => Err(LogError::TooLong { len: body.len() }),
+    }
+
+    /// Adds a record to `out`.
+    ///
+    /// # Errors
+    /// [`LogError::TooLong`]; `out` is then unchanged.
+    pub fn append(&mut self, record: &Record, out: &mut Vec<u8>) -> Result<(), LogError> {
+        self.frame(record, out)
+    }
+
+    fn frame(&mut self, body: &impl Serialize, out: &mut Vec<u8>) -> Result<(), LogError> {
+        let body = postcard::to_allocvec(body).expect("a record has no map of unknown length");
+        let len = match u32::try_from(body.len()) {
+            Ok(len) if body.len() <= MAX_RECORD => len,
+            _ => return Err(LogError::TooLong { len: body.len() }),
+        };
+        let head = [len.to_le_bytes(), self.number.to_le_bytes()];
+        let head = &head.as_flattened()[..self.form.head_len() - 4];
+        out.extend(head);
+        out.extend(checksum(head, &body).to_le_bytes());
+        out.extend(body);
+        self.number += 1;
+        Ok(())
     }
 }
 
-fn checksum(len: u32, body: &[u8]) -> u32 {
+fn checksum(head: &[u8], body: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(&len.to_le_bytes());
+    hasher.update(head);
     hasher.update(body);
     hasher.finalize()
 }
 
-/// The body of the frame at the start of `bytes`, if a whole and undamaged one is there.
-fn body(bytes: &[u8]) -> Option<&[u8]> {
-    let (len, rest) = bytes.split_first_chunk::<4>()?;
-    let (sum, rest) = rest.split_first_chunk::<4>()?;
-    let (len, sum) = (u32::from_le_bytes(*len), u32::from_le_bytes(*sum));
-    let size = usize::try_from(len)
-        .ok()
-        .filter(|size| (1..=MAX_RECORD).contains(size))?;
-    let body = rest.get(..size)?;
-    (checksum(len, body) == sum).then_some(body)
+/// The form of the frames of a version.
+#[derive(Clone, Copy, Debug, Default)]
+struct Form {
+    numbered: bool,
+}
+
+/// A frame that was read.
+struct Frame<'a> {
+    number: Option<u32>,
+    body: &'a [u8],
+}
+
+impl Form {
+    fn of(version: u8) -> Self {
+        Self {
+            numbered: version > OLDEST,
+        }
+    }
+
+    /// Bytes of a frame before its body.
+    fn head_len(self) -> usize {
+        if self.numbered { 12 } else { 8 }
+    }
+
+    /// The frame at the start of `bytes`, if a whole and undamaged one is there.
+    fn read(self, bytes: &[u8]) -> Option<Frame<'_>> {
+        let (head, rest) = bytes.split_at_checked(self.head_len() - 4)?;
+        let (sum, rest) = rest.split_first_chunk::<4>()?;
+        let word = |at: usize| {
+            let bytes = head.get(at..at + 4)?.try_into().ok()?;
+            Some(u32::from_le_bytes(bytes))
+        };
+        let size = usize::try_from(word(0)?).ok()?;
+        let body = rest
+            .get(..size)
+            .filter(|_| (1..=MAX_RECORD).contains(&size))?;
+        let is_whole = checksum(head, body) == u32::from_le_bytes(*sum);
+        is_whole.then_some(Frame {
+            number: word(4),
+            body,
+        })
+    }
+
+    /// The error of a bad frame at `offset`, if it is damage rather than a torn tail: a whole frame follows.
+    fn damage(self, bytes: &[u8], offset: usize) -> Option<LogError> {
+        let follows = (offset + 1..bytes.len()).any(|at| self.read(&bytes[at..]).is_some());
+        follows.then_some(LogError::Corrupt {
+            offset,
+            what: "a damaged record with whole ones after it",
+        })
+    }
 }
 
 /// Reads a body. One that ends before fields that were added at the end since has zeros for them: false, 0, none,
@@ -303,24 +403,30 @@ fn parse<T: DeserializeOwned>(body: &[u8], offset: usize) -> Result<T, LogError>
 /// # Errors
 /// [`LogError`]; for [`LogError::NoHeader`] there is nothing to lose.
 pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
-    match bytes.first() {
-        Some(&found) if found != VERSION => return Err(LogError::Version { found }),
-        _ if MAGIC.starts_with(bytes) => return Err(LogError::NoHeader),
-        _ if !bytes.starts_with(&MAGIC) => return Err(LogError::Foreign),
-        _ => {}
-    }
-    let Some(first) = body(&bytes[MAGIC.len()..]) else {
-        return match damaged(bytes, MAGIC.len()) {
-            None => Err(LogError::NoHeader),
-            Some(error) => Err(error),
-        };
+    let version = match bytes.first() {
+        Some(&found) if !(OLDEST..=VERSION).contains(&found) => {
+            return Err(LogError::Version { found });
+        }
+        _ if MAGIC[1..].starts_with(bytes.get(1..).unwrap_or_default()) => {
+            return Err(LogError::NoHeader);
+        }
+        _ if !bytes[1..].starts_with(&MAGIC[1..]) => return Err(LogError::Foreign),
+        Some(&found) => found,
+        None => return Err(LogError::NoHeader),
+    };
+    let form = Form::of(version);
+    let Some(first) = form.read(&bytes[MAGIC.len()..]) else {
+        return Err(form
+            .damage(bytes, MAGIC.len())
+            .unwrap_or(LogError::NoHeader));
     };
     let mut log = Log {
-        header: parse(first, MAGIC.len())?,
+        version,
+        header: parse(first.body, MAGIC.len())?,
         records: Vec::new(),
         through: Tick(0),
         ending: None,
-        valid_len: MAGIC.len() + FRAME + first.len(),
+        valid_len: MAGIC.len() + form.head_len() + first.body.len(),
         torn: false,
     };
     let seats = log.seats();
@@ -330,28 +436,28 @@ pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
             what: "a header whose seats do not agree",
         });
     }
-    while let Some(body) = body(&bytes[log.valid_len..]) {
-        let record = parse(body, log.valid_len)?;
-        log.take(record).map_err(|what| LogError::Corrupt {
-            offset: log.valid_len,
-            what,
-        })?;
-        log.valid_len += FRAME + body.len();
+    while let Some(frame) = form.read(&bytes[log.valid_len..]) {
+        let offset = log.valid_len;
+        let corrupt = |what| LogError::Corrupt { offset, what };
+        if frame.number.is_some_and(|number| number != log.frames()) {
+            return Err(corrupt(
+                "a record whose number is not that of its place: others are missing",
+            ));
+        }
+        let record = parse(frame.body, offset)?;
+        log.take(record).map_err(corrupt)?;
+        log.valid_len += form.head_len() + frame.body.len();
     }
     log.torn = log.valid_len < bytes.len();
-    damaged(bytes, log.valid_len).map_or(Ok(log), Err)
-}
-
-/// True if the bad frame at `offset` is damage rather than a torn tail: a whole frame follows.
-fn damaged(bytes: &[u8], offset: usize) -> Option<LogError> {
-    let follows = (offset + 1..bytes.len()).any(|at| body(&bytes[at..]).is_some());
-    follows.then_some(LogError::Corrupt {
-        offset,
-        what: "a damaged record with whole ones after it",
-    })
+    form.damage(bytes, log.valid_len).map_or(Ok(log), Err)
 }
 
 impl Log {
+    /// How many frames were read: the number of the next one.
+    pub fn frames(&self) -> u32 {
+        self.records.len() as u32 + 1
+    }
+
     /// Adds a record if it is in order.
     fn take(&mut self, record: Record) -> Result<(), &'static str> {
         let seats = self.seats();
@@ -376,6 +482,8 @@ impl Log {
             | Record::Timing { seat, .. }
             | Record::Presence { seat, .. }
             | Record::Diverged { seat, .. }
+            | Record::Inputs { seat, .. }
+            | Record::Erased { seat, .. }
                 if seat.index() >= seats =>
             {
                 return Err("a record of a seat that is not there");
@@ -388,6 +496,9 @@ impl Log {
             {
                 return Err("a record of a seat that is not there");
             }
+            Record::Recount { by, recount } if recount.seat.max(*by).index() >= seats => {
+                return Err("a record of a seat that is not there");
+            }
             Record::End(ending) if ending.ticks != self.through => {
                 return Err("an end at another tick");
             }
@@ -397,7 +508,10 @@ impl Log {
             | Record::Presence { .. }
             | Record::Diverged { .. }
             | Record::Equivocation { .. }
-            | Record::Route { .. } => {}
+            | Record::Route { .. }
+            | Record::Inputs { .. }
+            | Record::Recount { .. }
+            | Record::Erased { .. } => {}
         }
         self.records.push(record);
         Ok(())

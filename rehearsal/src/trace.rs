@@ -43,10 +43,12 @@ impl Trace {
         match message {
             _ if many => {}
             ClientMessage::Upload(upload) => {
-                let (rows, ended) = (upload.rows.len(), upload.ended);
-                let (first, life) = (upload.first.0, upload.life.0);
+                let block = upload.block.as_ref();
+                let first = block.map(|block| block.first.0);
+                let inputs = block.map_or(0, |block| block.inputs.len());
+                let (life, ended) = (upload.life.0, upload.ended);
                 let what =
-                    format!("> Upload from tick {first}, life {life}, {rows} inputs, {ended:?}");
+                    format!("> Upload of {inputs} inputs from {first:?}, life {life}, {ended:?}");
                 self.note(now_us, &what);
             }
             message => self.note(now_us, &format!("> {message:?}")),

@@ -62,7 +62,7 @@ pub enum SessionEvent {
         /// The first tick that is not played here.
         tick: Tick,
     },
-    /// The end of the episode is confirmed.
+    /// The end of the episode is confirmed. Told again if the server cuts a seat before it.
     Over {
         /// Ticks played.
         ticks: Tick,
@@ -97,8 +97,6 @@ pub struct Stats {
     pub dropped: u64,
     /// The same by reason.
     pub refused: Refusals,
-    /// Packets of a fenced seat, of which nothing was taken.
-    pub fenced: u64,
     /// Inputs that contradicted an earlier one of the same seat and tick; the earlier one stays.
     pub equivocations: u64,
 }
@@ -186,7 +184,7 @@ pub enum ChangeError {
     /// No episode is so long.
     #[error("a change at tick {}, beyond any episode", .0.0)]
     Tick(Tick),
-    /// Its tick is confirmed here, or precedes an earlier change of the seat.
+    /// Its tick is final here, or precedes an earlier change of the seat.
     #[error("a change at tick {}, which is settled up to tick {}", .tick.0, .settled.0)]
     Settled {
         /// The tick of the change.

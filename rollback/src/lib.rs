@@ -59,6 +59,7 @@
 //! This crate must not know of sockets, clocks, threads, browsers or studies. In steady state it allocates nothing.
 #![forbid(unsafe_code)]
 
+mod checkpoints;
 mod config;
 mod effects;
 mod inputs;

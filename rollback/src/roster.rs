@@ -149,12 +149,6 @@ impl Roster {
             .map_or(u32::MAX, |(stint, _)| tick.max(stint.from))
     }
 
-    /// The first tick of the seat's last stint, if it lost its person and no later person is known.
-    pub(crate) fn lost(&self, seat: usize) -> Option<u32> {
-        let had_person = self.seats[seat].iter().any(|stint| stint.hand.is_person());
-        (had_person && !self.people.contains(seat)).then(|| self.start(seat))
-    }
-
     /// Up to which tick somebody who knows so many changes speaks of the same stints of a seat.
     pub(crate) fn common(&self, seat: usize, changes: u16) -> u32 {
         let mut stints = self.seats[seat].iter();

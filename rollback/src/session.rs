@@ -15,6 +15,7 @@ use protocol::datagram::{Datagram, DatagramLayout, MAX_INPUTS, TICK_LIMIT};
 use protocol::{Controller, Life, MAX_SEATS, Seat, Tick, digest_ticks};
 
 use self::guesses::Guesses;
+use crate::checkpoints::Checkpoints;
 use crate::config::{Config, Predictor};
 use crate::effects::{SessionEvent, Stats};
 use crate::inputs::Inputs;
@@ -45,8 +46,6 @@ pub struct Session<W: World> {
     /// The life of the local seat in which this session plays, and whether the seat now has another.
     life: Life,
     lost: bool,
-    /// Seats of which nothing is taken until they change hands.
-    fenced: Seats,
     links: [Link; MAX_SEATS],
     inputs: Inputs,
     presses: Presses,
@@ -60,8 +59,11 @@ pub struct Session<W: World> {
     guesses: Guesses,
     /// Ticks that every person has all inputs for, and that are simulated here.
     confirmed: u32,
-    /// Ticks that the server has made durable, as last told.
+    /// Ticks that the server has made durable, as last told: those alone are final.
     durable: u32,
+    /// Up to this tick the server has the same states, as last told.
+    agreed: u32,
+    checkpoints: Checkpoints,
     /// Ticks after which the world said that it is over, predicted or not.
     end: Option<u32>,
     over: bool,
@@ -93,7 +95,14 @@ impl<W: World> Session<W> {
             partners.get_mut(seat).and_then(Option::take)
         });
         session.world.reset(session.config.seed);
+        session.begin_checkpoints();
         session
+    }
+
+    /// Keeps the state that the session begins with.
+    fn begin_checkpoints(&mut self) {
+        let (world, roster) = (&mut self.world, &mut self.roster);
+        self.checkpoints.begin(self.current, world, roster);
     }
 
     /// A session before tick `first`, whose world is not there yet.
@@ -131,7 +140,6 @@ impl<W: World> Session<W> {
             pace: Pace::default(),
             life: Life(0),
             lost: false,
-            fenced: Seats(0),
             links: [Link::default(); MAX_SEATS],
             told: std::array::from_fn(|seat| inputs.have(seat)),
             inputs,
@@ -143,6 +151,8 @@ impl<W: World> Session<W> {
             guesses: Guesses::new(seats, config.window),
             confirmed: first,
             durable: first,
+            agreed: first,
+            checkpoints: Checkpoints::default(),
             end: None,
             over: false,
             digests: Vec::with_capacity(digests + 64),
@@ -270,7 +280,7 @@ impl<W: World> Session<W> {
         Tick(self.current)
     }
 
-    /// Ticks confirmed: everybody has all inputs of them. Never goes back.
+    /// Ticks confirmed: everybody has all inputs of them. Goes back only when the server cuts a seat before them.
     pub fn confirmed(&self) -> Tick {
         Tick(self.confirmed)
     }
@@ -290,6 +300,24 @@ impl<W: World> Session<W> {
         Tick(self.inputs.first())
     }
 
+    /// Ticks that stay as they are: the server has made them durable, as last told, and they are the same here.
+    pub fn settled(&self) -> Tick {
+        Tick(self.agreed.min(self.durable).min(self.confirmed))
+    }
+
+    /// The inputs of the person here from a tick on, and the tick of the first: what this page's word is on them.
+    /// Empty without a person, and for ticks that were not theirs.
+    pub fn own_inputs(&self, first: Tick) -> (Tick, impl Iterator<Item = Action>) {
+        let local = self.config.local.filter(|_| self.local().is_some());
+        let seat = local.map_or(0, Seat::index);
+        let first = first
+            .0
+            .max(self.inputs.first())
+            .max(self.roster.start(seat));
+        let end = local.map_or(first, |_| self.inputs.have(seat));
+        (Tick(first), self.inputs.column(seat, first, end))
+    }
+
     /// All confirmed actions from [`Session::first_tick`] on, `[tick, seat]`, row-major; of AI seats, what their
     /// policies chose, of vacant seats the no-op.
     pub fn rows(&self) -> &[Action] {
@@ -300,6 +328,16 @@ impl<W: World> Session<W> {
     /// at the end.
     pub fn digests(&self) -> &[(Tick, u64)] {
         &self.digests[..self.settled]
+    }
+
+    /// The facts that packets of this episode leave out.
+    pub fn layout(&self) -> DatagramLayout {
+        self.layout
+    }
+
+    /// The life of a seat, as far as known.
+    pub fn life(&self, seat: Seat) -> Life {
+        self.roster.life(seat.index())
     }
 
     /// The tick that a press now would enter.

@@ -93,14 +93,12 @@ pub struct Limits {
     pub stalled: Duration,
     /// Time for the first page to come back to an episode after a restart of the server.
     pub restart: Duration,
-    /// Time for all pages to report what they have of a seat that is taken; then one report is enough.
-    pub fence: Duration,
-    /// Time for the first of those reports; then the seat is taken without, and pages that did not answer lose
-    /// their seats too.
-    pub witness: Duration,
-    /// Time for which all other pages must say that a connected page is silent until it counts as gone.
-    pub frozen: Duration,
-    /// Time without a new archived tick until a page without a connection counts as gone, though nobody says so.
+    /// The most proofs of a page in an episode that somebody told it something else than the server.
+    pub recounts: usize,
+    /// Time without a new input of a page that keeps others waiting until it gets theirs from the server.
+    pub helped: Duration,
+    /// Time without a new input of a page that keeps others waiting until it counts as gone; of one without a
+    /// connection, time without a new final tick, though nobody says that they do not hear it.
     pub still: Duration,
     /// How long before a tick is due its row may come: clocks differ.
     pub early: Duration,
@@ -171,9 +169,8 @@ impl Default for Limits {
             closing: Duration::from_secs(3),
             stalled: Duration::from_secs(60),
             restart: Duration::from_secs(60),
-            fence: Duration::from_secs(1),
-            witness: Duration::from_secs(5),
-            frozen: Duration::from_secs(1),
+            recounts: 32,
+            helped: Duration::from_millis(500),
             still: Duration::from_secs(3),
             early: Duration::from_secs(2),
             changes: 500,

@@ -15,8 +15,6 @@ use crate::study_draw::THINKS_US;
 pub const LOADS_WITHIN_US: u64 = 1_200_000;
 /// Within what time the server's pings find that a machine is gone, microseconds: the least and the most.
 pub const MISSED_WITHIN_US: [u64; 2] = [15_000_000, 20_000_000];
-/// Within what time the archive has what a connected page has confirmed, microseconds.
-const ARCHIVED_WITHIN_US: u64 = 1_000_000;
 /// How long a lobby waits before it calls AI partners, microseconds.
 const LOBBY_US: u64 = 5_000_000;
 
@@ -58,11 +56,11 @@ impl Scenario {
     /// The longest that a page which is connected, in sight and awake may confirm nothing.
     ///
     /// Somebody is missed: the server is told after `SILENT_MS` and believes it after `Limits::still` at the latest.
-    /// The others have `Limits::fence` to report; then everybody needs a round trip. With `meanwhile: hold` they wait for as long as the study grants before.
+    /// Then everybody needs a round trip. With `meanwhile: hold` they wait for as long as the study grants before.
     pub fn moves_within_us(&self) -> u64 {
         let limits = server::limits();
         let noticed_us = u64::from(SILENT_MS) * 1_000 + us(limits.still);
-        let cut_us = us(limits.fence) + 2 * self.rtt_us();
+        let cut_us = 2 * self.rtt_us();
         let held_us = match self.terms.meanwhile {
             "hold" => u64::from(self.terms.grace_s) * 1_000_000,
             _ => 0,
@@ -93,22 +91,6 @@ impl Scenario {
             _ => 0,
         };
         PAUSES_US[PAUSES_US.len() - 1] * 5 / 4 + held_us
-    }
-
-    /// The longest play that is lost with a page that played alone: what was under way to the archive, and what it
-    /// played while the server was not there for it, until its next try to connect.
-    pub fn lost_within_us(&self) -> u64 {
-        let restarts = self.faults.iter().map(|(_, fault)| match fault {
-            Fault::Restart { away_us } => *away_us,
-            _ => 0,
-        });
-        let cuts = self.partitions.iter().map(|cut| cut.to_us - cut.from_us);
-        let longest_us = restarts.chain(cuts).max().unwrap_or(0);
-        let unconnected_us = match longest_us {
-            0 => 0,
-            away_us => away_us + PAUSES_US[PAUSES_US.len() - 1] * 5 / 4,
-        };
-        ARCHIVED_WITHIN_US + self.rtt_us() + unconnected_us
     }
 
     /// The longest until everybody is at the end of the study: in each round the lobby, the time to get ready, the

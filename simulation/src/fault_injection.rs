@@ -6,14 +6,12 @@ use protocol::datagram::DatagramLayout;
 /// The parts that are broken on purpose.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FaultInjection {
-    /// Seats are cut where the first page has them, not the last.
-    pub cut_at_least: bool,
     /// Drafts are acknowledged and never stored.
     pub lose_drafts: bool,
     /// A crash takes the last write with it although it was acknowledged.
     pub lose_writes: bool,
-    /// Pages confirm seats that lost their person without regard to the lease.
-    pub no_lease: bool,
+    /// Pages take what they confirm for final.
+    pub settles_early: bool,
     /// Datagrams are rewritten under way.
     pub datagrams: Option<Tamper>,
 }

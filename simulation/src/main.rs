@@ -171,8 +171,6 @@ fn json(sum: &Sum, seconds: f64) -> String {
         "episodes": figures.episodes,
         "ticks": figures.ticks,
         "changes": figures.changes,
-        "lonely": figures.lonely,
-        "lost_ticks": figures.lost,
         "frames": figures.frames,
         "seen_bytes_per_s_max": figures.seen_per_s,
         "stalled_ms_max": figures.stalled_us / 1_000,
@@ -189,8 +187,7 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
     let [played, left, technical] = figures.reasons;
     format!(
         "{} runs in {seconds:.1} s: {:.1} hours of play, {} messages; {} episodes ({played} played, {left} left, \
-         {technical} technical), {} ticks, {} changes of seats, {} of them of people who played on alone \
-         ({} ticks lost), {} frames rebuilt\n\
+         {technical} technical), {} ticks, {} changes of seats, {} frames rebuilt\n\
          at most: {} bytes of seen-log a second, {} ms without a confirmed tick and {} ms to the end once all is well\n\
          {} played, {} failed",
         sum.played,
@@ -199,8 +196,6 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
         figures.episodes,
         figures.ticks,
         figures.changes,
-        figures.lonely,
-        figures.lost,
         figures.frames,
         figures.seen_per_s,
         figures.stalled_us / 1_000,

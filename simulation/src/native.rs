@@ -16,6 +16,8 @@ pub struct Native {
     states: Vec<u64>,
     /// How many of these steps each slot holds.
     slots: BTreeMap<usize, usize>,
+    /// How many of these steps each state holds whose bytes were asked for, by its digest.
+    kept: BTreeMap<u64, usize>,
 }
 
 impl Native {
@@ -38,6 +40,7 @@ impl Native {
             outcome: StepOutcome::default(),
             states: Vec::new(),
             slots: BTreeMap::new(),
+            kept: BTreeMap::new(),
         })
     }
 
@@ -55,6 +58,7 @@ impl World for Native {
     fn reset(&mut self, seed: u64) {
         self.world.reset(seed);
         self.states.clear();
+        self.kept.clear();
     }
 
     fn step(&mut self, actions: &[Action]) -> &StepOutcome {
@@ -84,11 +88,16 @@ impl World for Native {
     }
 
     fn state(&mut self, out: &mut Vec<u8>) {
+        self.kept.insert(self.world.digest(), self.states.len());
         self.world.state(out);
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        self.world.restore(bytes)
+        self.world.restore(bytes)?;
+        if let Some(steps) = self.kept.get(&self.world.digest()) {
+            self.states.truncate(*steps);
+        }
+        Ok(())
     }
 
     fn score(&mut self) -> i64 {

@@ -2,13 +2,12 @@
 //!
 //! | Name | What holds |
 //! | --- | --- |
-//! | `log` | all pages confirm the same actions, and the archive has the same |
-//! | `digest` | equal states at every confirmed tick, on every page and in the replica |
-//! | `retraction` | nothing confirmed is taken back |
-//! | `receipts` | nothing is confirmed that somebody lacks, through all changes of seats |
-//! | `lease` | a seat that lost its person is confirmed only so far beyond what is durable |
-//! | `lonely` | of what a page has confirmed alone, little is lost with it |
-//! | `window` | nobody simulates further beyond the confirmed than the study says |
+//! | `log` | all pages come to the same final actions, and the archive has the same |
+//! | `said` | no input of a person is final that their own page has not said |
+//! | `digest` | equal states at every final tick, on every page and in the replica |
+//! | `retraction` | nothing final is taken back |
+//! | `receipts` | nothing is confirmed that somebody lacks and the server has not made final, through all changes of seats |
+//! | `window` | nobody plays on further beyond the confirmed than the study says |
 //! | `change` | a seat changes hands at the same tick for everybody, and in the archive |
 //! | `replay` | the archive replays to the states, the score and the end that were told |
 //! | `end` | an episode ends once, for all alike, at a tick at which its environment ends |
@@ -29,14 +28,14 @@ use std::collections::BTreeMap;
 
 use client_core::Peer;
 use protocol::change::Change;
-use protocol::control::{ClientMessage, EndReason, Plan, Report, ServerMessage};
+use protocol::control::{ClientMessage, EndReason, Plan, ServerMessage, Upload};
 use protocol::datagram::Datagram;
+use protocol::seal::Seal;
 use protocol::{Era, Life, Seat, Tick};
 
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::native::Native;
-use crate::server::Taken;
 use crate::tab::{Sender, Shown};
 use pages::Typing;
 use truth::Truth;
@@ -45,9 +44,8 @@ use truth::Truth;
 #[derive(Debug, Default)]
 struct Watch {
     confirmed: u32,
-    digests: usize,
-    /// Ticks that the page was told are durable.
-    durable: u32,
+    current: u32,
+    settled: u32,
 }
 
 /// Figures of a run.
@@ -59,10 +57,6 @@ pub struct Figures {
     pub ticks: u64,
     /// Seats that changed hands.
     pub changes: u64,
-    /// Seats taken when nobody who could say what was confirmed was there.
-    pub lonely: u64,
-    /// Ticks that were confirmed and lost by that.
-    pub lost: u64,
     /// Frames that were shown and rebuilt.
     pub frames: u64,
     /// Episodes by reason: played, partner left, technical.
@@ -78,8 +72,6 @@ pub struct Figures {
 /// The checks.
 #[derive(Debug, Default)]
 pub struct Oracle {
-    /// The longest play that may be lost with a page that played on alone, microseconds.
-    lost_within_us: u64,
     truths: BTreeMap<u16, Truth>,
     typing: Typing,
     watches: BTreeMap<(usize, u16, u8), Watch>,
@@ -88,14 +80,6 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Nothing seen yet. With a page that played on alone at most so much play may be lost, microseconds.
-    pub fn new(lost_within_us: u64) -> Self {
-        Self {
-            lost_within_us,
-            ..Self::default()
-        }
-    }
-
     /// A page of a person sends a message.
     pub fn typed(&mut self, person: usize, page: usize, message: &ClientMessage) {
         self.typing.sent(person, page, message);
@@ -123,16 +107,11 @@ impl Oracle {
     /// The check that fails.
     pub fn told(
         &mut self,
-        page: usize,
         plays: Option<(Era, Seat, Life)>,
         message: &ServerMessage,
     ) -> Result<(), String> {
         if let Some((era, through)) = durable(message) {
             self.acknowledge(era, through);
-            if let Some((_, _, life)) = plays.filter(|(of, ..)| *of == era) {
-                let watch = self.watches.entry((page, era.0, life.0)).or_default();
-                watch.durable = through.0.max(watch.durable);
-            }
         }
         match message {
             ServerMessage::Match(plan) => {
@@ -159,6 +138,13 @@ impl Oracle {
             ServerMessage::Return(back) => {
                 let mut changes = back.changes.iter();
                 changes.try_for_each(|change| self.change(back.era, change))?;
+            }
+            // Nobody tells others anything else than the server here.
+            ServerMessage::Recheck { agreed, .. } => {
+                return Err(format!(
+                    "digest: a page has another than the replica, later than after {} ticks",
+                    agreed.0
+                ));
             }
             ServerMessage::Archived { era, notes, .. } => {
                 if let Some((of, seat, life)) = plays
@@ -221,15 +207,17 @@ impl Oracle {
         }
     }
 
-    /// A page reports what it has of a seat; its own person plays from a tick on.
-    pub fn reported(&mut self, era: Era, report: &Report, plays_from: Tick) {
-        if let Some(truth) = self.truths.get_mut(&era.0) {
-            truth.reports.push((report.clone(), plays_from));
+    /// The page of a seat uploads: what it says of its own person's inputs.
+    pub fn uploaded(&mut self, seat: Seat, upload: &Upload) {
+        let truth = self.truths.get_mut(&upload.era.0);
+        if let (Some(truth), Some(block)) = (truth, &upload.block) {
+            for (tick, &input) in (block.first.0..).map(Tick).zip(&block.inputs) {
+                truth.said.insert((seat, upload.life.0, tick), input);
+            }
         }
     }
 
-    /// A page that has its episode in memory is told of changes of seats: none of them lies before what it has confirmed,
-    /// unless it played on alone.
+    /// A page that has its episode in memory is told of changes of seats: none of them lies before what is final there.
     ///
     /// # Errors
     /// The change, and what was confirmed.
@@ -241,54 +229,19 @@ impl Oracle {
             ServerMessage::Running { era, changes, .. } if *era == peer.plan().era => changes,
             _ => return Ok(()),
         };
-        let (Some(session), Some(truth)) = (peer.session(), self.truths.get(&peer.plan().era.0))
-        else {
+        let Some(session) = peer.session() else {
             return Ok(());
         };
-        let settled = session.confirmed().min(truth.known(session.changes()));
+        let settled = session.settled();
         let mut news = changes
             .iter()
             .filter(|change| change.number >= session.changes());
         match news.find(|change| change.tick < settled) {
             Some(change) => Err(format!(
-                "retraction: {} ticks are confirmed, and then {change:?}",
+                "retraction: {} ticks are final, and then {change:?}",
                 settled.0
             )),
             None => Ok(()),
-        }
-    }
-
-    /// A seat was taken. Nobody has confirmed a tick that lies at the cut or beyond if one of those who reported
-    /// took part in it. If none did, because all who could were gone, what was confirmed but never archived is lost
-    /// with them; a page that does not know of it yet plays on alone.
-    ///
-    /// # Errors
-    /// More is lost by that than may be.
-    pub fn taken(&mut self, taken: &Taken) -> Result<(), String> {
-        let Some(truth) = self.truths.get_mut(&taken.era.0) else {
-            return Ok(());
-        };
-        let cut = taken.change.tick;
-        let mut known = truth.reports.iter();
-        if known.any(|(report, from)| *from <= cut && taken.reports.contains(report)) {
-            return Ok(());
-        }
-        truth.lonely.push((taken.change.number, cut));
-        let confirmed = truth.rows.len() / truth.controllers.len();
-        let lost = confirmed.saturating_sub(cut.0 as usize) as u64;
-        truth
-            .rows
-            .truncate(cut.0 as usize * truth.controllers.len());
-        truth.digests.retain(|&tick, _| tick <= cut);
-        truth.ended = truth.ended.filter(|&ended| ended <= cut);
-        self.figures.lonely += 1;
-        self.figures.lost += lost;
-        match lost * 1_000_000 / u64::from(truth.tick_hz.max(1)) > self.lost_within_us {
-            true => Err(format!(
-                "lonely: {lost} ticks beyond {} are lost with seat {}",
-                cut.0, taken.change.seat.0
-            )),
-            false => Ok(()),
         }
     }
 
@@ -300,6 +253,9 @@ impl Oracle {
         let Some(truth) = self.truths.get_mut(&sender.era.0) else {
             return Ok(());
         };
+        if Seal::decode(bytes).is_some() {
+            return Ok(());
+        }
         let datagram = Datagram::decode(bytes, sender.layout)
             .map_err(|error| format!("packet: a page sends what is none: {error}"))?;
         truth.claims.note(&datagram, sender.changes);
@@ -322,14 +278,17 @@ impl Oracle {
         };
         let watch = self.watches.entry((page, era.0, life.0)).or_default();
         let (confirmed, current) = (session.confirmed().0, session.current().0);
-        if confirmed < watch.confirmed {
+        let settled = session.settled().0;
+        if settled < watch.settled {
             return Err(format!(
-                "retraction: from tick {} back to {confirmed}",
-                watch.confirmed
+                "retraction: from tick {} back to {settled}",
+                watch.settled
             ));
         }
+        // Where a seat was cut behind it, a page waits until it is within the window again.
         let window = u32::from(session.config().window);
-        if current > confirmed + window || window > truth.window {
+        let plays_on = current > watch.current;
+        if plays_on && current > confirmed + window || window > truth.window {
             return Err(format!(
                 "window: {current} simulated, {confirmed} confirmed, window {window}"
             ));
@@ -337,18 +296,18 @@ impl Oracle {
         if confirmed > watch.confirmed {
             let agreed = u32::from(session.config().input_delay).max(session.first_tick().0);
             let news = agreed.max(watch.confirmed)..confirmed;
-            truth.settled(seat, news, session.changes(), watch.durable)?;
+            truth.settled(seat, news, session.changes())?;
         }
-        let known = truth.known(session.changes());
-        truth.compare(session, watch.confirmed, confirmed.min(known.0))?;
-        watch.confirmed = confirmed;
-        for &(tick, digest) in &session.digests()[watch.digests.min(session.digests().len())..] {
-            if tick <= known {
-                truth.digest(tick, digest)?;
-            }
+        truth.compare(session, watch.settled, settled)?;
+        for &(tick, digest) in session
+            .digests()
+            .iter()
+            .filter(|(tick, _)| tick.0 <= settled)
+        {
+            truth.digest(tick, digest)?;
         }
-        watch.digests = session.digests().len();
-        if let Some(ended) = session.ended().filter(|&ended| ended <= known) {
+        (watch.confirmed, watch.current, watch.settled) = (confirmed, current, settled);
+        if let Some(ended) = session.ended().filter(|ended| ended.0 <= settled) {
             let known = *truth.ended.get_or_insert(ended);
             if known != ended || ended.0 != confirmed {
                 return Err(format!(
@@ -432,8 +391,6 @@ impl std::ops::AddAssign for Figures {
         self.episodes += other.episodes;
         self.ticks += other.ticks;
         self.changes += other.changes;
-        self.lonely += other.lonely;
-        self.lost += other.lost;
         self.frames += other.frames;
         for (own, other) in self.reasons.iter_mut().zip(other.reasons) {
             *own += other;

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use client_core::{PageEffect, Peer};
-use protocol::{Era, Seat, Tick};
+use protocol::{Era, Seat};
 
 use crate::bounds::LOADS_WITHIN_US;
 use crate::channels::Channels;
@@ -141,7 +141,7 @@ impl Run {
             gone: vec![false; people],
             wires: Wires::default(),
             channels: Channels::default(),
-            oracle: Oracle::new(scenario.lost_within_us()),
+            oracle: Oracle::default(),
             delivered: 0,
             moved: BTreeMap::new(),
             sent: Vec::new(),
@@ -308,10 +308,11 @@ impl Run {
 
     /// Does what a page asks for, and looks at it.
     fn drain(&mut self, at: usize) -> Result<(), String> {
-        if self.injected.no_lease
+        if self.injected.settles_early
             && let Some(session) = self.pages[at].peer_mut().and_then(Peer::session_mut)
         {
-            session.handle_lease(Tick(1 << 20));
+            let confirmed = session.confirmed();
+            session.handle_durable(confirmed, confirmed);
         }
         while let Some((sender, bytes)) = self.pages[at].poll_sent() {
             self.oracle.sent(&sender, &bytes)?;

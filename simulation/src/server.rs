@@ -7,9 +7,8 @@ use std::sync::Arc;
 use archive::Episode;
 use archive::work::perform_work;
 use protocol::Era;
-use protocol::change::Change;
-use protocol::control::{Report, ServerMessage};
-use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, RecordWork, Work, Write};
+use protocol::control::ServerMessage;
+use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, Work, Write};
 use server_core::limits::Limits;
 use study::Study;
 
@@ -30,17 +29,6 @@ pub enum Outgoing {
     Relay(ConnId, ServerMessage),
     /// Closes a connection after what was sent.
     Close(ConnId),
-}
-
-/// A seat that was taken from its person, and what pages had reported of it.
-#[derive(Clone, Debug)]
-pub struct Taken {
-    /// The episode.
-    pub era: Era,
-    /// How it changed hands.
-    pub change: Change,
-    /// The reports that the archive was given.
-    pub reports: Vec<Report>,
 }
 
 /// The program of a server, and what it is told at its start.
@@ -66,7 +54,6 @@ pub struct SimulatedServer<S = MemoryStorage> {
     skew_us: u64,
     process: Option<Process>,
     outgoing: VecDeque<Outgoing>,
-    taken: Vec<Taken>,
 }
 
 /// The process, which a crash takes.
@@ -143,7 +130,6 @@ impl<S: Storage> SimulatedServer<S> {
             skew_us: 0,
             process: None,
             outgoing: VecDeque::new(),
-            taken: Vec::new(),
         }
     }
 
@@ -297,11 +283,6 @@ impl<S: Storage> SimulatedServer<S> {
         self.outgoing.pop_front()
     }
 
-    /// The next seat that was taken from its person.
-    pub fn poll_taken(&mut self) -> Option<Taken> {
-        self.taken.pop()
-    }
-
     /// Carries effects out until the database or nothing is left to wait for.
     fn carry_out(&mut self, now_us: u64) -> Result<(), String> {
         let clock_us = self.clock_us(now_us);
@@ -346,8 +327,7 @@ impl<S: Storage> SimulatedServer<S> {
                 continue;
             };
             let (storage, rng) = (&mut self.storage, &mut self.rng);
-            let taken = writer.work(now_us, Era(era), storage, rng, self.injected);
-            self.taken.extend(taken);
+            writer.work(now_us, Era(era), storage, rng);
             if let Some((until_us, ..)) = &writer.busy {
                 process.busy.insert((*until_us, era));
             }
@@ -397,41 +377,18 @@ impl Process {
 
 impl EpisodeWriter {
     /// Begins the next work if it has nothing to do. Gives a change that takes a seat.
-    fn work(
-        &mut self,
-        now_us: u64,
-        era: Era,
-        storage: &mut impl Storage,
-        rng: &mut SeededRng,
-        injected: FaultInjection,
-    ) -> Option<Taken> {
+    fn work(&mut self, now_us: u64, era: Era, storage: &mut impl Storage, rng: &mut SeededRng) {
         if self.busy.is_some() {
-            return None;
+            return;
         }
-        let mut work = self.queue.pop_front()?;
-        let reports = match &work {
-            Work::Record(RecordWork::Take { reports, .. }) => {
-                Some(reports.iter().map(|(_, report)| report.clone()).collect())
-            }
-            _ => None,
+        let Some(work) = self.queue.pop_front() else {
+            return;
         };
-        if injected.cut_at_least {
-            cut_at_least(&mut work);
-        }
         let before = storage.file_len(&self.name).unwrap_or(0);
         let event = perform_work(era, &mut self.episode, work, |header| {
             storage.create(header)
         });
-        let taken = match (&event, reports) {
-            (Event::Changed(_, _, Some(change)), Some(reports)) => Some(Taken {
-                era,
-                change: change.clone(),
-                reports,
-            }),
-            _ => None,
-        };
         self.busy = Some((now_us + latency(rng), event, before));
-        taken
     }
 }
 
@@ -440,17 +397,5 @@ fn latency(rng: &mut SeededRng) -> u64 {
     match rng.below(20) {
         0 => rng.between(1_000, 60_000),
         _ => rng.between(100, 1_000),
-    }
-}
-
-/// Keeps the report that has least.
-fn cut_at_least(work: &mut Work) {
-    if let Work::Record(RecordWork::Take { reports, .. }) = work
-        && let Some(least) = reports
-            .iter()
-            .min_by_key(|(_, report)| report.have)
-            .cloned()
-    {
-        *reports = vec![least];
     }
 }

@@ -12,6 +12,7 @@ use client_core::{
 };
 use protocol::control::{ClientMessage, ServerMessage};
 use protocol::datagram::DatagramLayout;
+use protocol::hash::sha256;
 use protocol::{Era, Life, Seat};
 
 use crate::agent;
@@ -134,7 +135,7 @@ impl Tab {
             frozen_us: 0,
             is_hidden: false,
             conn: None,
-            page: Page::new(0, credentials, rng.bits()),
+            page: Page::new(0, credentials, sha256(&rng.bits().to_le_bytes())),
             channels: BTreeMap::new(),
             wakes_us: now_us,
             acts_us,

@@ -37,15 +37,14 @@ fn rewrite(bytes: &mut Vec<u8>, layout: DatagramLayout, change: impl FnOnce(&mut
 }
 
 #[test]
-fn a_seat_cut_where_the_first_page_has_it_takes_back_what_was_confirmed() {
+fn a_page_that_takes_what_it_has_confirmed_for_final_is_seen() {
     let injected = FaultInjection {
-        cut_at_least: true,
+        settles_early: true,
         ..FaultInjection::default()
     };
-    // With four people there are often three who stay, and do not have the same of the one who goes.
+    // With four people there are often three who stay, and are beyond the last word of the one who goes.
     let mut runs = (0..RUNS).map(|seed| seeds::play(Case::Seats(seed, 4), injected, false));
     let seen = runs.find_map(Result::err).unwrap_or_default();
-    // Whoever has confirmed beyond the cut is told so, or has confirmed something else than the others then.
     let is_seen = seen.starts_with("retraction") || seen.starts_with("log");
     assert!(is_seen, "{seen}");
 }
@@ -120,19 +119,10 @@ fn a_state_that_differs_is_seen_in_turns_too() {
     });
     let seen: Vec<_> = seen.collect();
     assert!(seen.len() > 10, "{seen:?}");
+    // One whose steps are counted otherwise may play on behind the horizon, and is refused.
+    let is_seen = |seen: &str| seen.starts_with("digest") || seen.starts_with("refusal");
     let mut all = seen.iter();
-    assert!(all.all(|(_, seen)| seen.starts_with("digest")), "{seen:?}");
-}
-
-#[test]
-fn a_tick_that_is_confirmed_beyond_the_lease_is_seen() {
-    let injected = FaultInjection {
-        no_lease: true,
-        ..FaultInjection::default()
-    };
-    let mut runs = (0..10).map(|seed| seeds::play(Case::Leased(seed), injected, false));
-    let seen = runs.find_map(Result::err).unwrap_or_default();
-    assert!(seen.starts_with("lease"), "{seen}");
+    assert!(all.all(|(_, seen)| is_seen(seen)), "{seen:?}");
 }
 
 /// Has a datagram say that its sender has three more inputs of everybody but the two, whose own inputs they know.
@@ -188,7 +178,9 @@ fn inputs_of_another_episode_that_are_let_in_are_seen() {
             });
         }
     });
-    assert!(seen.starts_with("log"), "{seen}");
+    // Before it is final, the digests tell.
+    let is_seen = seen.starts_with("log") || seen.starts_with("digest");
+    assert!(is_seen, "{seen}");
 }
 
 /// Turns a bit of the state of a page's world, if that makes another possible state.
@@ -212,7 +204,7 @@ fn turn_a_bit(page: &mut Tab) -> bool {
 }
 
 #[test]
-fn a_state_that_differs_is_seen_at_the_tick_after_which_it_does() {
+fn a_state_that_differs_is_seen_at_the_next_digest() {
     let ticks = (0..20).filter_map(|seed| {
         let mut turned = None;
         let mut run = Run::new(
@@ -232,11 +224,14 @@ fn a_state_that_differs_is_seen_at_the_tick_after_which_it_does() {
         Some((seen.err().unwrap_or_default(), turned))
     });
     // A rollback to before that tick mends the state.
-    let at_once = ticks.filter(|(seen, turned)| {
-        let after = format!("after {} ticks", turned + 1);
-        seen.starts_with("digest") && seen.ends_with(&after)
+    let ticks: Vec<_> = ticks.collect();
+    let at_once = ticks.iter().filter(|(seen, turned)| {
+        let words = seen.strip_suffix(" ticks").unwrap_or_default();
+        let after = words.rsplit(' ').next().unwrap_or_default();
+        let within = turned.saturating_sub(20)..=turned + 20;
+        seen.starts_with("digest") && after.parse().is_ok_and(|tick| within.contains(&tick))
     });
-    assert!(at_once.count() > 10);
+    assert!(at_once.count() > 10, "{ticks:?}");
 }
 
 #[test]

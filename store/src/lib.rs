@@ -91,6 +91,20 @@ pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
     known
 }
 
+/// The rows of a data folder that decide who is paid what, and are not as they were stored: a sentence for each. Empty
+/// without a database.
+///
+/// # Errors
+/// [`StoreError`]
+pub async fn altered_payments(data: &Path) -> Result<Vec<String>, StoreError> {
+    let Some(store) = SqliteStore::find(data).await? else {
+        return Ok(Vec::new());
+    };
+    let altered = store.altered_payments().await;
+    store.close().await;
+    altered
+}
+
 const REASONS: [(EndReason, &str); 3] = [
     (EndReason::Played, "played"),
     (EndReason::PartnerLeft, "partner_left"),

@@ -3,6 +3,7 @@
 mod episodes;
 mod erasure;
 mod groups;
+mod ledger;
 mod messages;
 mod payments;
 mod rows;
@@ -26,7 +27,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 13] = [
+const MIGRATIONS: [&str; 14] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -40,6 +41,7 @@ const MIGRATIONS: [&str; 13] = [
     include_str!("11_ways.sql"),
     include_str!("12_group_waits.sql"),
     include_str!("13_signs_of_life.sql"),
+    include_str!("14_ledger.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

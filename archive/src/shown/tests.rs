@@ -3,7 +3,7 @@ use protocol::control::Timing;
 
 use super::super::{Episode, Replica};
 use super::*;
-use crate::fixtures::{PERSON, ZERO, header, log_of, no_modules, part, played, two_pages};
+use crate::fixtures::{PERSON, PageScript, ZERO, header, log_of, no_modules, played, two_pages};
 
 #[test]
 fn every_frame_is_rebuilt_as_it_was_shown() {
@@ -53,7 +53,7 @@ fn what_cannot_have_been_shown_is_told() {
         if damage {
             seen.truncate(seen.len() - 2);
         }
-        let mut upload = part(&played(&header), 0, 8);
+        let mut upload = PageScript::new(&header, ZERO).part(&played(&header), 0, 8);
         upload.timing = Some(Timing {
             seen,
             ..Timing::default()
@@ -61,6 +61,8 @@ fn what_cannot_have_been_shown_is_told() {
         let folder = tempfile::tempdir_in(dir.path()).unwrap();
         let mut episode = Episode::create(folder.path(), header.clone()).unwrap();
         episode.append_upload(ZERO, &upload).unwrap();
+        let other = PageScript::new(&header, Seat(1)).part(&played(&header), 0, 8);
+        episode.append_upload(Seat(1), &other).unwrap();
         let log = log_of(&mut episode);
         let screens = Screens::new(&log);
         let mut found = screens.pages(no_modules).unwrap();
@@ -116,7 +118,7 @@ fn frames_are_rebuilt_one_by_one_until_something_cannot_be_so() {
         .into_iter()
         .enumerate()
     {
-        let mut upload = part(&played(&header), 0, 8);
+        let mut upload = PageScript::new(&header, ZERO).part(&played(&header), 0, 8);
         upload.timing = Some(Timing {
             number: number as u32,
             seen,

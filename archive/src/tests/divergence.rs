@@ -1,287 +1,214 @@
-//! Pages that simulated something else, or told two things of one tick.
+//! Pages that simulated something else than the replica.
 
 use super::*;
 
-#[test]
-fn an_action_that_the_partner_did_not_choose_is_not_archived() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, ai("idle")], 20);
-    let all = played(&header);
-    let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut forged = part(&all, 0, 8);
-    forged.rows[2 * 3 + 1] = 0;
-    forged.digests.clear();
-    let named = AppendedUpload {
-        diverged: true,
-        ..fine(3)
-    };
-    assert_eq!(episode.append_upload(ZERO, &forged).unwrap(), named);
-    assert_eq!(log_of(&mut episode).rows(), all.rows[..6]);
-    let record = Record::Diverged {
-        seat: ZERO,
-        tick: Tick(3),
-        expected: 0,
-        found: 0,
-    };
-    assert_eq!(diverged(&mut episode), std::slice::from_ref(&record));
-    // Nothing more is taken from it, before and after a restart, until its seat is.
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 3, 8)).unwrap(),
-        named
-    );
-    drop(episode);
-    let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 3, 8)).unwrap(),
-        named
-    );
-    assert_eq!(diverged(&mut episode), [record]);
-    let change = episode.take(ZERO, Controller::Vacant, &[]).unwrap();
-    assert_eq!((change.tick, change.life), (Tick(3), Life(1)));
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 3, 8)).unwrap(),
-        fine(3)
-    );
-}
-
-#[test]
-fn a_page_that_contradicts_the_archive_is_told_apart_and_adds_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
-    let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 8)).unwrap();
-    let mut other = part(&all, 4, 12);
-    let known = &mut other.rows[1];
-    *known ^= 1;
-    let lie = equivocation(ONE, 4, ONE, *known ^ 1, *known);
-    other.digests.clear();
-    assert_eq!(
-        episode.append_upload(ONE, &other).unwrap(),
-        AppendedUpload {
-            diverged: true,
-            ..fine(8)
-        }
-    );
-    assert_eq!(log_of(&mut episode).rows(), all.rows[..16]);
-    let at = |seat, tick| Record::Diverged {
+fn named(seat: Seat, tick: u32, expected: u64, found: u64) -> Record {
+    Record::Diverged {
         seat,
         tick: Tick(tick),
-        expected: 0,
-        found: 0,
-    };
-    assert_eq!(diverged(&mut episode), [at(ONE, 4)]);
-    assert_eq!(equivocations(&mut episode), [lie]);
-    // The other page is not harmed, and goes on.
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 8, 12)).unwrap(),
-        fine(12)
-    );
-}
-
-#[test]
-fn a_page_that_was_told_something_else_is_not_blamed_but_sent_the_state() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
-    let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 8)).unwrap();
-    // Another state is what follows.
-    let mut other = part(&all, 4, 12);
-    let known = other.rows[2];
-    other.rows[2] = known ^ 1;
-    for (_, digest) in &mut other.digests {
-        *digest ^= 1;
-    }
-    let resync = AppendedUpload {
-        diverged: true,
-        ..fine(8)
-    };
-    assert_eq!(episode.append_upload(ONE, &other).unwrap(), resync);
-    let lie = equivocation(ZERO, 5, ONE, known, known ^ 1);
-    assert_eq!(equivocations(&mut episode), std::slice::from_ref(&lie));
-    assert_eq!(diverged(&mut episode), []);
-    // It is not heard any more, also after a restart, until its seat has changed hands.
-    drop(episode);
-    let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
-    assert_eq!(
-        episode.append_upload(ONE, &part(&all, 8, 12)).unwrap(),
-        resync
-    );
-    assert_eq!(equivocations(&mut episode), std::slice::from_ref(&lie));
-    assert_eq!(diverged(&mut episode), []);
-    episode.take(ONE, Controller::Vacant, &[]).unwrap();
-    episode.give(ONE, PERSON).unwrap();
-    let back = Upload {
-        life: Life(2),
-        digests: Vec::new(),
-        ..other
-    };
-    // Its next page can be lied to as well.
-    assert!(episode.append_upload(ONE, &back).unwrap().diverged);
-    assert_eq!(equivocations(&mut episode), [lie.clone(), lie]);
-}
-
-#[test]
-fn a_page_that_was_in_another_state_before_the_lie_is_named_for_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
-    let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 8)).unwrap();
-    let mut other = part(&all, 0, 8);
-    other.digests[0].1 ^= 1;
-    other.rows[2 * 6] ^= 1;
-    assert!(episode.append_upload(ONE, &other).unwrap().diverged);
-    let expected = all.digests[0].1;
-    let named = Record::Diverged {
-        seat: ONE,
-        tick: Tick(4),
         expected,
-        found: expected ^ 1,
+        found,
+    }
+}
+
+/// The same upload, of a page that has followed so many requests to say its digests anew.
+fn rechecked(upload: Upload, recheck: u16) -> Upload {
+    Upload { recheck, ..upload }
+}
+
+#[test]
+fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_seat_has_changed_hands()
+ {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut wrong = pages[0].part(&all, 0, 8);
+    wrong.digests[0].1 ^= 1;
+    episode.append_upload(ZERO, &wrong).unwrap();
+    // The inputs of the other page find it out; its own are its word all the same.
+    let answer = episode
+        .append_upload(ONE, &pages[1].part(&all, 0, 8))
+        .unwrap();
+    assert_eq!(answer, fine(8, 8));
+    let silent = pages[0].part(&all, 8, 8);
+    let answer = episode.append_upload(ZERO, &silent).unwrap();
+    assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
+    let asked = episode.recheck(ZERO);
+    assert_eq!((asked.number, asked.agreed), (1, Tick(0)));
+    assert_eq!(diverged(&mut episode), []);
+    // What it says before it has followed the request is not compared.
+    let answer = episode.append_upload(ZERO, &wrong).unwrap();
+    assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
+    let again = rechecked(wrong.clone(), 1);
+    assert!(episode.append_upload(ZERO, &again).unwrap().diverged);
+    let expected = all.digests[0].1;
+    let record = named(ZERO, 4, expected, expected ^ 1);
+    assert_eq!(diverged(&mut episode), std::slice::from_ref(&record));
+    let more = pages[0].part(&all, 8, 12);
+    for _ in 0..2 {
+        let told = episode.append_upload(ZERO, &more).unwrap();
+        assert_eq!((told.diverged, told.own), (true, Tick(8)));
+        drop(episode);
+        episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+    }
+    assert_eq!(diverged(&mut episode), [record]);
+    let change = episode.take(ZERO, Controller::Vacant).unwrap();
+    assert_eq!((change.tick, change.life), (Tick(8), Life(1)));
+    assert!(!episode.append_upload(ZERO, &more).unwrap().diverged);
+    // The next page of the seat is not blamed.
+    let page = Some(key(ZERO).verifying_key().to_bytes());
+    let change = episode.give(ZERO, PERSON, page, Some(Tick(9))).unwrap();
+    let mut back = PageScript::from(&header, ZERO, change.life, change.tick);
+    let from = change.tick.0;
+    let upload = Upload {
+        changes: 2,
+        digests: Vec::new(),
+        ..back.part(&all, from, from + 2)
     };
-    assert_eq!(diverged(&mut episode), [named]);
-    assert_eq!(equivocations(&mut episode).len(), 1);
+    assert!(!episode.append_upload(ZERO, &upload).unwrap().diverged);
+}
+
+#[test]
+fn a_page_that_was_told_other_inputs_comes_right_and_is_not_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 4));
+    for number in 1..4 {
+        let (from, to) = (4 * u32::from(number), 4 * u32::from(number) + 4);
+        episode
+            .append_upload(ONE, &pages[1].part(&all, from, to))
+            .unwrap();
+        let fine = rechecked(pages[0].part(&all, from, to), number - 1);
+        let mut misled = fine.clone();
+        misled.digests[0].1 ^= 1;
+        let answer = episode.append_upload(ZERO, &misled).unwrap();
+        assert_eq!((answer.recheck, answer.diverged), (Some(number), false));
+        let asked = episode.recheck(ZERO);
+        assert_eq!((asked.number, asked.agreed), (number, Tick(from)));
+        let [theirs] = &asked.inputs[..] else {
+            panic!("{:?}", asked.inputs)
+        };
+        let rows = all.rows.chunks(2).skip(from as usize).take(4);
+        assert_eq!((theirs.seat, theirs.first), (ONE, Tick(from)));
+        assert_eq!(theirs.inputs, rows.map(|row| row[1]).collect::<Vec<_>>());
+        let answer = episode
+            .append_upload(ZERO, &rechecked(fine, number))
+            .unwrap();
+        assert_eq!((answer.recheck, answer.agreed), (None, Tick(to)));
+    }
+    assert_eq!(diverged(&mut episode), []);
 }
 
 #[test]
 fn a_page_that_takes_back_a_digest_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 8)).unwrap();
-    let mut claim = part(&all, 4, 8);
-    assert_eq!(episode.append_upload(ONE, &claim).unwrap(), fine(8));
-    let expected = claim.digests[0].1;
+    both(&mut episode, &mut pages, &all, (0, 8));
+    let mut claim = pages[1].part(&all, 4, 4);
+    let (tick, expected) = all.digests[1];
+    claim.digests = vec![(tick, expected)];
+    assert!(!episode.append_upload(ONE, &claim).unwrap().diverged);
     claim.digests[0].1 ^= 1;
-    assert!(episode.append_upload(ONE, &claim).unwrap().diverged);
-    let record = Record::Diverged {
-        seat: ONE,
-        tick: Tick(8),
-        expected,
-        found: expected ^ 1,
-    };
+    assert!(!episode.append_upload(ONE, &claim).unwrap().diverged);
+    episode.recheck(ONE);
+    let again = rechecked(claim, 1);
+    assert!(episode.append_upload(ONE, &again).unwrap().diverged);
+    let record = named(ONE, 8, expected, expected ^ 1);
     assert_eq!(diverged(&mut episode), [record]);
 }
 
 #[test]
-fn a_page_with_another_state_is_named_even_if_its_digest_came_early() {
+fn a_digest_that_comes_before_its_tick_is_final_is_compared_then() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut early = part(&all, 0, 2);
+    let mut early = pages[1].part(&all, 0, 10);
     early.digests = vec![(Tick(8), 7)];
-    assert_eq!(episode.append_upload(ONE, &early).unwrap(), fine(2));
-    drop(episode);
-    let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 2, 6)).unwrap(),
-        fine(6)
-    );
-    assert_eq!(diverged(&mut episode), []);
-    // The rows of one page find out the other.
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 6, 10)).unwrap(),
-        fine(10)
-    );
-    let record = Record::Diverged {
-        seat: ONE,
-        tick: Tick(8),
-        expected: all.digests[1].1,
-        found: 7,
-    };
-    assert_eq!(diverged(&mut episode), std::slice::from_ref(&record));
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 10, 12)).unwrap(),
-        fine(12)
-    );
-    let told = episode.append_upload(ONE, &part(&all, 12, 12)).unwrap();
-    assert!(told.diverged);
-    // The next page of the seat is not blamed, and may claim for the same tick.
-    episode.take(ONE, ai("idle"), &[]).unwrap();
-    assert!(
-        !episode
-            .append_upload(ONE, &part(&all, 12, 12))
-            .unwrap()
-            .diverged
-    );
-    episode.give(ONE, PERSON).unwrap();
-    let late = |digest| Upload {
-        life: Life(2),
-        digests: vec![(Tick(8), digest)],
-        ..part(&all, 12, 12)
-    };
-    assert_eq!(
-        episode.append_upload(ONE, &late(all.digests[1].1)).unwrap(),
-        fine(12)
-    );
-    assert!(episode.append_upload(ONE, &late(7)).unwrap().diverged);
-    assert_eq!(diverged(&mut episode), [record.clone(), record]);
-}
-
-#[test]
-fn a_page_that_plays_beyond_the_horizon_is_named_and_not_refused() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
-    let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut beyond = part(&all, 12, 20);
-    episode.append_upload(ZERO, &part(&all, 0, 12)).unwrap();
-    beyond.rows.extend([0, 0]);
-    beyond.digests = vec![(Tick(21), 7)];
-    let told = episode.append_upload(ONE, &beyond).unwrap();
-    assert!(told.diverged);
-    assert_eq!(told.through, Tick(20), "what it played until then is taken");
-    assert_eq!(diverged(&mut episode).len(), 1);
-}
-
-#[test]
-fn a_crash_before_a_page_is_named_does_not_hide_it() {
-    let dir = tempfile::tempdir().unwrap();
-    let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
-    let mut episode = Episode::create(dir.path(), header).unwrap();
-    let mut early = part(&all, 0, 2);
-    early.digests = vec![(Tick(8), 7)];
-    episode.append_upload(ONE, &early).unwrap();
-    let before = episode.file.read().unwrap();
-    episode.append_upload(ZERO, &part(&all, 2, 10)).unwrap();
-    let named = diverged(&mut episode);
-    assert_eq!(named.len(), 1);
-    let whole = episode.file.read().unwrap();
-    let rows = (before.len()..whole.len())
-        .find(|cut| log::read(&whole[..*cut]).unwrap().through == Tick(10))
+    assert_eq!(episode.append_upload(ONE, &early).unwrap(), fine(0, 10));
+    episode
+        .append_upload(ZERO, &pages[0].part(&all, 0, 6))
         .unwrap();
-    for cut in rows..whole.len() {
-        fs::write(path(dir.path(), "e-1").unwrap(), &whole[..cut]).unwrap();
-        let mut episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
-        assert_eq!(diverged(&mut episode), named, "byte {cut}");
-    }
+    let silent = pages[1].part(&all, 10, 10);
+    let answer = episode.append_upload(ONE, &silent).unwrap();
+    assert_eq!(answer.recheck, None);
+    episode
+        .append_upload(ZERO, &pages[0].part(&all, 6, 10))
+        .unwrap();
+    let answer = episode.append_upload(ONE, &silent).unwrap();
+    assert_eq!(answer.recheck, Some(1));
+    // Only digests that were found equal are in the file.
+    let records = log_of(&mut episode).records;
+    let claims = records.iter().filter_map(|record| match record {
+        Record::Digest {
+            tick,
+            seat: Some(seat),
+            ..
+        } => Some((tick.0, *seat)),
+        _ => None,
+    });
+    assert_eq!(claims.collect::<Vec<_>>(), [(4, ZERO), (8, ZERO)]);
+}
+
+#[test]
+fn nobody_is_asked_for_states_that_a_change_has_undone() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    // Seat 0 has played on to tick 12 with inputs of seat 1 of which the server never hears.
+    let mut ahead = pages[0].part(&all, 0, 12);
+    ahead.digests = vec![(Tick(4), all.digests[0].1), (Tick(8), 7), (Tick(12), 8)];
+    episode.append_upload(ZERO, &ahead).unwrap();
+    episode
+        .append_upload(ONE, &pages[1].part(&all, 0, 5))
+        .unwrap();
+    let change = episode.take(ONE, Controller::Vacant).unwrap();
+    assert_eq!(change.tick, Tick(5));
+    assert_eq!(episode.through(), Tick(12), "nobody else is awaited");
+    // What it says before it knows of the change is not compared either.
+    let unaware = Upload {
+        digests: vec![(Tick(12), 8)],
+        ended: Some(Tick(12)),
+        ..pages[0].part(&all, 12, 12)
+    };
+    assert!(!episode.append_upload(ZERO, &unaware).unwrap().diverged);
+    assert_eq!(diverged(&mut episode), []);
+    let aware = Upload {
+        changes: 1,
+        ..unaware
+    };
+    let answer = episode.append_upload(ZERO, &aware).unwrap();
+    assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
 }
 
 #[test]
 fn a_page_that_sees_another_end_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 12);
-    let all = played(&header);
+    let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 8));
     let too_soon = Upload {
         ended: Some(Tick(5)),
-        ..part(&all, 0, 5)
+        ..pages[0].part(&all, 8, 12)
     };
-    assert!(episode.append_upload(ZERO, &too_soon).unwrap().diverged);
-    let mut too_late = part(&all, 5, 12);
-    too_late.rows.extend([0, 0]);
-    let answer = episode.append_upload(ONE, &too_late).unwrap();
-    assert_eq!((answer.through, answer.diverged), (Tick(12), true));
-    let seats: Vec<_> = diverged(&mut episode)
-        .into_iter()
-        .map(|record| match record {
-            Record::Diverged { seat, tick, .. } => (seat, tick),
-            _ => unreachable!("only these were asked for"),
-        })
-        .collect();
-    assert_eq!(seats, [(ZERO, Tick(5)), (ONE, Tick(12))]);
+    let too_late = Upload {
+        ended: Some(Tick(13)),
+        ..pages[1].part(&all, 8, 12)
+    };
+    for (seat, other_end) in [(ZERO, &too_soon), (ONE, &too_late)] {
+        assert!(!episode.append_upload(seat, other_end).unwrap().diverged);
+        episode.recheck(seat);
+        let again = rechecked(other_end.clone(), 1);
+        assert!(episode.append_upload(seat, &again).unwrap().diverged);
+    }
+    assert_eq!(episode.through(), Tick(12));
+    let named = [named(ZERO, 5, 0, 0), named(ONE, 13, 0, 0)];
+    assert_eq!(diverged(&mut episode), named);
 }

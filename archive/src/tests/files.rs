@@ -23,33 +23,27 @@ impl LogFile for Full {
 fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let header = header([PERSON, PERSON], 20);
-    let all = played(&header);
+    let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
-    episode.append_upload(ZERO, &part(&all, 0, 5)).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 5));
     episode.file = Box::new(Full(episode.file));
-    assert!(matches!(
-        episode.append_upload(ZERO, &part(&all, 5, 9)),
-        Err(Refused::Disk(_))
-    ));
-    assert!(matches!(
-        episode.append_upload(ZERO, &part(&all, 0, 5)),
-        Err(Refused::Disk(_))
-    ));
+    for (from, to) in [(5, 9), (0, 5)] {
+        let upload = pages[0].part(&all, from, to);
+        let refused = episode.append_upload(ZERO, &upload);
+        assert!(matches!(refused, Err(Refused::Disk(_))));
+    }
     assert!(matches!(
         episode.end(EndReason::Technical),
         Err(Refused::Disk(_))
     ));
     assert!(matches!(
-        episode.take(ONE, Controller::Vacant, &[]),
+        episode.take(ONE, Controller::Vacant),
         Err(Refused::Disk(_))
     ));
     drop(episode);
     let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
     assert_eq!(episode.through(), Tick(5));
-    assert_eq!(
-        episode.append_upload(ZERO, &part(&all, 5, 9)).unwrap(),
-        fine(9)
-    );
+    assert_eq!(both(&mut episode, &mut pages, &all, (5, 9)), fine(9, 9));
 }
 
 #[test]
@@ -171,10 +165,10 @@ fn a_log_that_comes_out_differently_is_not_taken_up() {
     let header = header([PERSON, PERSON], 20);
     let all = played(&header);
     let write = |records: &[Record]| {
-        let mut bytes = log::begin(&header).unwrap();
+        let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
         records
             .iter()
-            .for_each(|record| log::append(record, &mut bytes).unwrap());
+            .for_each(|record| writer.append(record, &mut bytes).unwrap());
         let path = dir.path().join("e-1.coplay");
         fs::write(&path, bytes).unwrap();
         match Episode::recover(&path) {
@@ -262,19 +256,21 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     header.env_version = "1.0.0".into();
     header.controllers.truncate(1);
     header.participants.truncate(1);
+    let mut page = PageScript::new(&header, ZERO);
     let mut episode = Episode::create(&episodes, header).unwrap();
     let upload = Upload {
         era: Era(1),
         life: Life(0),
-        first: Tick(0),
-        rows: vec![0; 6],
+        block: page.block(0, vec![0; 6]),
+        changes: 0,
+        recheck: 0,
         digests: Vec::new(),
         timing: None,
         ended: None,
     };
     let expected = AppendedUpload {
         stopped: true,
-        ..fine(3)
+        ..fine(3, 6)
     };
     assert_eq!(episode.append_upload(ZERO, &upload).unwrap(), expected);
     let ending = episode.end(EndReason::Technical).unwrap();

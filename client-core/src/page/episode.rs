@@ -65,7 +65,7 @@ impl<W: World> Page<W> {
             self.writing.clear_field();
         }
         let era = plan.era;
-        let mut peer = Peer::new(plan, self.now(now_us));
+        let mut peer = Peer::new(plan, self.key.clone(), self.now(now_us));
         peer.handle_hidden(self.now(now_us), self.is_hidden);
         self.peer = Some(peer);
         self.call_peer(now_us, |_, _| ());

@@ -27,7 +27,7 @@ struct Shell {
 impl Shell {
     fn new(credentials: Credentials) -> Self {
         Self {
-            page: Page::new(S, credentials, 7),
+            page: Page::new(S, credentials, [7; 32]),
             now_us: S,
             socket: None,
             sent: Vec::new(),

@@ -223,6 +223,7 @@ mod tests {
             life: Life(1),
             from: Tick(0),
             inputs: Vec::new(),
+            key: None,
         }]);
     }
 

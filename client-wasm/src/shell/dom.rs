@@ -29,6 +29,21 @@ pub(crate) fn page_us() -> u64 {
     (page_ms() * 1_000.0) as u64
 }
 
+/// Bytes that nobody can guess.
+///
+/// # Errors
+/// A sentence, if the browser has none.
+pub(crate) fn random_bytes() -> Result<[u8; 32], String> {
+    let mut bytes = [0; 32];
+    let filled = window()
+        .crypto()
+        .and_then(|crypto| crypto.get_random_values_with_u8_array(&mut bytes));
+    match filled {
+        Ok(_) => Ok(bytes),
+        Err(_) => Err("this browser has no secure random numbers".into()),
+    }
+}
+
 /// Milliseconds on the page's clock.
 pub(crate) fn page_ms() -> f64 {
     window()

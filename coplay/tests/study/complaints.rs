@@ -184,7 +184,7 @@ async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_ver
     let server = host.start().await;
     let mut game = super::game::meet(&server).await;
     game.play(20).await;
-    game.archive(0, 0).await;
+    game.archive_both().await;
     game.pages[1].say(&ClientMessage::Leave).await;
     assert_eq!(game.ended().await, EndReason::PartnerLeft);
     assert!(matches!(
@@ -225,14 +225,14 @@ async fn a_partner_who_leaves_is_replaced_in_the_same_episode_if_the_study_says_
     let server = host.start().await;
     let mut game = super::game::meet(&server).await;
     game.play(20).await;
-    let through = game.archive(0, 0).await;
+    game.archive_both().await;
     game.pages[1].say(&ClientMessage::Leave).await;
-    let change = game.fenced().await;
+    let change = game.change(0).await;
     assert!(
         matches!(change.controller, Controller::Ai { .. }),
         "{change:?}"
     );
-    game.play_alone(through).await;
+    game.play_alone().await;
     assert_eq!(game.ended().await, EndReason::Played);
     game.pages[0].stage().await;
     game.pages[0].done(3, fluency()).await;
@@ -251,11 +251,11 @@ async fn a_tab_that_is_hidden_for_long_ends_no_game_and_its_person_comes_back_in
     let server = host.start().await;
     let mut game = super::game::meet(&server).await;
     game.play(20).await;
-    let through = game.archive(0, 0).await;
+    game.archive_both().await;
     let era = game.era;
     let hidden = |hidden| ClientMessage::Hidden { era, hidden };
     game.pages[1].say(&hidden(true)).await;
-    let change = game.fenced().await;
+    let change = game.change(0).await;
     assert!(
         matches!(change.controller, Controller::Ai { .. }),
         "{change:?}"
@@ -263,7 +263,7 @@ async fn a_tab_that_is_hidden_for_long_ends_no_game_and_its_person_comes_back_in
     game.pages[1].say(&hidden(false)).await;
     game.pages[1].say(&ClientMessage::TakeBack { era }).await;
     game.come_back().await;
-    game.play_out(through).await;
+    game.play_out().await;
     server.stop().await;
     let report = dataset::verify::verify(&host.data()).await.unwrap();
     assert!(report.is_fine(), "{report}");
@@ -277,7 +277,7 @@ async fn who_is_given_up_in_the_middle_goes_on_to_the_last_page_with_a_code() {
     let server = host.start().await;
     let mut game = super::game::meet(&server).await;
     game.play(20).await;
-    game.archive(0, 0).await;
+    game.archive_both().await;
     let entry = Entry::Resume {
         token: game.pages[1].token.clone(),
         playing: None,
@@ -288,7 +288,7 @@ async fn who_is_given_up_in_the_middle_goes_on_to_the_last_page_with_a_code() {
     game.pages[0]
         .say(&ClientMessage::Silent { era, seat, silent })
         .await;
-    game.fence().await;
+    game.lose_second().await;
     assert_eq!(game.ended().await, EndReason::PartnerLeft);
     let mut back = Page::enter(&server, entry).await;
     assert!(matches!(back.stage().await, StageView::Survey { .. }));
@@ -438,7 +438,7 @@ async fn an_episode_that_a_partner_leaves_keeps_every_tick_that_was_played() {
     let server = host.start().await;
     let mut game = super::game::meet(&server).await;
     game.play(20).await;
-    let through = game.archive(0, 0).await;
+    let through = game.archive_both().await;
     game.pages[1].say(&ClientMessage::Leave).await;
     assert!(matches!(game.pages[1].stage().await, StageView::End { .. }));
     server.stop().await;

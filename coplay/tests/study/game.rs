@@ -2,15 +2,16 @@
 
 use env_core::envs::overcooked::Overcooked;
 use env_core::{Instance, Spec, World as _};
+use protocol::chain::Chain;
 use protocol::change::Change;
 use protocol::control::{
-    Answer, ClientMessage, EndReason, Entry, Link, Plan, ServerMessage, StageView, Upload,
+    Answer, Block, ClientMessage, EndReason, Entry, Link, Plan, ServerMessage, StageView, Upload,
 };
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
 
 use super::host::{HORIZON, Running};
-use super::page::Page;
+use super::page::{Page, page_key};
 
 /// Two pages in an episode.
 pub(crate) struct Match {
@@ -19,7 +20,19 @@ pub(crate) struct Match {
     pub(crate) sessions: [Session<Instance<Overcooked>>; 2],
     pub(crate) lives: [Life; 2],
     pub(crate) now_us: u64,
+    chains: [Chain; 2],
     spec: Spec,
+}
+
+/// The next block of the own inputs of a session.
+pub(crate) fn signed(chain: &mut Chain, session: &Session<Instance<Overcooked>>) -> Option<Block> {
+    let (first, inputs) = session.own_inputs(chain.next());
+    let inputs: Vec<_> = inputs.collect();
+    assert!(
+        inputs.is_empty() || first == chain.next(),
+        "a gap before {first:?}"
+    );
+    (!inputs.is_empty()).then(|| chain.sign(&page_key(), inputs, [9; 16]))
 }
 
 /// The session and the world that a page opens for its plan.
@@ -103,6 +116,8 @@ pub(crate) async fn meet(host: &Running) -> Match {
         sessions,
         lives: [Life(0); 2],
         now_us: starts[0].0,
+        chains: [Seat(0), Seat(1)]
+            .map(|seat| Chain::new(&plans[0].episode, seat, Life(0), Tick(0))),
         spec: world.spec().clone(),
     }
 }
@@ -151,42 +166,28 @@ impl Match {
         }
     }
 
-    pub(crate) fn upload(&self, seat: usize, first: u32) -> ClientMessage {
+    /// The upload with everything that a page has not yet told.
+    pub(crate) fn upload(&mut self, seat: usize) -> Upload {
         let session = &self.sessions[seat];
-        let skipped = (first - session.first_tick().0) as usize * 2;
-        let rows = session.rows()[skipped..].to_vec();
-        let (digests, ended) = (session.digests().to_vec(), session.ended());
-        ClientMessage::Upload(Upload {
+        Upload {
             era: self.era,
             life: self.lives[seat],
-            first: Tick(first),
-            rows,
-            digests,
-            timing: Default::default(),
-            ended,
-        })
+            block: signed(&mut self.chains[seat], session),
+            changes: session.changes(),
+            recheck: 0,
+            digests: session.digests().to_vec(),
+            timing: None,
+            ended: session.ended(),
+        }
     }
 
-    /// The first page answers a fence of the second seat, and takes the change that follows: nobody has the seat.
-    pub(crate) async fn fence(&mut self) {
-        let change = self.fenced().await;
-        assert_eq!(change.controller, Controller::Vacant);
-    }
-
-    /// The first page answers a fence of the second seat, and takes the change that follows.
-    pub(crate) async fn fenced(&mut self) -> Change {
-        let fenced = |message| match message {
-            ServerMessage::Fence { seat, life, .. } => Some((seat, life)),
-            _ => None,
-        };
-        let (seat, life) = self.pages[0].until(fenced).await;
-        assert_eq!((seat, life), (Seat(1), self.lives[1]));
-        let report = self.sessions[0].handle_fence(seat, life).unwrap();
-        let era = self.era;
-        self.pages[0]
-            .say(&ClientMessage::Report { era, report })
-            .await;
-        self.change(0).await
+    /// The first page hears that nobody has the second seat.
+    pub(crate) async fn lose_second(&mut self) {
+        let change = self.change(0).await;
+        assert_eq!(
+            (change.seat, change.controller),
+            (Seat(1), Controller::Vacant)
+        );
     }
 
     /// A page hears of a change.
@@ -206,11 +207,9 @@ impl Match {
         change
     }
 
-    /// The first page plays to the end, whoever or whatever has the other seat, from a tick that is durable.
-    pub(crate) async fn play_alone(&mut self, from: Tick) {
-        let mut through = from;
-        while through < Tick(HORIZON) {
-            self.sessions[0].handle_lease(through);
+    /// The first page plays to the end, whoever or whatever has the other seat.
+    pub(crate) async fn play_alone(&mut self) {
+        while self.sessions[0].ended().is_none() {
             let before = self.sessions[0].confirmed();
             for _ in 0..40 {
                 self.now_us += 50_000;
@@ -221,7 +220,7 @@ impl Match {
                 self.sessions[0].confirmed() > before,
                 "nobody is waited for"
             );
-            through = self.archive(0, through.0).await;
+            self.archive(0).await;
         }
     }
 
@@ -260,6 +259,7 @@ impl Match {
         self.sessions[1] = Session::resume(config, world, partner, &back).unwrap();
         self.lives[1] = plan.life;
         let change = self.change(0).await;
+        self.chains[1] = Chain::new(&plan.episode, Seat(1), plan.life, change.tick);
         assert_eq!(
             (&change.controller, change.life),
             (&Controller::Human, plan.life)
@@ -267,21 +267,16 @@ impl Match {
         assert_eq!(Some(&change), back.changes.last());
     }
 
-    /// Plays to the end beyond a return, which only what is durable lets anybody confirm.
-    pub(crate) async fn play_out(&mut self, from: Tick) {
-        self.play(from.0 + 15).await;
-        let through = self.archive(0, from.0).await;
-        self.sessions
-            .iter_mut()
-            .for_each(|session| session.handle_lease(through));
+    /// Plays to the end.
+    pub(crate) async fn play_out(&mut self) {
         self.play(HORIZON).await;
-        self.finish(through.0).await;
+        self.finish().await;
     }
 
-    /// A page uploads from a tick on; gives what is then durable.
-    pub(crate) async fn archive(&mut self, seat: usize, first: u32) -> Tick {
-        let upload = self.upload(seat, first);
-        self.pages[seat].say(&upload).await;
+    /// A page uploads what is new; gives what is then final.
+    pub(crate) async fn archive(&mut self, seat: usize) -> Tick {
+        let upload = self.upload(seat);
+        self.pages[seat].say(&ClientMessage::Upload(upload)).await;
         let archived = |message| {
             if let ServerMessage::Archived { through, .. } = message {
                 Some(through)
@@ -292,11 +287,15 @@ impl Match {
         self.pages[seat].until(archived).await
     }
 
+    /// Both pages upload what is new; gives what is then final.
+    pub(crate) async fn archive_both(&mut self) -> Tick {
+        self.archive(0).await;
+        self.archive(1).await
+    }
+
     /// Both pages upload the rest, see the same end, answer, and reach the last page.
-    pub(crate) async fn finish(&mut self, first: u32) {
-        for seat in 0..2 {
-            assert_eq!(self.archive(seat, first).await, Tick(HORIZON));
-        }
+    pub(crate) async fn finish(&mut self) {
+        assert_eq!(self.archive_both().await, Tick(HORIZON));
         for (page, session) in self.pages.iter_mut().zip(&mut self.sessions) {
             let ended = page
                 .until(|message| match message {

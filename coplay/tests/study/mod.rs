@@ -19,7 +19,7 @@ use std::path::Path;
 
 use futures_util::SinkExt as _;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, StageView};
-use protocol::{Life, Seat};
+use protocol::{Life, Seat, Tick};
 use signaling_server::server::{Options, Server};
 use store::study_version::OnStudyChange;
 use tokio_tungstenite::tungstenite::Message;
@@ -41,7 +41,7 @@ async fn two_people_go_through_the_study_and_the_data_verifies() {
     let server = host.start().await;
     let mut game = meet(&server).await;
     game.play(HORIZON).await;
-    game.finish(0).await;
+    game.finish().await;
     let mut used = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
     let StageView::End { outcome, .. } = used.stage().await else {
         panic!("who is done reads the last page again")
@@ -59,7 +59,7 @@ async fn a_restart_mid_episode_loses_nothing_and_the_upload_resumes() {
     let server = host.start().await;
     let mut game = meet(&server).await;
     game.play(20).await;
-    let through = game.archive(0, 0).await;
+    let through = game.archive_both().await;
     assert!(through.0 >= 20);
     server.stop().await;
 
@@ -85,7 +85,7 @@ async fn a_restart_mid_episode_loses_nothing_and_the_upload_resumes() {
         game.pages[seat] = page;
     }
     game.play(HORIZON).await;
-    game.finish(through.0).await;
+    game.finish().await;
     server.stop().await;
     assert_eq!(verified(&host.data()).await.ticks, HORIZON);
 }
@@ -167,39 +167,47 @@ async fn a_reloaded_page_comes_back_into_its_game_and_the_data_verifies() {
     let server = host.start().await;
     let mut game = meet(&server).await;
     game.play(20).await;
-    let through = game.archive(0, 0).await;
+    game.archive_both().await;
     let entry = Entry::Resume {
         token: game.pages[1].token.clone(),
         playing: None,
     };
     game.pages[1] = Page::enter(&server, entry).await;
-    game.fence().await;
+    game.lose_second().await;
     game.come_back().await;
-    game.play_out(through).await;
+    game.play_out().await;
     server.stop().await;
     let episode = verified(&host.data()).await;
     assert_eq!((episode.ticks, episode.reason), (HORIZON, Some("played")));
 }
 
 #[tokio::test]
-async fn a_page_that_uploads_another_game_goes_on_from_the_servers_state() {
+async fn a_page_that_simulates_another_game_goes_on_from_the_servers_state() {
     let host = Host::new();
     let server = host.start().await;
     let mut game = meet(&server).await;
     game.play(20).await;
-    let through = game.archive(0, 0).await;
-    let ClientMessage::Upload(mut upload) = game.upload(1, 0) else {
-        panic!("an upload")
+    game.archive(0).await;
+    let mut upload = game.upload(1);
+    upload.digests[0].1 ^= 1;
+    let wrong = ClientMessage::Upload(upload.clone());
+    game.pages[1].say(&wrong).await;
+    // It gets the inputs of the other, and is to say its digests anew.
+    let asked = |message| match message {
+        ServerMessage::Recheck { number, agreed, .. } => Some((number, agreed)),
+        _ => None,
     };
-    upload.rows[5] = (upload.rows[5] + 1) % 5;
+    let (number, agreed) = game.pages[1].until(asked).await;
+    assert_eq!((number, agreed), (1, Tick(0)));
+    (upload.recheck, upload.block) = (number, None);
     game.pages[1].say(&ClientMessage::Upload(upload)).await;
-    game.fence().await;
+    game.lose_second().await;
     let change = game.change(1).await;
     assert_eq!((change.seat, change.life), (Seat(1), Life(1)), "it is told");
     let era = game.era;
     game.pages[1].say(&ClientMessage::TakeBack { era }).await;
     game.come_back().await;
-    game.play_out(through).await;
+    game.play_out().await;
     server.stop().await;
     assert_eq!(verified(&host.data()).await.reason, Some("played"));
 }

@@ -101,7 +101,7 @@ async fn the_command_says_what_is_due_and_erases_that_and_no_more() {
     let server = host.start_with(options).await;
     let mut game = meet(&server).await;
     game.play(HORIZON).await;
-    game.finish(0).await;
+    game.finish().await;
     let mut third = Page::enter(&server, Entry::Invite(server.links[2].clone())).await;
     third.stage().await;
     server.stop().await;
@@ -162,7 +162,7 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     let server = host.start().await;
     let mut game = meet(&server).await;
     game.play(HORIZON).await;
-    game.finish(0).await;
+    game.finish().await;
     server.stop().await;
     assert_eq!(logs(&host), 1);
     assert_eq!(items(&host).await, ["fluency", "fluency"]);

@@ -3,12 +3,13 @@
 use env_core::Instance;
 use env_core::envs::overcooked::Overcooked;
 use protocol::Tick;
+use protocol::chain::Chain;
 use protocol::control::{
     ClientMessage, EndReason, Entry, Link, Plan, ServerMessage, StageView, Upload,
 };
 use rollback::Session;
 
-use super::game::opened;
+use super::game::{opened, signed};
 use super::page::Page;
 use super::visits::host;
 
@@ -60,19 +61,24 @@ async fn begun(page: &mut Page) -> (Plan, Session<World>) {
     (plan, Session::new(config, world, vec![None, cook]))
 }
 
-/// The person acts so often, and the page uploads what is new since `first`.
-async fn act(page: &mut Page, plan: &Plan, session: &mut Session<World>, turns: u64, first: Tick) {
+/// The person acts so often, and the page uploads what is new.
+async fn act(
+    page: &mut Page,
+    plan: &Plan,
+    (session, chain): (&mut Session<World>, &mut Chain),
+    turns: u64,
+) {
     let t0_us = session.config().t0_us;
     for turn in 0..turns {
         let action = (turn % 5) as u16;
         assert!(session.handle_action(t0_us + turn, action).is_some());
     }
-    let rows = (first.0 - session.first_tick().0) as usize * 2;
     let upload = Upload {
         era: plan.era,
         life: plan.life,
-        first,
-        rows: session.rows()[rows..].to_vec(),
+        block: signed(chain, session),
+        changes: session.changes(),
+        recheck: 0,
         digests: session.digests().to_vec(),
         timing: None,
         ended: session.ended(),
@@ -95,7 +101,9 @@ async fn turns_are_taken_up_by_the_next_page_and_verify() {
     let mut page = Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
     let (plan, mut session) = begun(&mut page).await;
     assert_eq!(plan.round, (0, 2));
-    act(&mut page, &plan, &mut session, 4, Tick(0)).await;
+    let begin = |plan: &Plan, first| Chain::new(&plan.episode, plan.seat, plan.life, first);
+    let mut chain = begin(&plan, Tick(0));
+    act(&mut page, &plan, (&mut session, &mut chain), 4).await;
     let durable = |message| match message {
         ServerMessage::Archived { through, .. } => (through == Tick(4)).then_some(()),
         _ => None,
@@ -121,7 +129,8 @@ async fn turns_are_taken_up_by_the_next_page_and_verify() {
     let spec = env_core::World::spec(&world).clone();
     let partner = |name: &str| policy::by_name(name, &spec);
     let mut session = Session::resume(config, world, partner, &back).unwrap();
-    act(&mut page, &plan, &mut session, 2, Tick(4)).await;
+    let mut chain = begin(&plan, Tick(4));
+    act(&mut page, &plan, (&mut session, &mut chain), 2).await;
     assert_eq!(session.ended(), Some(Tick(6)));
     assert_eq!(ended(&mut page).await, (EndReason::Played, Tick(6)));
     assert!(matches!(
@@ -132,7 +141,8 @@ async fn turns_are_taken_up_by_the_next_page_and_verify() {
     page.done(0, Vec::new()).await;
     let (plan, mut session) = begun(&mut page).await;
     assert_eq!(plan.round, (1, 2));
-    act(&mut page, &plan, &mut session, 6, Tick(0)).await;
+    let mut chain = begin(&plan, Tick(0));
+    act(&mut page, &plan, (&mut session, &mut chain), 6).await;
     assert_eq!(ended(&mut page).await, (EndReason::Played, Tick(6)));
     assert!(matches!(page.stage().await, StageView::End { .. }));
     server.stop().await;

@@ -140,6 +140,18 @@ impl NoteTables {
                 };
                 self.events.add(&(keys(*seat), row))?;
             }
+            Record::Recount { by, recount } => {
+                let at = recount.first.0 as usize * log.seats() + recount.seat.index();
+                let (told, played) = (recount.inputs.first().copied(), log.rows().get(at).copied());
+                let row = EventRow {
+                    tick: Some(recount.first.0),
+                    other_seat: Some(by.0),
+                    predicted: told.map_or("", |told| name(actions, told)),
+                    actual: played.map_or("", |played| name(actions, played)),
+                    ..EventRow::new(recount.life.0, "equivocation")
+                };
+                self.events.add(&(keys(recount.seat), row))?;
+            }
             Record::Presence {
                 seat,
                 at_us,
@@ -166,7 +178,11 @@ impl NoteTables {
                 };
                 self.routes.add(&(keys(*seat), row))?;
             }
-            Record::Actions { .. } | Record::Digest { .. } | Record::End(_) => {}
+            Record::Actions { .. }
+            | Record::Digest { .. }
+            | Record::End(_)
+            | Record::Inputs { .. }
+            | Record::Erased { .. } => {}
         }
         Ok(())
     }

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
-use archive::fixtures::two_pages;
-use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
+use archive::fixtures::{PERSON, PageScript, ZERO, ai, header, log_of, pages, played, two_pages};
 use protocol::change::Presence;
 use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing, Upload};
 use protocol::log::{Header, Record};
@@ -11,6 +10,7 @@ use store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
 use study::survey::{Mark, ShownOrder};
 
 use super::*;
+use crate::fixtures::{encode, say};
 
 mod cells;
 
@@ -36,11 +36,12 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let mut header = header([PERSON, ai("idle")], 12);
     header.participants[1].clear();
     let all = played(&header);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
-    episode.append_upload(ZERO, &all).unwrap();
+    say(&mut episode, 0, 12);
     episode.end(EndReason::Played).unwrap();
     let mut other = archive::Episode::create(
         &dir,
@@ -50,7 +51,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
         },
     )
     .unwrap();
-    other.append_upload(ZERO, &part(&all, 0, 5)).unwrap();
+    say(&mut other, 0, 5);
     fs::write(dir.join("e-3.coplay"), b"\x01COPLAY\nnothing of ours").unwrap();
 
     let summary = export(data.path(), &data.path().join("out"), false)
@@ -100,11 +101,10 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
-    episode
-        .append_upload(ZERO, &part(&played(&header), 0, 5))
-        .unwrap();
+    say(&mut episode, 0, 5);
     let store = SqliteStore::open(data.path()).await.unwrap();
     let new = NewEpisode {
         id: header.episode.clone(),
@@ -134,26 +134,19 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
+    say(&mut episode, 0, 3);
+    episode.take(Seat(1), Controller::Vacant).unwrap();
+    // At 4 Hz a second has four ticks.
     episode
-        .append_upload(ZERO, &part(&played(&header), 0, 3))
+        .give(Seat(1), ai("idle"), None, Some(Tick(8)))
         .unwrap();
-    episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
-    // At 4 Hz the lease ends at tick 12.
-    episode.give(Seat(1), ai("idle")).unwrap();
-    let idle = archive::Replica::open(
-        &Header {
-            controllers: vec![PERSON, ai("idle")],
-            ..header.clone()
-        },
-        |_| unreachable!("the environment comes with the program"),
-    );
-    let idle = idle.unwrap().chosen(Seat(1)).unwrap();
+    let mut page = PageScript::resume(&mut episode, ZERO);
     let upload = Upload {
-        rows: [0, idle].repeat(12),
         digests: vec![],
-        ..part(&played(&header), 3, 3)
+        ..page.part(&played(&header), 3, 15)
     };
     let appended = episode.append_upload(ZERO, &upload).unwrap();
     assert_eq!((appended.through, appended.diverged), (Tick(15), false));
@@ -193,6 +186,7 @@ async fn a_seat_has_its_place_in_the_study() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let mut header = header([PERSON, ai("idle")], 40);
     header.participants[1].clear();
     header.rules.turns = true;
@@ -203,8 +197,7 @@ async fn a_seat_has_its_place_in_the_study() {
         names: vec![("layout".into(), "\"ring\"".into())],
     });
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
-    let upload = part(&played(&header), 0, 3);
-    episode.append_upload(ZERO, &upload).unwrap();
+    say(&mut episode, 0, 3);
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
         .unwrap();
@@ -229,6 +222,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let key = |down, shown_us| KeyEvent {
@@ -258,16 +252,19 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         screens: vec![(Tick(0), false), (Tick(3), true)],
         ..Timing::default()
     };
-    let upload = Upload {
+    let [mut one, mut two] = pages(&header);
+    let all = played(&header);
+    episode.append_upload(ZERO, &one.part(&all, 0, 8)).unwrap();
+    let mut upload = Upload {
         timing: Some(timing),
         digests: vec![(Tick(8), 7)],
-        ..part(&played(&header), 0, 8)
+        ..two.part(&all, 0, 8)
     };
+    assert!(!episode.append_upload(Seat(1), &upload).unwrap().diverged);
+    // It says the same again after it was asked.
+    episode.recheck(Seat(1));
+    upload.recheck = 1;
     assert!(episode.append_upload(Seat(1), &upload).unwrap().diverged);
-    let mut told = part(&played(&header), 0, 8);
-    let played = std::mem::replace(&mut told.rows[7], 0);
-    assert_ne!(played, 0);
-    assert!(episode.append_upload(Seat(0), &told).unwrap().diverged);
     for (at_us, presence) in [(1_500, Presence::Gone), (2_501_000, Presence::Returning)] {
         let at_us = header.t0_us + at_us;
         let seat = Seat(1);
@@ -294,6 +291,17 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         link: Link::Relay,
     };
     assert!(episode.note(nobody).is_err());
+    let durable = all.rows[2 * 3 + 1];
+    assert_ne!(durable, 0);
+    let mut records = log_of(&mut episode).records;
+    records.push(Record::Equivocation {
+        seat: Seat(1),
+        tick: Tick(3),
+        by: ZERO,
+        durable,
+        told: 0,
+    });
+    fs::write(dir.join("e-1.coplay"), encode(&header, &records)).unwrap();
 
     let summary = export(data.path(), &data.path().join("out"), false)
         .await
@@ -318,11 +326,10 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         let world = env_core::envs::open(&header.env, &header.params).unwrap();
         world.spec().actions[action].name.clone()
     };
-    let (predicted, actual, told) = (names(0), names(2), names(played.into()));
+    let (predicted, actual, told) = (names(0), names(2), names(durable.into()));
     assert_eq!(
         found,
         [
-            "life=0 kind=diverged tick=8",
             "life=0 kind=rollback tick=3 count=2",
             &format!(
                 "life=0 kind=misprediction tick=1 ms=33 other_seat=0 predicted={predicted} actual={actual}"
@@ -335,6 +342,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
             "life=0 kind=round_trip ms=31 other_seat=0",
             "life=0 kind=refused count=4",
             "life=0 kind=equivocation count=1",
+            "life=0 kind=diverged tick=8",
             &format!(
                 "life=0 kind=equivocation tick=3 other_seat=0 predicted={predicted} actual={told}"
             ),
@@ -374,6 +382,7 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let pages = two_pages(&header);
@@ -413,6 +422,7 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let [mut one, other] = two_pages(&header);
@@ -553,6 +563,23 @@ async fn a_table_without_rows_has_its_columns() {
     let chat = Cells::read(path(&report, "chat"));
     let own = "place visit number tick sent_us at_us text";
     assert_eq!(chat.names.join(" "), format!("{KEYS} {own}"));
+}
+
+#[tokio::test]
+async fn a_missing_database_beside_episodes_is_named() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let header = header([PERSON, PERSON], 12);
+    let mut episode = archive::Episode::create(&dir, header).unwrap();
+    say(&mut episode, 0, 5);
+    let out = data.path().join("out");
+    let report = export(data.path(), &out, false).await.unwrap();
+    let [missing] = &report.skipped[..] else {
+        panic!("{report}")
+    };
+    assert!(missing.path.ends_with(store::FILE));
+    assert_eq!(report.count_rows("steps"), Some(10), "the rest is there");
 }
 
 #[tokio::test]

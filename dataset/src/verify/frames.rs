@@ -2,50 +2,51 @@
 
 use std::ops::Range;
 
-use archive::{Replica, ShownPage};
+use archive::{Rebuilt, Replica, ShownPage};
 use protocol::change::Change;
 use protocol::log::Log;
 use protocol::seen::Frame;
 use protocol::{Controller, Seat, Tick};
 
+use super::notes::{FaultyNotes, OwnInputs};
 use super::{DivergedPage, Equivocation};
 
-/// Counts the frames that the pages showed. Those simulated without a guess must have the replica's states.
+/// Counts the frames that the pages showed, and names the pages that cannot have shown theirs: those simulated without a
+/// guess must have the replica's states, and a page knows its own inputs.
 /// Nothing is asked of pages that are known to have simulated something else, or to have been told something else.
 pub(super) fn frames(
     log: &Log,
     replica: &Replica,
+    own: &OwnInputs,
     shown: Vec<ShownPage<'_>>,
     named: &[DivergedPage],
     excused: &[Equivocation],
-) -> Result<u64, String> {
+) -> (u64, Vec<FaultyNotes>) {
     let certain = Certain::new(log);
-    let mut count = 0;
+    let (mut count, mut faulty) = (0, Vec::new());
     for page in shown {
         let of_page = |named: &DivergedPage| (named.seat, named.life) == (page.seat.0, page.life.0);
         let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
         let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
-        let of = format!("what seat {} showed in life {}", page.seat.0, page.life.0);
+        let (seat, life) = (page.seat, page.life);
+        let mut fault = None;
         for rebuilt in page.frames {
             let rebuilt = match rebuilt {
                 Ok(rebuilt) => rebuilt,
-                Err(_) if is_named => break,
-                Err(error) => return Err(format!("{of}: {error}")),
+                Err(error) => {
+                    fault.get_or_insert(error);
+                    break;
+                }
             };
             count += 1;
-            let (frame, digest) = (&rebuilt.frame, rebuilt.simulated);
-            let expected = replica.digest(frame.tick);
-            let is_wrong =
-                certain.is_certain(frame) && expected.is_some_and(|expected| expected != digest);
-            if is_wrong && !is_named {
-                let (tick, at_ms) = (frame.tick.0, frame.at_ms);
-                return Err(format!(
-                    "{of}: after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have"
-                ));
-            }
+            let wrong = || certain.contradict(replica, &rebuilt);
+            let wrong = own.contradict(seat, life, &rebuilt.frame).or_else(wrong);
+            fault = fault.or(wrong);
         }
+        let fault = fault.filter(|_| !is_named);
+        faulty.extend(fault.map(|because| FaultyNotes::new(seat, life, because)));
     }
-    Ok(count)
+    (count, faulty)
 }
 
 /// The facts that tell a certain state from a predicted one.
@@ -64,6 +65,18 @@ impl Certain {
             people: people.collect(),
             changes,
         }
+    }
+
+    /// Tells if a frame showed a certain state that the replica did not have.
+    fn contradict(&self, replica: &Replica, rebuilt: &Rebuilt) -> Option<String> {
+        let (frame, digest) = (&rebuilt.frame, rebuilt.simulated);
+        let expected = replica
+            .digest(frame.tick)
+            .filter(|_| self.is_certain(frame))?;
+        let (tick, at_ms) = (frame.tick.0, frame.at_ms);
+        (expected != digest).then(|| {
+            format!("after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have")
+        })
     }
 
     /// Tells if a frame showed a state that follows from inputs and changes alone.

@@ -81,13 +81,10 @@ fn out_of_order(
         return rewrites.then_some("its last inputs are not those that were played");
     }
     let through = Tick((rows.len() / seats) as u32);
-    let lease = archive::lease(&log.header);
     match () {
         () if last.is_none() => Some("it is given back, but nobody had lost it"),
         () if change.from != through => Some("it is not given back from what was durable on"),
-        () if change.tick.0 < through.0.saturating_add(lease) => {
-            Some("it is given back within the lease")
-        }
+        () if change.tick < through => Some("it is given back in a tick that was played"),
         () => None,
     }
 }
@@ -95,8 +92,35 @@ fn out_of_order(
 /// The contradictions that the log names, unless what it says was played was not, or there is none.
 pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
     let (rows, mut lives, mut found) = (log.rows(), BTreeMap::new(), Vec::new());
+    let changes: Vec<Change> = log.changes().cloned().collect();
+    let played = |seat: Seat, tick: Tick| {
+        rows.get(tick.0 as usize * log.seats() + seat.index())
+            .copied()
+    };
     for record in &log.records {
         match *record {
+            Record::Recount { by, ref recount } => {
+                let (seat, tick) = (recount.seat, recount.first);
+                let before = |tick| played(seat, tick);
+                if !archive::is_proven(&log.header, &changes, before, recount) {
+                    return Err(format!(
+                        "tick {}: nothing proves that seat {} told the page of seat {} something else",
+                        tick.0, seat.0, by.0
+                    ));
+                }
+                // What was cut off was never played.
+                if let (Some(durable), Some(&told)) = (played(seat, tick), recount.inputs.first()) {
+                    found.push(Equivocation {
+                        seat: seat.0,
+                        life: recount.life.0,
+                        tick: tick.0,
+                        by: by.0,
+                        by_life: lives.get(&by).copied().unwrap_or(0),
+                        durable,
+                        told,
+                    });
+                }
+            }
             Record::Change(ref change) => {
                 lives.insert(change.seat, change.life.0);
             }
@@ -107,8 +131,8 @@ pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
                 durable,
                 told,
             } => {
-                let played = rows.get(tick.0 as usize * log.seats() + seat.index());
-                if durable == told || played.is_some_and(|played| *played != durable) {
+                let played = played(seat, tick);
+                if durable == told || played.is_some_and(|played| played != durable) {
                     let (tick, seat, by) = (tick.0, seat.0, by.0);
                     return Err(format!(
                         "tick {tick}: seat {seat} is said to have told the page of seat {by} {told} rather than {durable}"

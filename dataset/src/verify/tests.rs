@@ -1,6 +1,7 @@
+mod inputs;
+
 use archive::Episode;
-use archive::fixtures::two_pages;
-use archive::fixtures::{PERSON, ZERO, ai, header, part, played};
+use archive::fixtures::{PERSON, ZERO, ai, header, key, log_of, pages, played, two_pages};
 use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
@@ -9,11 +10,12 @@ use protocol::{Controller, Era, Life, Seat, Tick};
 use store::{NewEpisode, SqliteStore};
 
 use super::*;
+use crate::fixtures::{encode, say};
 
 const WASM: &[u8] = b"\0asm";
 
 /// A data folder with one played episode, `e-1`, and its file.
-fn folder() -> (tempfile::TempDir, PathBuf, Header) {
+async fn folder() -> (tempfile::TempDir, PathBuf, Header) {
     let data = tempfile::tempdir().unwrap();
     for part in [archive::FOLDER, "modules"] {
         fs::create_dir(data.path().join(part)).unwrap();
@@ -31,15 +33,16 @@ fn folder() -> (tempfile::TempDir, PathBuf, Header) {
     )
     .unwrap();
     let mut episode = Episode::create(&data.path().join(archive::FOLDER), header.clone()).unwrap();
-    episode.append_upload(ZERO, &played(&header)).unwrap();
+    say(&mut episode, 0, 12);
     episode.end(EndReason::Played).unwrap();
     let path = archive::path(&data.path().join(archive::FOLDER), "e-1").unwrap();
+    SqliteStore::open(data.path()).await.unwrap().close().await;
     (data, path, header)
 }
 
 #[tokio::test]
 async fn a_played_episode_is_equal() {
-    let (data, path, header) = folder();
+    let (data, path, header) = folder().await;
     let report = verify(data.path()).await.unwrap();
     assert!(report.is_fine(), "{report}");
     let found = &report.episodes[0];
@@ -57,15 +60,13 @@ async fn a_played_episode_is_equal() {
 
 #[tokio::test]
 async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
-    let (data, path, header) = folder();
+    let (data, path, header) = folder().await;
     let running = Header {
         episode: "e-2".into(),
         ..header.clone()
     };
     let mut episode = Episode::create(path.parent().unwrap(), running).unwrap();
-    episode
-        .append_upload(ZERO, &part(&played(&header), 0, 5))
-        .unwrap();
+    say(&mut episode, 0, 5);
     let second = path.with_file_name("e-2.coplay");
     let mut bytes = fs::read(&second).unwrap();
     bytes.extend([9, 0, 0]);
@@ -85,7 +86,7 @@ async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
 
 #[tokio::test]
 async fn damage_and_forgery_are_found() {
-    let (data, path, header) = folder();
+    let (data, path, header) = folder().await;
     let bytes = fs::read(&path).unwrap();
     let mut damaged = bytes.clone();
     damaged[30] ^= 1;
@@ -96,32 +97,23 @@ async fn damage_and_forgery_are_found() {
         "{report}"
     );
 
-    // Every checksum is right, but the score is not.
-    let all = played(&header);
-    let ending = Ending {
-        ticks: Tick(12),
-        reason: EndReason::Played,
+    // Every checksum is right, but the score is not, or a page had something else.
+    let log = log::read(&bytes).unwrap();
+    let mut score = log.records.clone();
+    score.pop();
+    score.push(Record::End(Ending {
         score: 1_000,
-        digest: all.digests.last().unwrap().1,
-    };
-    let claim = Record::Digest {
+        ..log.ending.unwrap()
+    }));
+    let mut claim = log.records;
+    let digest = Record::Digest {
         tick: Tick(4),
         seat: Some(ZERO),
         digest: 5,
     };
-    let rows = Record::Actions {
-        first: Tick(0),
-        rows: all.rows,
-    };
-    for (records, word) in [
-        (vec![rows.clone(), Record::End(ending)], "score: 1000"),
-        (vec![rows, claim], "seat 0"),
-    ] {
-        let mut forged = log::begin(&header).unwrap();
-        records
-            .iter()
-            .for_each(|record| log::append(record, &mut forged).unwrap());
-        fs::write(&path, forged).unwrap();
+    claim.insert(claim.len() - 1, digest);
+    for (records, word) in [(score, "score: 1000"), (claim, "seat 0")] {
+        fs::write(&path, encode(&header, &records)).unwrap();
         let report = verify(data.path()).await.unwrap();
         assert!(
             matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.contains(word)),
@@ -133,14 +125,16 @@ async fn damage_and_forgery_are_found() {
 
 #[tokio::test]
 async fn another_version_is_not_called_equal() {
-    let (data, path, header) = folder();
+    let (data, path, header) = folder().await;
     fs::write(
         &path,
-        log::begin(&Header {
-            env_version: "0.9.0".into(),
-            ..header
-        })
-        .unwrap(),
+        encode(
+            &Header {
+                env_version: "0.9.0".into(),
+                ..header
+            },
+            &[],
+        ),
     )
     .unwrap();
     let report = verify(data.path()).await.unwrap();
@@ -153,7 +147,7 @@ async fn another_version_is_not_called_equal() {
 
 #[tokio::test]
 async fn a_missing_or_altered_module_is_found() {
-    let (data, _, header) = folder();
+    let (data, _, header) = folder().await;
     let module = data
         .path()
         .join("modules")
@@ -172,7 +166,7 @@ async fn a_missing_or_altered_module_is_found() {
 
 #[tokio::test]
 async fn the_database_is_held_against_the_files() {
-    let (data, path, header) = folder();
+    let (data, path, header) = folder().await;
     let ending = log::read(&fs::read(&path).unwrap())
         .unwrap()
         .ending
@@ -195,7 +189,7 @@ async fn the_database_is_held_against_the_files() {
         (EpisodeVerdict::Equal, vec!["e-9".to_owned()])
     );
     assert!(!report.is_fine());
-    fs::write(&path, log::begin(&header).unwrap()).unwrap();
+    fs::write(&path, encode(&header, &[])).unwrap();
     let report = verify(data.path()).await.unwrap();
     assert!(
         matches!(&report.episodes[0].verdict, EpisodeVerdict::Differs(because) if because.contains("database"))
@@ -222,15 +216,13 @@ async fn known(store: &SqliteStore, header: &Header) {
 #[cfg(unix)]
 #[tokio::test]
 async fn what_ends_while_it_is_verified_is_no_fault() {
-    let (data, path, header) = folder();
+    let (data, path, header) = folder().await;
     let of = |id: &str| Header {
         episode: id.into(),
         ..header.clone()
     };
     let mut running = Episode::create(path.parent().unwrap(), of("e-2")).unwrap();
-    running
-        .append_upload(ZERO, &part(&played(&header), 0, 5))
-        .unwrap();
+    say(&mut running, 0, 5);
     let store = SqliteStore::open(data.path()).await.unwrap();
     known(&store, &of("e-2")).await;
     // Reading the last file waits until somebody writes it, and then the others have been read.
@@ -250,7 +242,7 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
     known(&store, &of("e-4")).await;
     let ended = store.end_episode("e-4", ending.reason, Some(ending)).await;
     ended.unwrap();
-    let bytes = log::begin(&of("e-3")).unwrap();
+    let bytes = encode(&of("e-3"), &[]);
     std::io::Write::write_all(&mut last, &bytes).unwrap();
     drop(last);
     let report = verifying.join().unwrap();
@@ -260,8 +252,8 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
 
 #[tokio::test]
 async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
-    let (data, path, header) = folder();
-    fs::write(&path, log::begin(&header).unwrap()).unwrap();
+    let (data, path, header) = folder().await;
+    fs::write(&path, encode(&header, &[])).unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     known(&store, &header).await;
     let report = verify(data.path()).await.unwrap();
@@ -273,18 +265,36 @@ async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
     assert_eq!(report.episodes[0].reason, Some("technical"));
 }
 
+#[tokio::test]
+async fn a_missing_database_beside_episodes_is_a_fault() {
+    let (data, ..) = folder().await;
+    fs::remove_file(data.path().join(store::FILE)).unwrap();
+    let report = verify(data.path()).await.unwrap();
+    assert!(report.lacks_database && !report.is_fine());
+    let text = report.to_string();
+    assert!(
+        text.contains("DIFFERS: the database coplay.sqlite is missing"),
+        "{text}"
+    );
+    fs::remove_dir_all(data.path().join(archive::FOLDER)).unwrap();
+    fs::create_dir(data.path().join(archive::FOLDER)).unwrap();
+    assert!(
+        verify(data.path()).await.unwrap().is_fine(),
+        "nothing was played"
+    );
+}
+
 /// Two people, one of whom loses the seat and comes back: the records after the header, in order.
 fn handed_over(header: &Header) -> Vec<Record> {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    say(&mut episode, 0, 4);
+    episode.take(Seat(1), Controller::Vacant).unwrap();
+    let public = key(Seat(1)).verifying_key().to_bytes();
     episode
-        .append_upload(ZERO, &part(&played(header), 0, 4))
+        .give(Seat(1), PERSON, Some(public), Some(Tick(4)))
         .unwrap();
-    episode.take(Seat(1), Controller::Vacant, &[]).unwrap();
-    episode.give(Seat(1), PERSON).unwrap();
-    drop(episode);
-    let path = archive::path(dir.path(), "e-1").unwrap();
-    log::read(&fs::read(path).unwrap()).unwrap().records
+    log_of(&mut episode).records
 }
 
 /// The result of verifying an episode with these records.
@@ -292,10 +302,7 @@ async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    let mut bytes = log::begin(header).unwrap();
-    records
-        .iter()
-        .for_each(|record| log::append(record, &mut bytes).unwrap());
+    let bytes = encode(header, records);
     fs::write(archive::path(&dir, "e-1").unwrap(), bytes).unwrap();
     let mut report = verify(data.path()).await.unwrap();
     let found = report.episodes.remove(0);
@@ -337,10 +344,6 @@ async fn a_seat_must_change_hands_as_the_rules_say() {
             "change 1: seat 1: it is not given back from what was durable on",
         ),
         (
-            wrong(give, &|change| change.tick = Tick(12)),
-            "change 1: seat 1: it is given back within the lease",
-        ),
-        (
             wrong(take, &|change| change.tick = Tick(3)),
             "a change of a seat that is out of order",
         ),
@@ -356,7 +359,7 @@ async fn a_seat_must_change_hands_as_the_rules_say() {
         let (_, because) = judged(&header, &records).await;
         assert!(because.contains(words), "{because}");
     }
-    // From the start an AI partner has no lease.
+    // An AI partner that plays from the start has nobody to give the seat back to.
     let header = Header {
         controllers: vec![PERSON, ai("idle")],
         ..header
@@ -369,6 +372,7 @@ async fn a_seat_must_change_hands_as_the_rules_say() {
         life: Life(1),
         from: Tick(0),
         inputs: Vec::new(),
+        key: Some([1; 32]),
     });
     let (_, because) = judged(&header, &[back]).await;
     assert!(because.contains("nobody had lost it"), "{because}");
@@ -383,13 +387,18 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     let header = header([PERSON, PERSON], 20);
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-    let mut wrong = part(&played(&header), 0, 8);
+    let [mut one, mut two] = pages(&header);
+    let all = played(&header);
+    episode.append_upload(ZERO, &one.part(&all, 0, 8)).unwrap();
+    let mut wrong = two.part(&all, 0, 8);
     wrong.digests[0].1 ^= 1;
+    assert!(!episode.append_upload(Seat(1), &wrong).unwrap().diverged);
+    // It was asked to say its digests anew.
+    episode.recheck(Seat(1));
+    wrong.recheck = 1;
     assert!(episode.append_upload(Seat(1), &wrong).unwrap().diverged);
-    episode.take(Seat(1), ai("idle"), &[]).unwrap();
-    drop(episode);
-    let path = archive::path(dir.path(), "e-1").unwrap();
-    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    episode.take(Seat(1), ai("idle")).unwrap();
+    let records = log_of(&mut episode).records;
     let (found, because) = judged(&header, &records).await;
     let named = DivergedPage {
         seat: 1,
@@ -408,25 +417,29 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
 
     let at = |is: fn(&Record) -> bool| records.iter().position(is).unwrap();
     let name = at(|record| matches!(record, Record::Diverged { .. }));
-    let claim = at(|record| matches!(record, Record::Digest { seat: Some(_), .. }));
-    let mut unnamed = records.clone();
-    unnamed.remove(name);
-    let (_, because) = judged(&header, &unnamed).await;
+    let claim = Record::Digest {
+        tick: Tick(4),
+        seat: Some(Seat(1)),
+        digest: 5,
+    };
+    let mut claimed = records.clone();
+    claimed.insert(name, claim);
+    let (_, because) = judged(&header, &claimed).await;
+    assert_eq!(because, "", "nothing else is expected of it");
+    claimed.remove(name + 1);
+    let (_, because) = judged(&header, &claimed).await;
     assert!(
         because.contains("tick 4: the page of seat 1 had digest"),
         "{because}"
     );
     // Whose wrong digest it was cannot be put off to the next page of the seat.
-    let mut later = records.clone();
-    let record = later.remove(name);
-    later.push(record);
-    let (_, because) = judged(&header, &later).await;
+    claimed.push(records[name].clone());
+    let (_, because) = judged(&header, &claimed).await;
     assert!(
         because.contains("tick 4: the page of seat 1 had digest"),
         "{because}"
     );
     let mut slander = records;
-    slander.remove(claim);
     if let Record::Diverged { expected, .. } = &mut slander[name] {
         *expected ^= 1;
     }
@@ -440,14 +453,22 @@ async fn who_told_another_page_something_else_is_named_and_that_page_is_not() {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     let all = played(&header);
-    episode.append_upload(ZERO, &part(&all, 0, 8)).unwrap();
-    let mut told = part(&all, 0, 8);
-    let durable = told.rows[2 * 5];
-    told.rows[2 * 5] = durable ^ 1;
-    told.digests[1].1 ^= 1;
-    assert!(episode.append_upload(Seat(1), &told).unwrap().diverged);
-    let path = archive::path(dir.path(), "e-1").unwrap();
-    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    say(&mut episode, 0, 8);
+    let mut records = log_of(&mut episode).records;
+    let durable = all.rows[2 * 5];
+    let digest = Record::Digest {
+        tick: Tick(8),
+        seat: Some(Seat(1)),
+        digest: 5,
+    };
+    let told = Record::Equivocation {
+        seat: ZERO,
+        tick: Tick(5),
+        by: Seat(1),
+        durable,
+        told: durable ^ 1,
+    };
+    records.extend([told, digest]);
     let (found, because) = judged(&header, &records).await;
     let lie = Equivocation {
         seat: 0,
@@ -527,17 +548,27 @@ async fn every_frame_that_was_shown_is_rebuilt() {
     let input = &mut knew.unwrap().fresh[1][0];
     *input = (*input + 1) % 4;
     seen::encode(&frames, 2, &mut timing.seen);
-    let (_, because) = judged(&header, &lie).await;
-    assert!(
-        because.starts_with("what seat 0 showed in life 0: after "),
-        "{because}"
-    );
+    // That is the page's fault, and not the record's.
+    let (found, because) = judged(&header, &lie).await;
+    assert_eq!(because, "");
+    let [notes] = &found.faulty_notes[..] else {
+        panic!("{found}")
+    };
+    assert_eq!((notes.seat, notes.life), (0, 0));
+    assert!(notes.because.starts_with("after "), "{}", notes.because);
     let Record::Timing { timing, .. } = &mut lie[at] else {
         panic!("that was a note")
     };
     timing.seen.truncate(5);
-    let (_, because) = judged(&header, &lie).await;
-    assert_eq!(because, "what seat 0 showed in life 0: malformed seen-log");
+    let (found, because) = judged(&header, &lie).await;
+    assert_eq!(because, "");
+    assert_eq!(found.faulty_notes[0].because, "malformed seen-log");
+    assert!(
+        found
+            .to_string()
+            .contains(", the notes of seat 0 contradict the record (malformed"),
+        "{found}"
+    );
     // Nothing else is expected of a page that was found out.
     let name = Record::Diverged {
         seat: ZERO,
@@ -551,4 +582,5 @@ async fn every_frame_that_was_shown_is_rebuilt() {
         (found.frames, because.as_str()),
         (pages[1].shown.len() as u64, "")
     );
+    assert_eq!(found.faulty_notes, []);
 }

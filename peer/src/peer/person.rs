@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn a_key_responds_to_what_was_on_the_screen_when_it_went_down() {
         let mut person = Person::default();
-        let mut recorder = Recorder::new(protocol::Era(1), protocol::Life(0), 1);
+        let mut recorder = Recorder::for_testing();
         let tick = |tick| Frame {
             tick: Tick(tick),
             ..frame(0, &[])
@@ -321,7 +321,7 @@ mod tests {
     #[test]
     fn a_page_that_goes_tells_what_was_pressed_before_a_frame_answers_it() {
         let mut person = Person::default();
-        let mut recorder = Recorder::new(protocol::Era(1), protocol::Life(0), 1);
+        let mut recorder = Recorder::for_testing();
         let event = KeyEvent {
             tick: Some(Tick(1)),
             action: 1,

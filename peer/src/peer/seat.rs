@@ -1,4 +1,4 @@
-//! The controllers of the seats: the start, fences and changes, the loss of the own seat and the way back.
+//! The controllers of the seats: the start, changes, the loss of the own seat and the way back.
 
 use protocol::change::Change;
 use rollback::ChangeError;
@@ -43,7 +43,8 @@ impl<W: World> Peer<W> {
                     }
                 }
                 let mut recorder = self.recorder.borrow_mut();
-                recorder.begin_at(back.tick, self.plan.life);
+                recorder.begin_at(self.plays_from, self.plan.life);
+                self.seals.begin_at(self.plays_from, self.plan.life);
                 drop(recorder);
                 self.play(now, session);
             }
@@ -96,26 +97,16 @@ impl<W: World> Peer<W> {
     }
 
     /// The connection is back, and the server takes uploads from what it has.
-    pub(super) fn running(&mut self, now: Now, through: Tick, changes: &[Change]) {
-        let Stage::Playing(session) = &mut self.stage else {
+    pub(super) fn running(&mut self, now: Now, through: Tick, own: Tick, changes: &[Change]) {
+        if !matches!(self.stage, Stage::Playing(_)) {
             return;
-        };
-        session.handle_reconnect();
-        self.recorder.borrow_mut().resume(through);
+        }
+        self.recorder.borrow_mut().resume(through, own);
         self.may_upload = true;
         changes.iter().for_each(|change| self.change(now, change));
-        // Only now: a seat that was given back meanwhile must not be confirmed without its person.
+        // Only now: no change comes before what is final, and these may not have been known.
         if let Some(session) = self.session_mut() {
-            session.handle_lease(through);
-        }
-    }
-
-    /// From now on nothing of this seat in this life is taken. A page that plays nothing has nothing to report.
-    pub(super) fn fence(&mut self, seat: Seat, life: Life) {
-        let session = self.session_mut();
-        if let Some(report) = session.and_then(|session| session.handle_fence(seat, life)) {
-            let era = self.plan.era;
-            self.net.tell(ClientMessage::Report { era, report });
+            session.handle_durable(through, Tick(0));
         }
     }
 
@@ -131,6 +122,12 @@ impl<W: World> Peer<W> {
             Ok(partner) => partner,
             Err(message) => return self.stop(message),
         };
+        let first = change.tick.0.saturating_sub(change.inputs.len() as u32);
+        if change.seat.index() < self.plan.controllers.len() {
+            let before = session.life(change.seat);
+            self.seals
+                .compare(change.seat, before, Tick(first), &change.inputs);
+        }
         match session.handle_change(now.server_us, change, partner) {
             Ok(()) => self.seat_changes(now, change),
             // The message that tells what is missing is on the way.
@@ -166,7 +163,7 @@ impl<W: World> Peer<W> {
             self.person.over(&mut recorder, session.current());
         }
         // While the seat was being taken, and until the connection was back, nothing was heard of this page.
-        recorder.resume(Tick(0));
+        recorder.resume(Tick(0), Tick(0));
         drop(recorder);
         self.may_upload = true;
         self.flush(now);

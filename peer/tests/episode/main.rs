@@ -7,7 +7,7 @@ mod support;
 
 use env_core::World;
 use peer::Status;
-use protocol::change::{LEASE_S, Presence};
+use protocol::change::Presence;
 use protocol::control::{ClientMessage, EndReason, Link, ServerMessage};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{EpisodeRecord, rebuild};
@@ -277,6 +277,7 @@ fn messages_of_another_episode_change_nothing() {
         ServerMessage::Running {
             era: Era(8),
             through: Tick(4_000),
+            own: Tick(4_000),
             changes: Vec::new(),
         },
     ] {
@@ -339,22 +340,6 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
     let world = support::toy::world(2, 10 * HZ);
     let rebuilt = rebuild(config, world, |_| None, record, &frames);
     assert_eq!(rebuilt.unwrap()[..59], digests);
-}
-
-#[test]
-fn a_fence_that_no_change_answers_is_void_after_a_lost_connection() {
-    let mut rig = Rig::two(10 * HZ);
-    rig.run_s(5);
-    rig.server.fence(Seat(1));
-    rig.run_s(1);
-    assert!(matches!(rig.status(0), Status::Held { .. }));
-    assert_eq!(rig.server.reports[0].seat, Seat(1));
-    rig.connect(0, false);
-    rig.run_ms(50);
-    rig.connect(0, true);
-    rig.run_s(10);
-    assert_eq!(rig.server.ended, Some(Tick(10 * HZ)));
-    rig.server.verify();
 }
 
 #[test]

@@ -8,9 +8,6 @@ fn taken(horizon: u32, controller: Controller) -> Rig {
     rig.run_s(5);
     rig.vanish(1);
     rig.run_ms(300);
-    rig.server.fence(Seat(1));
-    rig.run_ms(60);
-    assert_eq!(rig.server.reports.len(), 1);
     rig.server.take(Seat(1), controller);
     rig.run_ms(60);
     rig
@@ -60,9 +57,6 @@ fn of_three_people_two_go_on_while_the_third_reloads_its_page() {
     rig.run_s(6);
     rig.vanish(3);
     rig.run_ms(300);
-    rig.server.fence(Seat(3));
-    rig.run_ms(60);
-    assert_eq!(rig.server.reports.len(), 2);
     rig.server.take(Seat(3), Controller::Vacant);
     rig.run_s(2);
     rig.enter(Seat(3), true);
@@ -88,8 +82,6 @@ fn a_page_whose_seat_was_taken_asks_for_it_once_it_is_in_sight() {
     rig.run_s(4);
     rig.with(Seat(1), |page, now| page.handle_hidden(now, true));
     rig.run_s(1);
-    rig.server.fence(Seat(1));
-    rig.run_ms(60);
     rig.server.take(Seat(1), random());
     rig.run_s(3);
     assert_eq!(rig.status(1), Status::Lost);
@@ -108,21 +100,17 @@ fn a_page_whose_seat_was_taken_asks_for_it_once_it_is_in_sight() {
 }
 
 #[test]
-fn a_seat_that_lost_its_person_is_confirmed_by_lease_only() {
+fn a_survivor_plays_on_while_the_server_writes_nothing_down() {
     let mut rig = Rig::two(20 * HZ);
     rig.run_s(5);
     rig.vanish(1);
     rig.run_ms(300);
-    rig.server.fence(Seat(1));
-    rig.run_ms(60);
     rig.server.is_archiving = false;
     rig.server.take(Seat(1), random());
     rig.run_s(5);
     let session = rig.tab(0).page.session().unwrap();
-    let confirmed = session.confirmed().0;
-    let lease = rig.server.through().0 + LEASE_S * HZ;
-    assert_eq!(confirmed, lease);
-    assert!(matches!(rig.status(0), Status::Held { seats, .. } if seats.is_empty()));
+    assert!(session.confirmed().0 > 8 * HZ, "{:?}", session.confirmed());
+    assert_eq!(rig.status(0), Status::Playing);
     rig.server.is_archiving = true;
     rig.connect(0, false);
     rig.connect(0, true);
@@ -132,24 +120,24 @@ fn a_seat_that_lost_its_person_is_confirmed_by_lease_only() {
 }
 
 #[test]
-fn a_page_that_cannot_follow_a_change_goes_on_from_the_servers_state() {
+fn who_is_beyond_a_cut_goes_back_to_it() {
     let mut rig = Rig::two(20 * HZ);
     rig.run_s(5);
-    // Both play on without the server, which then decides by what it has.
+    // Both play on without the server, which then decides by what it has from the page that is gone.
     rig.connect(0, false);
     rig.connect(1, false);
     rig.run_s(2);
     rig.vanish(1);
+    let confirmed = rig.tab(0).page.session().unwrap().confirmed();
+    let cut = rig.server.own(Seat(1));
+    assert!(confirmed.0 > cut.0 + HZ);
     rig.server.take(Seat(1), random());
     rig.connect(0, true);
     rig.run_ms(200);
-    assert_eq!(rig.status(0), Status::Lost);
-    let told = rig.heard(|message| match message {
-        ClientMessage::Trouble { message } => Some(message.clone()),
-        _ => None,
-    });
-    assert_eq!(told.len(), 1);
-    assert!(told[0].2.contains("settled"), "{}", told[0].2);
+    assert_eq!(rig.status(0), Status::Playing);
+    rig.run_s(18);
+    assert_eq!(rig.server.ended, Some(Tick(20 * HZ)));
+    rig.server.verify();
 }
 
 #[test]
@@ -159,8 +147,6 @@ fn a_change_that_was_missed_is_learnt_when_the_connection_is_back() {
     rig.connect(0, false);
     rig.vanish(2);
     rig.run_ms(300);
-    rig.server.fence(Seat(2));
-    rig.run_ms(60);
     rig.server.take(Seat(2), random());
     rig.run_s(1);
     rig.connect(0, true);
@@ -170,36 +156,23 @@ fn a_change_that_was_missed_is_learnt_when_the_connection_is_back() {
 }
 
 #[test]
-fn a_seat_that_was_given_back_meanwhile_is_not_confirmed_without_its_person() {
+fn a_seat_that_was_given_back_meanwhile_waits_for_its_person() {
     let mut rig = Rig::two(20 * HZ);
     rig.run_s(5);
     rig.vanish(1);
     rig.run_ms(300);
-    rig.server.fence(Seat(1));
-    rig.run_ms(60);
     rig.server.take(Seat(1), random());
     rig.run_s(1);
-    // The connection breaks while an upload is on its way.
-    rig.server.is_archiving = false;
-    rig.run_ms(300);
-    let slow = rig.tab(0).page.session().unwrap().rows().to_vec();
     rig.connect(0, false);
     rig.run_s(3);
-    let lease = rig.server.through().0 + LEASE_S * HZ;
-    let session = rig.tab(0).page.session().unwrap();
-    assert_eq!(session.confirmed(), Tick(lease));
-    // The seat is given back, and only then the upload arrives: the lease reaches beyond the person's first tick.
+    // The seat is given back while the survivor cannot hear of it, and plays on with the partner beyond that tick.
     rig.enter(Seat(1), true);
     rig.run_ms(60);
     let given = rig.server.changes.last().unwrap().tick;
-    assert_eq!((rig.server.changes.len(), given), (2, Tick(lease + 1)));
+    assert_eq!(rig.server.changes.len(), 2);
+    rig.run_s(2);
     assert!(rig.current(0) > given.0);
-    rig.server.rows = slow;
-    assert!(rig.server.through().0 + LEASE_S * HZ > given.0);
-    rig.server.is_archiving = true;
     rig.connect(0, true);
-    rig.run_ms(60);
-    assert!(matches!(rig.status(0), Status::Held { seats, .. } if seats == [Seat(1)]));
     rig.run_s(20);
     assert_eq!(rig.server.ended, Some(Tick(20 * HZ)));
     rig.server.verify();

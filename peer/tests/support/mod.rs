@@ -110,7 +110,7 @@ impl Rig {
         let skew_us = 77_000 + 1_000_003 * u64::from(seat.0);
         let plan = self.server.plan(seat, running);
         let now = self.moment(skew_us);
-        let mut page = Peer::new(plan, now);
+        let mut page = Peer::new(plan, server::key(seat), now);
         let world = toy::world(self.server.seats() as u8, self.server.horizon);
         page.handle_world(now, world);
         self.tabs[seat.index()] = Some(Tab {
@@ -340,11 +340,13 @@ impl Rig {
         if open {
             let (era, through) = (protocol::Era(7), self.server.through());
             let changes = self.server.changes.clone();
+            let own = self.server.own(seat);
             self.server.tell(
                 seat,
                 ServerMessage::Running {
                     era,
                     through,
+                    own,
                     changes,
                 },
             );

@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use env_core::{Policy, World};
-use protocol::change::{Change, LEASE_S};
-use protocol::control::{ClientMessage, Plan, Report, Return, ServerMessage, Timing, Upload};
+use protocol::chain::{Chain, SigningKey};
+use protocol::change::{Change, LEAD_S};
+use protocol::control::{ClientMessage, Plan, Return, ServerMessage, Timing, Upload};
 use protocol::{Controller, Life, Seat, Tick};
 
 use super::toy;
@@ -15,6 +16,18 @@ const INPUT_DELAY: u8 = 2;
 /// From the last page that is ready to tick 0, microseconds.
 const COUNTDOWN_US: u64 = 500_000;
 
+/// The inputs of a seat, from the pages that played it.
+struct OwnInputs {
+    chain: Chain,
+    /// By tick, of all lives.
+    said: BTreeMap<u32, u16>,
+}
+
+/// The key of the page of a seat.
+pub(crate) fn key(seat: Seat) -> SigningKey {
+    SigningKey::from_bytes(&[seat.0 + 1; 32])
+}
+
 pub(crate) struct Server {
     pub(crate) horizon: u32,
     pub(crate) controllers: Vec<Controller>,
@@ -23,6 +36,8 @@ pub(crate) struct Server {
     pub(crate) t0_us: Option<u64>,
     /// Durable actions.
     pub(crate) rows: Vec<u16>,
+    /// The inputs that the page of each seat has said.
+    inputs: Vec<OwnInputs>,
     digests: Vec<(Tick, u64)>,
     pub(crate) ended: Option<Tick>,
     /// People whose page has told the end.
@@ -33,7 +48,6 @@ pub(crate) struct Server {
     pub(crate) is_archiving: bool,
     /// How often each page said that it is ready.
     pub(crate) ready: Vec<u32>,
-    pub(crate) reports: Vec<Report>,
     /// Everything else that pages said: when, who, what.
     pub(crate) heard: Vec<(u64, Seat, ClientMessage)>,
     /// The messages to be sent.
@@ -48,6 +62,12 @@ impl Server {
         Self {
             horizon,
             lives: vec![Life(0); controllers.len()],
+            inputs: (0..controllers.len() as u8)
+                .map(|seat| OwnInputs {
+                    chain: Chain::new("e", Seat(seat), Life(0), Tick(0)),
+                    said: BTreeMap::new(),
+                })
+                .collect(),
             ready: vec![0; controllers.len()],
             controllers,
             changes: Vec::new(),
@@ -58,7 +78,6 @@ impl Server {
             finished: BTreeSet::new(),
             notes: BTreeMap::new(),
             is_archiving: true,
-            reports: Vec::new(),
             heard: Vec::new(),
             outbox: Vec::new(),
             measures_loss: false,
@@ -116,7 +135,6 @@ impl Server {
                 self.tell(to, ServerMessage::Relay { from, bytes });
             }
             ClientMessage::Upload(upload) => self.store(from, upload),
-            ClientMessage::Report { report, .. } => self.reports.push(report),
             ClientMessage::Ready { loss_permille, .. } if self.t0_us.is_none() => {
                 self.losses.insert(from, loss_permille);
                 self.ready[from.index()] += 1;
@@ -137,7 +155,7 @@ impl Server {
                     }
                 }
             }
-            ClientMessage::Ready { .. } => self.give(from),
+            ClientMessage::Ready { .. } => self.give(now_us, from),
             other => self.heard.push((now_us, from, other)),
         }
     }
@@ -152,18 +170,22 @@ impl Server {
         {
             return;
         }
-        let (seats, through) = (self.seats(), self.through());
-        assert!(
-            upload.first <= through,
-            "rows from {:?}, durable to {through:?}",
-            upload.first
-        );
-        let at = upload.first.0 as usize * seats;
-        let known = &self.rows[at..self.rows.len().min(at + upload.rows.len())];
-        assert_eq!(known, &upload.rows[..known.len()], "rows that contradict");
-        let new = upload.rows[known.len()..].to_vec();
-        self.rows.extend(new);
-        self.digests.extend(&upload.digests);
+        if upload.life == self.lives[from.index()]
+            && let Some(block) = &upload.block
+        {
+            let own = &mut self.inputs[from.index()];
+            let public = key(from).verifying_key().to_bytes();
+            match own.chain.accept(&public, block) {
+                Ok(()) => own
+                    .said
+                    .extend((block.first.0..).zip(block.inputs.iter().copied())),
+                Err(error) => assert!(block.first < own.chain.next(), "{error}"),
+            }
+            self.play();
+        }
+        if usize::from(upload.changes) == self.changes.len() {
+            self.digests.extend(&upload.digests);
+        }
         self.ended = self.ended.or(upload.ended);
         self.finished.extend(upload.ended.map(|_| from));
         if let Some(note) = upload.timing {
@@ -179,12 +201,14 @@ impl Server {
             .keys()
             .filter(|(seat, life, _)| (*seat, *life) == (from, upload.life));
         let notes = of.count() as u32;
-        let (era, through) = (upload.era, self.through());
+        let (era, through, own) = (upload.era, self.through(), self.own(from));
         self.tell(
             from,
             ServerMessage::Archived {
                 era,
                 through,
+                own,
+                agreed: through,
                 notes,
             },
         );
@@ -197,29 +221,51 @@ impl Server {
             .map(|(_, note)| note)
     }
 
-    /// Asks the others to take nothing more of a seat.
-    pub(crate) fn fence(&mut self, seat: Seat) {
-        let life = self.lives[seat.index()];
-        self.reports.clear();
-        for other in self.people().into_iter().filter(|&other| other != seat) {
-            let era = protocol::Era(7);
-            self.tell(other, ServerMessage::Fence { era, seat, life });
+    /// The first tick for which the page of a seat has not said its input.
+    pub(crate) fn own(&self, seat: Seat) -> Tick {
+        self.inputs[seat.index()].chain.next()
+    }
+
+    /// Plays the ticks for which all inputs are here.
+    fn play(&mut self) {
+        let mut replica = Replica::new(self);
+        replica.run(self, self.through());
+        while replica.tick < self.horizon {
+            let row: Option<Vec<u16>> = (0..self.seats())
+                .map(|seat| {
+                    replica
+                        .chosen(seat)
+                        .or_else(|| self.input(seat, replica.tick))
+                })
+                .collect();
+            let Some(row) = row else { return };
+            self.rows.extend(row);
+            replica.run(self, Tick(replica.tick + 1));
         }
     }
 
-    /// Gives a seat to an AI or to nobody, where the reports say.
+    /// The input of a seat without a partner.
+    fn input(&self, seat: usize, tick: u32) -> Option<u16> {
+        let changes = self.changes.iter().rev();
+        let mut of_seat = changes.filter(|change| change.seat.index() == seat);
+        let before = of_seat.find(|change| change.tick.0 <= tick);
+        let controller = before.map_or(&self.controllers[seat], |change| &change.controller);
+        if *controller == Controller::Vacant {
+            return Some(0);
+        }
+        self.inputs[seat].said.get(&tick).copied()
+    }
+
+    /// Gives a seat to an AI or to nobody, after the last input that its page has said.
     pub(crate) fn take(&mut self, seat: Seat, controller: Controller) {
         let durable = self.through();
-        let best = self.reports.iter().max_by_key(|report| report.have);
-        let tick = best.map_or(durable, |best| best.have.max(durable));
-        let inputs = best.map_or(Vec::new(), |best| {
-            if best.have == tick {
-                best.inputs.clone()
-            } else {
-                Vec::new()
-            }
-        });
+        let tick = self.own(seat).max(durable);
+        let entered = self.changes.iter().rfind(|change| change.seat == seat);
+        let first = entered.map_or(0, |change| change.tick.0);
+        let said = self.inputs[seat.index()].said.range(first..tick.0);
+        let inputs = said.map(|(_, input)| *input).collect();
         self.record(seat, tick, controller, durable, inputs);
+        self.play();
         let change = self.changes.last().expect("it was just recorded").clone();
         for other in (0..self.seats() as u8).map(Seat) {
             self.tell_change(other, &change);
@@ -234,6 +280,7 @@ impl Server {
         from: Tick,
         inputs: Vec<u16>,
     ) {
+        let is_human = controller == Controller::Human;
         let life = self.lives[seat.index()].next();
         self.lives[seat.index()] = life;
         self.changes.push(Change {
@@ -244,7 +291,11 @@ impl Server {
             life,
             from,
             inputs,
+            key: is_human.then(|| key(seat).verifying_key().to_bytes()),
         });
+        if is_human {
+            self.inputs[seat.index()].chain = Chain::new("e", seat, life, tick);
+        }
     }
 
     fn tell_change(&mut self, to: Seat, change: &Change) {
@@ -253,9 +304,11 @@ impl Server {
     }
 
     /// Gives a seat back to the page that is ready for it.
-    fn give(&mut self, seat: Seat) {
+    fn give(&mut self, now_us: u64, seat: Seat) {
         let base = self.through();
-        let tick = Tick(base.0 + LEASE_S * HZ + 1);
+        let t0_us = self.t0_us.expect("the episode runs");
+        let due = (now_us - t0_us) * u64::from(HZ) / 1_000_000;
+        let tick = Tick(base.0.max(due as u32) + LEAD_S * HZ);
         let others = self.people();
         self.record(seat, tick, Controller::Human, base, Vec::new());
         let change = self.changes.last().expect("it was just recorded").clone();
@@ -349,6 +402,17 @@ impl Replica {
                 self.partners[seat] = self.partner(seat, &change.controller);
             }
         }
+    }
+
+    /// The action of a partner in the next tick.
+    fn chosen(&mut self, seat: usize) -> Option<u16> {
+        let partner = self.partners[seat].as_mut()?;
+        let (mut before, mut observation) = (Vec::new(), Vec::new());
+        partner.state(&mut before);
+        self.world.observe(seat, &mut observation);
+        let action = partner.act(&observation);
+        partner.restore(&before).expect("its own state");
+        Some(action)
     }
 
     fn run(&mut self, server: &Server, until: Tick) {

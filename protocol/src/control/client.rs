@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Link, Upload};
+use super::{Choice, Link, Recount, Upload};
 use crate::{Era, Life, Seat, Tick};
 
 /// How a page comes in.
@@ -63,6 +63,8 @@ pub enum ClientMessage {
         language: Option<String>,
         /// The languages that they read, best first, as their browser tells.
         reads: Vec<String>,
+        /// The Ed25519 public key that the page has made for itself: it signs the inputs of its person.
+        key: [u8; 32],
     },
     /// Asks for the server's time.
     Clock {
@@ -121,7 +123,7 @@ pub enum ClientMessage {
         /// How.
         link: Link,
     },
-    /// Confirmed play.
+    /// Inputs of the person at this page, and notes.
     Upload(Upload),
     /// The participant leaves on purpose.
     Leave,
@@ -129,13 +131,6 @@ pub enum ClientMessage {
     Trouble {
         /// A description of the failure.
         message: String,
-    },
-    /// Answers [`super::ServerMessage::Fence`]: from now on this page takes no inputs of that seat in its present life.
-    Report {
-        /// The episode.
-        era: Era,
-        /// The inputs of the seat that this page has.
-        report: Report,
     },
     /// A seat was not heard for [`super::SILENT_MS`], or is heard again.
     Silent {
@@ -164,6 +159,13 @@ pub enum ClientMessage {
         /// The episode.
         era: Era,
     },
+    /// Somebody told this page something else than the server, and sealed it.
+    Recount {
+        /// The episode.
+        era: Era,
+        /// What was told, and the seal.
+        recount: Recount,
+    },
     /// The person writes to the others of the group: answered by [`super::ServerMessage::Said`] with this number, or by
     /// [`super::ServerMessage::Unsaid`].
     Say {
@@ -187,20 +189,7 @@ impl ClientMessage {
             entry,
             language: None,
             reads: Vec::new(),
+            key: [0; 32],
         }
     }
-}
-
-/// The inputs that a page has of a seat that it was told to fence.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Report {
-    /// The seat that is fenced.
-    pub seat: Seat,
-    /// Its life when it was fenced.
-    pub life: Life,
-    /// Every input of the seat before this tick is here.
-    pub have: Tick,
-    /// The last of them, from what is confirmed here up to `have`.
-    pub inputs: Vec<u16>,
 }

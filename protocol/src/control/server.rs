@@ -122,7 +122,9 @@ pub enum ServerMessage {
         era: Era,
         /// Ticks that are durable.
         through: Tick,
-        /// Every change so far. Fences that no change answers are void.
+        /// The page's own inputs before this tick are durable: it is to upload from there on.
+        own: Tick,
+        /// Every change so far.
         changes: Vec<Change>,
     },
     /// WebRTC signal from a peer.
@@ -139,12 +141,16 @@ pub enum ServerMessage {
         /// The datagram.
         bytes: Vec<u8>,
     },
-    /// Confirmed play is durable.
+    /// Uploads are durable.
     Archived {
         /// The episode.
         era: Era,
-        /// Ticks that are durable: everything before this tick may be forgotten.
+        /// Ticks that are final: the inputs of everybody, each from their own page, are durable.
         through: Tick,
+        /// The page's own inputs before this tick are durable, and may be forgotten.
+        own: Tick,
+        /// Digests of this page up to this tick are those of the replica: it keeps the states after it.
+        agreed: Tick,
         /// Notes of time and network of this page life that are durable: those before this number may be forgotten.
         notes: u32,
     },
@@ -172,14 +178,28 @@ pub enum ServerMessage {
         /// Digest of the replica's last state.
         digest: u64,
     },
-    /// Take no more inputs of this seat in this life, and answer with [`super::ClientMessage::Report`].
-    Fence {
+    /// Inputs of another seat, from that person's own page: they count before any that came another way.
+    Inputs {
         /// The episode.
         era: Era,
         /// The seat.
         seat: Seat,
         /// Its life.
         life: Life,
+        /// The first tick.
+        first: Tick,
+        /// The inputs from there on.
+        inputs: Vec<u16>,
+    },
+    /// The digests of this page differ from the replica's. It has just been told the inputs of everybody else; it goes
+    /// back, and says its digests after a tick anew.
+    Recheck {
+        /// The episode.
+        era: Era,
+        /// The number of the request, which the next uploads name.
+        number: u16,
+        /// The last tick at which the digests were equal.
+        agreed: Tick,
     },
     /// A seat changes hands.
     Change {

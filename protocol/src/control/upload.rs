@@ -69,7 +69,7 @@ pub struct Misprediction {
     pub shown_ms: u32,
 }
 
-/// Confirmed play, streamed to the archive.
+/// The word of a page on the inputs of its person, and what else it tells the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Upload {
@@ -77,14 +77,50 @@ pub struct Upload {
     pub era: Era,
     /// The life of the page's seat.
     pub life: Life,
-    /// The first tick of `rows`.
-    pub first: Tick,
-    /// Confirmed actions, `[tick, seat]`, row-major. Seats with an AI partner carry the action that it chose.
-    pub rows: Vec<u16>,
-    /// State digests: after how many steps, and the digest.
+    /// The next inputs of the person, if there are some.
+    pub block: Option<Block>,
+    /// How many changes of seats the page knew: its digests and its end follow from them.
+    pub changes: u16,
+    /// The number of the last [`super::ServerMessage::Recheck`] that the page has followed, 0 before the first.
+    pub recheck: u16,
+    /// Digests of confirmed states: after how many steps, and the digest.
     pub digests: Vec<(Tick, u64)>,
     /// Time and network, if there is something to tell.
     pub timing: Option<Timing>,
     /// Set once the terminal tick is confirmed: the number of ticks played.
     pub ended: Option<Tick>,
+}
+
+/// A proof that a person's page told another page something else than the server: its seal over what it told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Recount {
+    /// The seat of the inputs.
+    pub seat: Seat,
+    /// Its life.
+    pub life: Life,
+    /// The first tick for which something else was told than the server has.
+    pub first: Tick,
+    /// What was told, from there to the end of the seal.
+    pub inputs: Vec<u16>,
+    /// The halves of the signature of the seal: over the server's inputs before `first`, and these.
+    pub signature: [[u8; 32]; 2],
+}
+
+/// Inputs of one person, signed by the page that they were made at. The blocks of a life of a seat follow each other
+/// without gaps.
+///
+/// The leaf of a block is a hash over its salt, its life, its first tick and its inputs; the chain is a hash over the
+/// chain before and the leaf, and is what is signed. So a block can be erased, and the rest be proven from its leaf.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct Block {
+    /// The first tick.
+    pub first: Tick,
+    /// The inputs from there on.
+    pub inputs: Vec<u16>,
+    /// Makes the leaf tell nothing of the inputs.
+    pub salt: [u8; 16],
+    /// The halves of the Ed25519 signature of the chain.
+    pub signature: [[u8; 32]; 2],
 }

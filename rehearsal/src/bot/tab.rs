@@ -1,6 +1,7 @@
 //! A tab of a bot: the page that people's browsers run, its clock, and the connection that it has.
 
 use client_core::{Credentials, Page, ShownStage, SocketId};
+use protocol::hash::sha256;
 
 use super::{S, WireId};
 use crate::hands::Native;
@@ -24,7 +25,7 @@ impl Tab {
         let zero_us = now_us.saturating_sub(5 * S);
         Self {
             number,
-            page: Page::new(now_us - zero_us, credentials, seed),
+            page: Page::new(now_us - zero_us, credentials, sha256(&seed.to_le_bytes())),
             wire: None,
             zero_us,
         }

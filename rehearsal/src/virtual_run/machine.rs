@@ -308,7 +308,6 @@ impl Machine {
                 }
             }
         }
-        while self.server.poll_taken().is_some() {}
         Ok(())
     }
 }

@@ -1,11 +1,11 @@
-//! Seats that change hands: fences, changes, and a session that begins in the middle.
+//! Seats that change hands, words of the server on them, and a session that begins in the middle.
 
 use std::ops::Range;
 
 use env_core::contract::Policy;
 use env_core::{Action, World};
 use protocol::change::Change;
-use protocol::control::{Report, Return};
+use protocol::control::Return;
 use protocol::datagram::TICK_LIMIT;
 use protocol::{Controller, Life, Seat, Tick};
 
@@ -61,31 +61,45 @@ impl<W: World> Session<W> {
                 policy.restore(state)?;
             }
         }
+        session.begin_checkpoints();
         Ok(session)
     }
 
-    /// Takes no more inputs of a seat in this life, and says what is here of it; none if the seat has another life,
-    /// or is not another person's.
-    pub fn handle_fence(&mut self, seat: Seat, life: Life) -> Option<Report> {
-        let at = seat.index();
-        if !self.peers().contains(at) || self.roster.life(at) != life {
-            return None;
-        }
-        self.fenced = self.fenced.with(at);
-        let have = self.inputs.have(at);
-        // Whoever comes back begins with what is durable, and lacks everything from there on.
-        let first = self.durable.min(self.confirmed).max(self.roster.start(at));
-        Some(Report {
-            seat,
-            life,
-            have: Tick(have),
-            inputs: self.inputs.column(at, first, have).collect(),
-        })
+    /// Ticks that the server has made durable: they are final, and no change comes before them. The digests of this
+    /// session up to `agreed` are the server's; after it, inputs may still come that are others than those here.
+    pub fn handle_durable(&mut self, through: Tick, agreed: Tick) {
+        self.durable = self.durable.max(through.0);
+        self.agreed = self.agreed.max(agreed.0);
+        self.confirm();
     }
 
-    /// The connection to the server was lost and is back: fences that no change answered are void.
-    pub fn handle_reconnect(&mut self) {
-        self.fenced = Seats(0);
+    /// Inputs of another person from tick `first` on, from the server, which has them from that person's own page: they
+    /// replace what came from elsewhere. Those of another life, of the seat here and of final ticks are ignored.
+    pub fn handle_inputs(
+        &mut self,
+        now_us: u64,
+        seat: Seat,
+        life: Life,
+        first: Tick,
+        inputs: &[Action],
+    ) {
+        let at = seat.index();
+        let is_known = |input: &Action| usize::from(*input) < self.spec.actions.len();
+        let fits = first.0 < TICK_LIMIT && inputs.iter().all(is_known);
+        if !self.peers().contains(at) || self.roster.life(at) != life || !fits || self.lost {
+            return;
+        }
+        self.now_us = now_us;
+        let end = first.0.saturating_add(inputs.len() as u32);
+        let first = Tick(first.0.max(self.settled().0).min(end));
+        let inputs = &inputs[inputs.len() - (end - first.0) as usize..];
+        let wrong = self.correct(at, first.0..end, inputs);
+        self.sound = self.sound.min(wrong);
+        // The next frame tells what is known instead.
+        self.told[at] = self.told[at].min(wrong);
+        self.receive(at, first.0, inputs, end.min(TICK_LIMIT));
+        self.resimulate();
+        self.confirm();
     }
 
     /// A seat changes hands. A change that is known already is ignored; an AI partner comes with it. If it is the local
@@ -110,11 +124,9 @@ impl<W: World> Session<W> {
             self.report(SessionEvent::Lost { tick: change.tick });
             return Ok(());
         }
-        if change.tick.0 < self.confirmed {
-            return Err(ChangeError::Settled {
-                tick: change.tick,
-                settled: Tick(self.confirmed),
-            });
+        let (tick, settled) = (change.tick, self.settled());
+        if tick < settled {
+            return Err(ChangeError::Settled { tick, settled });
         }
         self.check_inputs(change)?;
         self.now_us = now_us;
@@ -179,7 +191,6 @@ impl<W: World> Session<W> {
         } else {
             tick
         };
-        self.fenced = self.fenced.without(Some(change.seat));
         self.links[seat] = Link::default();
         if change.controller == Controller::Human {
             self.inputs.meet(seat, change.from.0.min(tick));
@@ -193,9 +204,9 @@ impl<W: World> Session<W> {
         (first, (first - span.start) as usize)
     }
 
-    /// Where a person told others something else than what became durable, that counts; the first tick that differs.
+    /// Where a person told others something else than the server, the latter counts; the first tick that differs.
     fn correct(&mut self, seat: usize, span: Range<u32>, inputs: &[Action]) -> u32 {
-        let first = self.confirmed.max(self.roster.start(seat));
+        let first = self.settled().0.max(self.roster.start(seat));
         let open = first..self.inputs.have(seat);
         let mut wrong = u32::MAX;
         for (tick, &input) in span.zip(inputs) {

@@ -14,8 +14,7 @@ use crate::roster::Seats;
 const PACKETS: u32 = 4;
 
 impl<W: World> Session<W> {
-    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. Of a fenced seat nothing
-    /// is taken. If a prediction was wrong, the next call of `handle_timeout` rolls back, or whoever looks before that:
+    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. If a prediction was wrong, the next call of `handle_timeout` rolls back, or whoever looks before that:
     /// once for all packets that came.
     ///
     /// # Errors
@@ -32,7 +31,6 @@ impl<W: World> Session<W> {
         let taken = self.check(from, bytes);
         match &taken {
             Ok(()) if self.lost => {}
-            Ok(()) if self.fenced.contains(from.index()) => self.stats.fenced += 1,
             Ok(()) => self.take_in(from.index()),
             Err(error) => {
                 self.stats.dropped += 1;

@@ -58,23 +58,31 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Shows the state before a tick, with what is known; whether there is such a state.
+    /// Shows the state before a tick, with what is known; whether there is such a state. It lies further back than the
+    /// window only if seats changed hands.
     pub(crate) fn go_to(&mut self, tick: u32) -> bool {
         let saved = self
             .reached
             .saturating_sub(u32::from(self.config.window) + 1);
-        let earliest = self.first_wrong().min(tick.saturating_sub(1));
-        if earliest < saved || tick >= TICK_LIMIT {
+        // One tick again where it goes back, to know whether it was the last.
+        let before = if tick < self.current {
+            tick.saturating_sub(1)
+        } else {
+            tick
+        };
+        let earliest = self.first_wrong().min(before);
+        let is_far = |tick: u32| tick < saved && tick < self.current;
+        if is_far(before) && self.roster.changes() == 0 || tick >= TICK_LIMIT {
             return false;
         }
-        self.resimulate();
-        if tick < self.current {
-            // One tick again, to know whether it was the last.
-            self.current = tick.saturating_sub(1);
-            self.sound = self.current;
-            self.load(self.slot(self.current));
-            self.end = None;
+        if is_far(earliest) {
+            self.recall(earliest);
+        } else if earliest < self.current {
+            self.current = earliest;
+            self.load(self.slot(earliest));
         }
+        self.sound = self.sound.min(self.current);
+        self.forget_after();
         while self.current < tick && self.end.is_none() {
             self.simulate(true);
         }

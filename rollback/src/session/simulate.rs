@@ -45,6 +45,8 @@ impl<W: World> Session<W> {
         let spacing = digest_ticks(self.config.tick_hz);
         if over || self.current.is_multiple_of(spacing) {
             self.digests.push((Tick(self.current), self.world.digest()));
+            let (world, roster) = (&mut self.world, &mut self.roster);
+            self.checkpoints.keep(self.current, world, roster);
         }
     }
 
@@ -56,6 +58,10 @@ impl<W: World> Session<W> {
 
     /// Notes what is guessed for an input that is not here.
     fn note(&mut self, tick: u32, seat: usize, action: Action) {
+        // So far back nothing is guessed, and the ring has other ticks in its place.
+        if tick + u32::from(self.config.window) < self.reached {
+            return;
+        }
         let is_guess =
             matches!(self.roster.hand(seat, tick), Hand::Person) && tick >= self.inputs.have(seat);
         if tick >= self.reached || !is_guess {
@@ -115,19 +121,15 @@ impl<W: World> Session<W> {
     /// Goes back to before `tick` and simulates again up to where it was, or to an end on the way.
     fn roll_back(&mut self, tick: u32) {
         let target = self.current;
-        self.current = tick;
-        self.load(self.slot(tick));
-        self.end = None;
-        while self.digests.last().is_some_and(|(at, _)| at.0 > tick) {
-            self.digests.pop();
-        }
+        self.go_back(tick);
+        let tick = self.current;
         while self.current < target && self.end.is_none() {
             self.simulate(true);
         }
         for beyond in self.current..target {
             self.guesses.hide(beyond, self.now_us);
         }
-        let depth = (target - tick) as u8;
+        let depth = u8::try_from(target - tick).unwrap_or(u8::MAX);
         self.stats.rollbacks += 1;
         self.stats.max_depth = self.stats.max_depth.max(depth);
         self.stats.resimulated += u64::from(self.current - tick);
@@ -135,6 +137,40 @@ impl<W: World> Session<W> {
             at: Tick(target),
             depth,
         });
+    }
+
+    /// Brings back the state before `tick`: that of the window, or, where the server decided otherwise what was
+    /// confirmed, the last one that was kept before.
+    pub(super) fn go_back(&mut self, tick: u32) {
+        let is_saved = tick + u32::from(self.config.window) + 1 >= self.current;
+        if tick >= self.confirmed && is_saved {
+            self.current = tick;
+            self.load(self.slot(tick));
+        } else {
+            self.recall(tick);
+            self.confirmed = self.confirmed.min(tick);
+            self.over = false;
+        }
+        self.forget_after();
+    }
+
+    /// Brings back the last state before `tick` that was kept.
+    pub(super) fn recall(&mut self, tick: u32) {
+        let (world, roster) = (&mut self.world, &mut self.roster);
+        let kept = self.checkpoints.load(tick, world, roster);
+        // One at what is final or earlier is always there, and it was taken from this very world.
+        self.current = kept.expect("the state of a final tick is kept");
+    }
+
+    /// Forgets what followed from a simulation beyond this tick.
+    pub(super) fn forget_after(&mut self) {
+        self.end = None;
+        self.checkpoints.forget_after(self.current);
+        let after = |(at, _): &(Tick, u64)| at.0 > self.current;
+        while self.digests.last().is_some_and(after) {
+            self.digests.pop();
+        }
+        self.settled = self.settled.min(self.digests.len());
     }
 
     /// The slot of the state before a tick. Rollbacks reach no further than the window.

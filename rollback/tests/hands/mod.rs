@@ -3,8 +3,8 @@
 mod returns;
 
 use env_core::{Policy, World};
-use protocol::change::{Change, LEASE_S};
-use protocol::control::{Report, Return};
+use protocol::change::Change;
+use protocol::control::Return;
 use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{ChangeError, Config, DatagramError, ResumeError, Session, SessionEvent};
@@ -15,7 +15,6 @@ const HZ: u16 = 10;
 const TICK_US: u64 = 100_000;
 const UP: u16 = 1;
 const DOWN: u16 = 2;
-const LEASE: u32 = LEASE_S * HZ as u32;
 
 fn config(people: u8, local: u8) -> Config {
     Config {
@@ -62,6 +61,7 @@ fn take(number: u16, seat: u8, tick: u32, controller: Controller, inputs: &[u16]
         life: Life(number as u8 + 1),
         from: Tick(0),
         inputs: inputs.to_vec(),
+        key: None,
     }
 }
 
@@ -181,7 +181,6 @@ fn a_taken_seat_is_filled_up_to_the_cut_and_played_by_the_partner_from_there() {
         at: Tick(6),
         depth: 5
     }));
-    session.handle_lease(Tick(6));
     assert_eq!(session.confirmed(), Tick(6), "nobody else is awaited");
     let rows = session.rows().to_vec();
     let column: Vec<_> = rows.chunks(2).map(|row| row[1]).collect();
@@ -242,19 +241,20 @@ fn a_change_beyond_what_is_simulated_waits_for_its_tick() {
         .unwrap();
     assert_eq!(events(&mut session), []);
     run(&mut session, 2..7);
-    session.handle_lease(Tick(4));
     let rows = session.rows().to_vec();
     assert_eq!((rows.len(), &rows), (14, &replayed(&rows, 2, &[(1, 4)])));
 }
 
 #[test]
-fn changes_come_once_and_in_order_and_only_where_nothing_is_confirmed() {
+fn changes_come_once_and_in_order_and_only_where_nothing_is_final() {
     let mut session = session(2);
     run(&mut session, 0..3);
     Packet::of(2, 1, &[UP; 3], 3)
         .give(&mut session, due(2))
         .unwrap();
     assert_eq!(session.confirmed(), Tick(3));
+    session.handle_durable(Tick(9), Tick(9));
+    assert_eq!(session.settled(), Tick(3), "no more than is simulated here");
     let late = session.handle_change(due(2), &take(0, 1, 2, ai(), &[]), partner());
     assert_eq!(
         late,
@@ -308,50 +308,124 @@ fn where_a_person_said_two_things_the_durable_one_counts() {
 }
 
 #[test]
-fn a_fenced_seat_says_nothing_more_and_is_reported_on() {
+fn a_cut_before_what_is_confirmed_is_gone_back_to_and_played_on_from_there() {
     let mut session = session(2);
-    run(&mut session, 0..3);
-    Packet::of(2, 1, &[UP, DOWN], 0)
-        .give(&mut session, due(2))
-        .unwrap();
-    let report = Report {
-        seat: Seat(1),
-        life: Life(0),
-        have: Tick(2),
-        inputs: vec![UP, DOWN],
-    };
-    assert_eq!(session.handle_fence(Seat(1), Life(0)), Some(report.clone()));
-    Packet::of(2, 1, &[UP, DOWN, UP], 3)
-        .give(&mut session, due(2))
-        .unwrap();
-    assert_eq!((session.stats().fenced, session.stats().dropped), (1, 0));
-    assert_eq!(
-        session.confirmed(),
-        Tick(0),
-        "its receipts do not count either"
-    );
-    assert_eq!(session.handle_fence(Seat(1), Life(0)), Some(report));
-    for (seat, life) in [(1, 1), (0, 0), (9, 0)] {
-        assert_eq!(session.handle_fence(Seat(seat), Life(life)), None);
+    for tick in 0..40 {
+        let packet = Packet {
+            first: tick,
+            ..Packet::of(2, 1, &[UP], tick)
+        };
+        packet.give(&mut session, due(u64::from(tick))).unwrap();
+        session.handle_action(due(u64::from(tick)), DOWN);
     }
-    session.handle_reconnect();
-    Packet::of(2, 1, &[UP, DOWN, UP], 3)
-        .give(&mut session, due(2))
+    assert!(session.confirmed() >= Tick(39));
+    session.handle_durable(Tick(7), Tick(7));
+    events(&mut session);
+    let before = session.rows().to_vec();
+    // Far beyond the window of 8.
+    session
+        .handle_change(due(40), &take(0, 1, 9, ai(), &[UP, UP]), partner())
         .unwrap();
-    assert_eq!(session.confirmed(), Tick(3), "no change answered the fence");
+    assert_eq!(session.confirmed(), session.current());
+    assert_eq!(session.current(), Tick(40), "it plays on where it was");
+    let rows = session.rows().to_vec();
+    assert_eq!(rows[..18], before[..18]);
+    assert_eq!(rows, replayed(&rows, 2, &[(1, 9)]));
+    assert!(
+        rows.chunks(2)
+            .zip(before.chunks(2))
+            .all(|(now, then)| now[0] == then[0]),
+        "everybody's own inputs stay"
+    );
+    assert_eq!(session.digests().len(), 20);
+    assert_eq!(session.settled(), Tick(7));
 }
 
 #[test]
-fn a_report_reaches_back_to_what_is_durable() {
+fn a_cut_before_the_end_takes_the_end_back() {
+    let world = || Toy::new(2, 12, 12);
+    let mut session = Session::new(config(2, 0), world(), Vec::new());
+    for tick in 0..12 {
+        let packet = Packet {
+            first: tick,
+            ..Packet::of(2, 1, &[UP], tick)
+        };
+        packet.give(&mut session, due(u64::from(tick))).unwrap();
+    }
+    run(&mut session, 12..14);
+    Packet {
+        first: 12,
+        ..Packet::of(2, 1, &[], 12)
+    }
+    .give(&mut session, due(14))
+    .unwrap();
+    assert_eq!(session.ended(), Some(Tick(12)));
+    events(&mut session);
+    let change = take(0, 1, 10, Controller::Vacant, &[UP]);
+    session.handle_change(due(14), &change, None).unwrap();
+    assert_eq!(
+        session.ended(),
+        Some(Tick(12)),
+        "nobody is awaited any more"
+    );
+    let over = SessionEvent::Over { ticks: Tick(12) };
+    assert!(events(&mut session).contains(&over), "told again");
+    let column: Vec<_> = session.rows().chunks(2).map(|row| row[1]).collect();
+    assert_eq!(column[9..], [UP, NOOP, NOOP]);
+}
+
+#[test]
+fn inputs_from_the_server_add_to_others_and_replace_what_is_not_final() {
     let mut session = session(2);
     run(&mut session, 0..6);
-    Packet::of(2, 1, &[UP, DOWN, UP, UP, DOWN, DOWN], 6)
+    Packet::of(2, 1, &[UP, UP, UP], 6)
         .give(&mut session, due(5))
         .unwrap();
-    session.handle_lease(Tick(2));
-    let report = session.handle_fence(Seat(1), Life(0)).unwrap();
-    assert_eq!((session.confirmed(), report.have), (Tick(6), Tick(6)));
-    assert_eq!(report.inputs, [UP, UP, DOWN, DOWN]);
+    assert_eq!(session.confirmed(), Tick(3));
+    session.handle_durable(Tick(1), Tick(1));
+    session.handle_inputs(
+        due(5),
+        Seat(1),
+        Life(0),
+        Tick(0),
+        &[DOWN, DOWN, UP, DOWN, DOWN],
+    );
+    assert_eq!(session.confirmed(), Tick(5));
+    let column: Vec<_> = session.rows().chunks(2).map(|row| row[1]).collect();
+    assert_eq!(column, [UP, DOWN, UP, DOWN, DOWN], "tick 0 is final");
+    assert_eq!(session.stats().equivocations, 1);
+    let rows = session.rows().to_vec();
+    assert_eq!(rows, replayed(&rows, 2, &[]));
+    for (seat, life) in [(1, 1), (0, 0), (9, 0)] {
+        session.handle_inputs(due(5), Seat(seat), Life(life), Tick(5), &[UP]);
+        session.handle_inputs(due(5), Seat(seat), Life(life), Tick(u32::MAX), &[UP]);
+    }
+    session.handle_inputs(due(5), Seat(1), Life(0), Tick(5), &[77]);
+    assert_eq!(session.confirmed(), Tick(5));
+}
+
+#[test]
+fn a_page_has_its_own_inputs_in_the_ticks_that_are_its_own() {
+    let mut session = session(2);
+    session.handle_action(due(0), UP);
+    run(&mut session, 0..4);
+    let inputs = |session: &Session<Toy>, first| {
+        let (first, inputs) = session.own_inputs(Tick(first));
+        (first.0, inputs.collect::<Vec<u16>>())
+    };
+    assert_eq!(inputs(&session, 0).1.len(), 4);
+    assert_eq!(
+        inputs(&session, 2),
+        (2, inputs(&session, 0).1[2..].to_vec())
+    );
+    assert_eq!(inputs(&session, 9).1, [0; 0]);
+    let change = take(0, 0, 2, ai(), &[]);
+    session.handle_change(due(3), &change, partner()).unwrap();
+    assert_eq!(
+        inputs(&session, 0).1,
+        [0; 0],
+        "another page speaks for the seat"
+    );
 }
 
 #[test]
@@ -409,27 +483,22 @@ fn packets_of_another_life_era_or_channel_are_refused_and_counted() {
 }
 
 #[test]
-fn a_lost_person_s_seat_is_confirmed_only_under_the_lease() {
+fn a_seat_without_a_person_binds_nobody_until_its_next_person() {
     let mut session = session(2);
     let change = take(0, 1, 0, Controller::Vacant, &[]);
     session.handle_change(0, &change, None).unwrap();
-    run(&mut session, 0..u64::from(LEASE) + 5);
-    assert_eq!(session.confirmed(), Tick(LEASE));
-    assert_eq!(session.waiting_for(), None, "the server is waited for");
-    session.handle_lease(Tick(3));
-    assert_eq!(session.confirmed(), Tick(LEASE + 3));
-    session.handle_lease(Tick(1));
-    // The tick at which somebody plays again is known: what comes before it is final.
+    run(&mut session, 0..25);
+    assert_eq!(session.confirmed(), Tick(25));
     session
-        .handle_change(due(30), &give(1, 1, LEASE + 7, 3), None)
+        .handle_change(due(24), &give(1, 1, 27, 3), None)
         .unwrap();
-    run(&mut session, u64::from(LEASE) + 5..u64::from(LEASE) + 12);
-    assert_eq!(session.confirmed(), Tick(LEASE + 7));
+    run(&mut session, 25..32);
+    assert_eq!(session.confirmed(), Tick(27));
     assert_eq!(session.waiting_for(), Some(Seat(1)));
 }
 
 #[test]
-fn a_partner_from_the_start_needs_no_lease() {
+fn a_partner_from_the_start_binds_nobody() {
     let config = Config {
         controllers: vec![Controller::Human, ai()],
         ..config(2, 0)
@@ -490,9 +559,8 @@ mod anything {
     enum Thing {
         Change(Change),
         Packet(Packet),
-        Lease(u32),
-        Fence(u8, u8),
-        Reconnect,
+        Durable(u32),
+        Words(u8, u8, u32, Vec<u16>),
         Time(u64),
     }
 
@@ -500,20 +568,21 @@ mod anything {
         prop_oneof![
             changes().prop_map(Thing::Change),
             packets().prop_map(Thing::Packet),
-            tick().prop_map(Thing::Lease),
-            (0_u8..4, 0_u8..4).prop_map(|(seat, life)| Thing::Fence(seat, life)),
-            Just(Thing::Reconnect),
+            tick().prop_map(Thing::Durable),
+            (0_u8..4, 0_u8..4, tick(), vec(0_u16..9, 0..40))
+                .prop_map(|(seat, life, first, inputs)| Thing::Words(seat, life, first, inputs)),
             (0_u64..6).prop_map(Thing::Time),
         ]
     }
 
     proptest! {
         #[test]
-        fn may_be_told_and_what_is_confirmed_stays(things in vec(things(), 0..120)) {
+        fn may_be_told_and_what_is_final_stays(things in vec(things(), 0..120)) {
             let mut session = session(3);
             let mut tick = 0;
             for thing in things {
-                let before = session.rows().to_vec();
+                let settled = session.settled().0;
+                let before = session.rows()[..3 * settled as usize].to_vec();
                 match thing {
                     Thing::Change(mut change) => {
                         // Most are the next in order.
@@ -523,21 +592,19 @@ mod anything {
                         _ = session.handle_change(due(tick), &change, partner());
                     }
                     Thing::Packet(packet) => _ = packet.give(&mut session, due(tick)),
-                    Thing::Lease(through) => session.handle_lease(Tick(through)),
-                    Thing::Fence(seat, life) => {
-                        let report = session.handle_fence(Seat(seat), Life(life));
-                        let holds = |report: Report| report.have.0 >= report.inputs.len() as u32;
-                        prop_assert!(report.is_none_or(holds));
+                    Thing::Durable(through) => session.handle_durable(Tick(through), Tick(through)),
+                    Thing::Words(seat, life, first, inputs) => {
+                        session.handle_inputs(due(tick), Seat(seat), Life(life), Tick(first), &inputs);
                     }
-                    Thing::Reconnect => session.handle_reconnect(),
                     Thing::Time(ticks) => tick += ticks,
                 }
                 session.handle_timeout(due(tick));
                 while session.poll_transmit().is_some() {}
                 session.preview(|_| {});
                 session.seen(0, false);
+                prop_assert!(session.settled().0 >= settled);
                 prop_assert_eq!(&session.rows()[..before.len()], &before);
-                prop_assert!(session.current().0 - session.confirmed().0 <= 8);
+                prop_assert!(session.confirmed() <= session.current());
             }
         }
     }

@@ -12,15 +12,14 @@ fn a_person_who_comes_back_is_awaited_from_their_tick_on_and_told_everything_fro
         .handle_change(0, &take(0, 1, 2, ai(), &[]), partner())
         .unwrap();
     run(&mut session, 0..60);
-    session.handle_lease(Tick(30));
     run(&mut session, 60..70);
     while session.poll_transmit().is_some() {}
     session
-        .handle_change(due(69), &give(1, 1, 55, 10), None)
+        .handle_change(due(69), &give(1, 1, 75, 10), None)
         .unwrap();
     run(&mut session, 70..120);
-    assert_eq!(session.confirmed(), Tick(55));
-    assert_eq!(session.current(), Tick(63), "the window beyond");
+    assert_eq!(session.confirmed(), Tick(75));
+    assert_eq!(session.current(), Tick(83), "the window beyond");
     let layout = DatagramLayout {
         seats: 2,
         actions: 6,
@@ -29,22 +28,22 @@ fn a_person_who_comes_back_is_awaited_from_their_tick_on_and_told_everything_fro
     let mut told = Vec::new();
     while let Some(packet) = session.poll_transmit() {
         let datagram = Datagram::decode(packet.bytes, layout).unwrap();
-        assert_eq!((datagram.changes, datagram.have[1]), (2, Tick(55)));
+        assert_eq!((datagram.changes, datagram.have[1]), (2, Tick(75)));
         told.push((datagram.first.0, datagram.inputs.len()));
     }
-    assert_eq!(told, [(10, 40), (50, 13)], "more than one packet holds");
+    assert_eq!(told, [(10, 40), (50, 33)], "more than one packet holds");
     let back = Packet {
         life: 2,
         changes: 2,
-        first: 55,
-        ..Packet::of(2, 1, &[DOWN, UP], 63)
+        first: 75,
+        ..Packet::of(2, 1, &[DOWN, UP], 83)
     };
     back.give(&mut session, due(125)).unwrap();
-    assert_eq!(session.confirmed(), Tick(57));
+    assert_eq!(session.confirmed(), Tick(77));
     let rows = session.rows();
     let column: Vec<_> = rows.chunks(2).map(|row| row[1]).collect();
-    assert_eq!(column[55..], [DOWN, UP]);
-    assert_eq!(rows[..110], replayed(&rows[..110], 2, &[(1, 2)]));
+    assert_eq!(column[75..], [DOWN, UP]);
+    assert_eq!(rows[..150], replayed(&rows[..150], 2, &[(1, 2)]));
 }
 
 #[test]

@@ -1,52 +1,56 @@
-//! The server of a simulated match, as far as sessions feel it: archive, fences, cuts, leases, states to come back to.
+//! The server of a simulated match, as far as sessions feel it: the words of pages on their own inputs, the archive that
+//! is made of them, cuts, states to come back to.
 
 use env_core::{Action, Policy, World};
-use protocol::change::{Change, LEASE_S};
-use protocol::control::{Report, Return};
-use protocol::{Controller, Era, Life, Seat, Tick};
+use protocol::change::{Change, LEAD_S};
+use protocol::control::Return;
+use protocol::datagram::MAX_INPUTS;
+use protocol::{Controller, Era, Life, Seat, Tick, digest_ticks};
 
 use super::toy::Partner;
 
 /// A message of the server to a page.
 #[derive(Clone)]
 pub(crate) enum Word {
-    Fence(Seat, Life),
     Change(Change),
     Archived(Tick),
     Running(Tick, Vec<Change>),
     Return(Box<Return>),
 }
 
-/// A seat that is being taken.
-struct Take {
-    /// Pages that have not answered, by seat.
-    awaited: u16,
-    /// Pages that have, and what.
-    answered: u16,
-    reports: Vec<Report>,
-}
-
-pub(crate) struct Arbiter {
+pub(crate) struct Arbiter<W: World> {
     pub(crate) controllers: Vec<Controller>,
     pub(crate) tick_hz: u16,
-    /// Takes the least instead of the greatest: a mistake.
-    pub(crate) cuts_at_least: bool,
+    /// Cuts a seat before what is final: a mistake.
+    pub(crate) cuts_early: bool,
     pub(crate) changes: Vec<Change>,
     pub(crate) archive: Vec<Action>,
+    /// The digests of the archive's states.
+    pub(crate) digests: Vec<(Tick, u64)>,
     pub(crate) ended: Option<u32>,
-    takes: Vec<Option<Take>>,
+    /// For each seat and tick, the input that the page said which played it then.
+    words: Vec<Vec<Option<Action>>>,
+    replica: Replica<W>,
 }
 
-impl Arbiter {
-    pub(crate) fn new(controllers: &[Controller], tick_hz: u16, cuts_at_least: bool) -> Self {
+impl<W: World> Arbiter<W> {
+    pub(crate) fn new(
+        controllers: &[Controller],
+        world: W,
+        seed: u64,
+        tick_hz: u16,
+        cuts_early: bool,
+    ) -> Self {
         Self {
             controllers: controllers.to_vec(),
             tick_hz,
-            cuts_at_least,
+            cuts_early,
             changes: Vec::new(),
             archive: Vec::new(),
+            digests: Vec::new(),
             ended: None,
-            takes: controllers.iter().map(|_| None).collect(),
+            words: controllers.iter().map(|_| Vec::new()).collect(),
+            replica: Replica::new(world, controllers, seed),
         }
     }
 
@@ -70,9 +74,7 @@ impl Arbiter {
 
     /// True if a person gives the input of a seat at a tick.
     pub(crate) fn awaits(&self, seat: usize, tick: u32) -> bool {
-        let mut changes = self.changes.iter().rev();
-        let last = changes.find(|change| change.seat.index() == seat && change.tick.0 <= tick);
-        *last.map_or(&self.controllers[seat], |change| &change.controller) == Controller::Human
+        awaits(&self.controllers, &self.changes, seat, tick)
     }
 
     /// The first tick of the present stint of a seat.
@@ -80,127 +82,89 @@ impl Arbiter {
         self.last(seat).map_or(0, |change| change.tick.0)
     }
 
-    /// Rows that a page has confirmed; whether they are what others confirmed.
-    pub(crate) fn upload(&mut self, first: u32, rows: &[Action]) -> bool {
-        let at = first as usize * self.controllers.len();
-        if at > self.archive.len() {
-            return true;
-        }
-        let known = (self.archive.len() - at).min(rows.len());
-        let same = self.archive[at..at + known] == rows[..known];
-        self.archive.extend(&rows[known..]);
-        same
+    /// The first tick of the present stint of a seat on which its page has not said anything.
+    pub(crate) fn said(&self, seat: usize) -> u32 {
+        let start = self.start(seat);
+        let words = self.words[seat].iter().skip(start as usize);
+        start + words.take_while(|word| word.is_some()).count() as u32
     }
 
-    /// A seat is to be taken; `members` are the connected pages of the others.
-    pub(crate) fn take(&mut self, seat: usize, members: u16) -> bool {
-        if !self.is_person(seat) || self.takes[seat].is_some() {
+    /// The page of a seat says its inputs from a tick on; whether anything became final.
+    pub(crate) fn hear(&mut self, seat: usize, first: u32, inputs: &[Action]) -> bool {
+        let said = self.said(seat);
+        if !self.is_person(seat) || first > said {
             return false;
         }
-        self.takes[seat] = Some(Take {
-            awaited: members,
-            answered: 0,
-            reports: Vec::new(),
-        });
-        true
-    }
-
-    /// Seats that are being taken.
-    pub(crate) fn fences(&self) -> Vec<(Seat, Life)> {
-        let seats = (0..self.takes.len()).filter(|&seat| self.takes[seat].is_some());
-        seats
-            .map(|seat| (Seat(seat as u8), self.life(seat)))
-            .collect()
-    }
-
-    pub(crate) fn report(&mut self, from: usize, report: Report) {
-        let seat = report.seat.index();
-        if let Some(take) = &mut self.takes[seat]
-            && take.awaited >> from & 1 == 1
-        {
-            take.awaited &= !(1 << from);
-            take.answered |= 1 << from;
-            take.reports.push(report);
+        for (tick, &input) in (first..).zip(inputs).skip_while(|(tick, _)| *tick < said) {
+            self.set_word(seat, tick, input);
         }
+        self.assemble()
     }
 
-    /// A page's connection was lost: it is not waited for, and what it said is void.
-    pub(crate) fn left(&mut self, from: usize, others: impl Fn(usize) -> u16) {
-        for seat in 0..self.takes.len() {
-            if let Some(take) = &mut self.takes[seat] {
-                // Reports carry no sender: all that is still here is asked again.
-                take.awaited = others(seat) & !(1 << from);
-                take.answered = 0;
-                take.reports.clear();
+    fn set_word(&mut self, seat: usize, tick: u32, input: Action) {
+        let (words, at) = (&mut self.words[seat], tick as usize);
+        words.resize(words.len().max(at + 1), None);
+        words[at] = Some(input);
+    }
+
+    /// Plays the ticks of which everything is known; whether there were some.
+    fn assemble(&mut self) -> bool {
+        let before = self.durable();
+        while self.ended.is_none() {
+            let tick = self.durable();
+            let chosen = self.replica.chosen().iter();
+            let row = chosen.enumerate().map(|(seat, choice)| {
+                let word = || self.words[seat].get(tick as usize).copied().flatten();
+                choice.or_else(word)
+            });
+            let Some(row) = row.collect::<Option<Vec<Action>>>() else {
+                break;
+            };
+            let over = self.replica.step(&row, &self.changes);
+            self.archive.extend(row);
+            if over || (tick + 1).is_multiple_of(digest_ticks(self.tick_hz)) {
+                let digest = self.replica.world.digest();
+                self.digests.push((Tick(tick + 1), digest));
             }
+            self.ended = over.then_some(tick + 1);
         }
+        self.durable() > before
     }
 
-    /// A page's connection is there: it is asked, too.
-    pub(crate) fn came(&mut self, from: usize) {
-        for (seat, take) in self.takes.iter_mut().enumerate() {
-            if let Some(take) = take.as_mut().filter(|_| seat != from) {
-                take.awaited |= 1 << from;
-            }
-        }
-    }
-
-    /// True if the page of a seat has played since before what is durable.
-    pub(crate) fn is_settled(&self, seat: usize) -> bool {
-        self.start(seat) <= self.durable()
-    }
-
-    /// Carries out a take that all connected pages have answered: at least one of those that are settled or, if there
-    /// is none, all `others` that play.
-    pub(crate) fn commit(&mut self, seat: usize, others: u16, then: Controller) -> Option<Change> {
-        let take = self.takes[seat].as_ref()?;
-        let settled = (0..self.takes.len()).filter(|&other| self.is_settled(other));
-        let settled = settled.fold(0, |settled, other| settled | 1 << other) & others;
-        let is_sure = match settled {
-            0 => take.answered & others == others,
-            settled => take.answered & settled != 0,
-        };
-        if take.awaited != 0 || !is_sure {
+    /// Takes a seat from its person, after the last input that their page has said.
+    pub(crate) fn take(&mut self, seat: usize, then: Controller) -> Option<Change> {
+        if !self.is_person(seat) {
             return None;
         }
-        let take = self.takes[seat].take()?;
-        let best = take.reports.iter().max_by_key(|report| report.have);
-        let have = take.reports.iter().map(|report| report.have.0);
-        let told = if self.cuts_at_least {
-            have.clone().min()
-        } else {
-            have.clone().max()
-        };
-        let cut = told.unwrap_or(0).max(self.durable()).max(self.start(seat));
-        let first = have.min().unwrap_or(cut).min(self.durable());
-        // A page that has yet to play again began behind what is durable.
+        let mut cut = self.said(seat);
+        if self.cuts_early {
+            cut = self.durable().saturating_sub(1).max(self.start(seat));
+        }
+        let first = self.lacking().max(self.start(seat)).min(cut);
+        let inputs = first..cut;
+        let inputs = inputs.filter_map(|tick| self.words[seat][tick as usize]);
+        let inputs = inputs.collect();
+        let change = self.change(seat, cut, then, 0, inputs);
+        self.words[seat].truncate(cut as usize);
+        self.assemble();
+        Some(change)
+    }
+
+    /// The first tick for which a page that plays may lack inputs of others: nobody's own inputs reach further beyond
+    /// those of the others than a packet holds; who comes back begins at what was durable.
+    fn lacking(&self) -> u32 {
         let back = self.changes.iter().filter(|change| {
-            change.controller == Controller::Human && change.tick.0 >= self.durable()
+            let seat = change.seat.index();
+            change.controller == Controller::Human && self.said(seat) <= change.tick.0
         });
-        let first = back.map(|change| change.from.0).fold(first, u32::min);
-        let first = first.max(self.start(seat)).min(cut);
-        let inputs = (first..cut).rev();
-        let mut inputs: Vec<_> = inputs
-            .map_while(|tick| self.input(seat, tick, best))
-            .collect();
-        inputs.reverse();
-        Some(self.change(seat, cut, then, 0, inputs))
+        let least = self.durable().saturating_sub(MAX_INPUTS as u32);
+        back.map(|change| change.from.0).fold(least, u32::min)
     }
 
-    fn input(&self, seat: usize, tick: u32, best: Option<&Report>) -> Option<Action> {
-        let at = tick as usize * self.controllers.len() + seat;
-        let durable = self.archive.get(at).copied();
-        durable.or_else(|| {
-            let back = best?.have.0.checked_sub(tick)? as usize;
-            let inputs = &best?.inputs;
-            inputs.get(inputs.len().checked_sub(back)?).copied()
-        })
-    }
-
-    /// Gives a seat to a page that is ready.
-    pub(crate) fn give(&mut self, seat: usize) -> Change {
-        let lease = LEASE_S * u32::from(self.tick_hz);
-        let tick = (self.durable() + lease + 1).max(self.start(seat));
+    /// Gives a seat to a page that is ready, while tick `present` is due.
+    pub(crate) fn give(&mut self, seat: usize, present: u32) -> Change {
+        let lead = LEAD_S * u32::from(self.tick_hz);
+        let tick = (self.durable().max(present) + lead).max(self.start(seat));
         self.change(seat, tick, Controller::Human, self.durable(), Vec::new())
     }
 
@@ -220,27 +184,25 @@ impl Arbiter {
             life: self.life(seat).next(),
             from: Tick(from),
             inputs,
+            key: None,
         };
         self.changes.push(change.clone());
+        self.replica.enter(&self.changes[self.changes.len() - 1..]);
         change
     }
 
-    /// The state that a page begins with, from the archive alone.
-    pub(crate) fn state<W: World>(&self, world: &mut W, seed: u64, input_delay: u8) -> Return {
-        let mut replica = Replica::new(world, self, seed);
-        let tick = self.durable();
-        for row in self.archive.chunks(self.controllers.len()) {
-            replica.step(row);
-        }
+    /// The state that a page begins with.
+    pub(crate) fn state(&mut self, input_delay: u8) -> Return {
+        let (tick, replica) = (self.durable(), &mut self.replica);
         let partners = replica.partners.iter().enumerate();
         let partners = partners.filter_map(|(seat, partner)| {
             let mut bytes = Vec::new();
-            partner.as_ref()?.state(&mut bytes);
+            partner.as_ref()?.before.state(&mut bytes);
             Some((Seat(seat as u8), bytes))
         });
         let partners = partners.collect();
         let mut state = Vec::new();
-        world.state(&mut state);
+        replica.world.state(&mut state);
         Return {
             era: Era(9),
             t0_us: 0,
@@ -248,82 +210,96 @@ impl Arbiter {
             input_delay,
             changes: self.changes.clone(),
             tick: Tick(tick),
-            digest: world.digest(),
+            digest: replica.world.digest(),
             state,
             partners,
         }
     }
 }
 
+fn awaits(controllers: &[Controller], changes: &[Change], seat: usize, tick: u32) -> bool {
+    let mut changes = changes.iter().rev();
+    let last = changes.find(|change| change.seat.index() == seat && change.tick.0 <= tick);
+    *last.map_or(&controllers[seat], |change| &change.controller) == Controller::Human
+}
+
+/// A partner before and after it chose for the next tick.
+struct Player {
+    before: Partner,
+    after: Partner,
+}
+
 /// A world that is stepped through a log, with its partners.
-pub(crate) struct Replica<'a, W: World> {
-    pub(crate) world: &'a mut W,
-    partners: Vec<Option<Partner>>,
-    arbiter: &'a Arbiter,
+pub(crate) struct Replica<W: World> {
+    pub(crate) world: W,
+    partners: Vec<Option<Player>>,
+    /// What partners and empty seats play in the next tick; none for people.
+    chosen: Vec<Option<Action>>,
     seed: u64,
     tick: u32,
 }
 
-impl<'a, W: World> Replica<'a, W> {
-    pub(crate) fn new(world: &'a mut W, arbiter: &'a Arbiter, seed: u64) -> Self {
+impl<W: World> Replica<W> {
+    pub(crate) fn new(mut world: W, controllers: &[Controller], seed: u64) -> Self {
         world.reset(seed);
-        let partners = arbiter.controllers.iter().map(|_| None).collect();
         let mut replica = Self {
             world,
-            partners,
-            arbiter,
+            partners: controllers.iter().map(|_| None).collect(),
+            chosen: vec![None; controllers.len()],
             seed,
             tick: 0,
         };
-        for seat in 0..arbiter.controllers.len() {
-            replica.seat(seat, &arbiter.controllers[seat]);
+        for (seat, controller) in controllers.iter().enumerate() {
+            replica.seat(seat, controller);
         }
-        replica.change();
         replica
     }
 
+    /// Another controller plays a seat from the next tick on.
     fn seat(&mut self, seat: usize, controller: &Controller) {
         self.partners[seat] = matches!(controller, Controller::Ai { .. }).then(|| {
             let mut partner = Partner::new(false);
             partner.reset(seat, self.seed);
-            partner
+            Player {
+                before: partner.clone(),
+                after: partner,
+            }
         });
+        self.chosen[seat] = (*controller != Controller::Human).then_some(0);
+        self.choose(seat);
     }
 
-    fn change(&mut self) {
-        let (arbiter, tick) = (self.arbiter, self.tick);
-        for change in arbiter.changes.iter().filter(|c| c.tick.0 == tick) {
+    fn choose(&mut self, seat: usize) {
+        let Some(player) = &mut self.partners[seat] else {
+            return;
+        };
+        let mut observation = Vec::new();
+        self.world.observe(seat, &mut observation);
+        player.before = player.after.clone();
+        let action = player.after.act(&observation);
+        let fits = usize::from(action) < self.world.spec().actions.len();
+        self.chosen[seat] = Some(if fits { action } else { 0 });
+    }
+
+    /// Carries out those of some changes whose tick is the next one.
+    pub(crate) fn enter(&mut self, changes: &[Change]) {
+        let tick = self.tick;
+        for change in changes.iter().filter(|change| change.tick.0 == tick) {
             self.seat(change.seat.index(), &change.controller);
         }
     }
 
     /// The actions of partners and empty seats in the next tick; none for people.
-    pub(crate) fn choices(&mut self) -> Vec<Option<Action>> {
-        let mut observation = Vec::new();
-        let actions = self.world.spec().actions.len();
-        let choices = self.partners.iter_mut().enumerate().map(|(seat, partner)| {
-            let Some(partner) = partner else {
-                return (!self.arbiter.awaits(seat, self.tick)).then_some(0);
-            };
-            self.world.observe(seat, &mut observation);
-            let action = partner.act(&observation);
-            Some(if usize::from(action) < actions {
-                action
-            } else {
-                0
-            })
-        });
-        choices.collect()
+    pub(crate) fn chosen(&self) -> &[Option<Action>] {
+        &self.chosen
     }
 
-    /// Steps; the first seat without a person that plays something else in this row.
-    pub(crate) fn step(&mut self, row: &[Action]) -> (bool, Option<usize>) {
-        let choices = self.choices();
-        let mut differs = choices.iter().zip(row);
-        let differs = differs.position(|(choice, action)| choice.is_some_and(|c| c != *action));
+    /// Steps, and carries out the changes that come then; whether the world is over.
+    pub(crate) fn step(&mut self, row: &[Action], changes: &[Change]) -> bool {
         let over = self.world.step(row).over;
         self.tick += 1;
-        self.change();
-        (over, differs)
+        (0..row.len()).for_each(|seat| self.choose(seat));
+        self.enter(changes);
+        over
     }
 }

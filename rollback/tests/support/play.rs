@@ -10,7 +10,6 @@ use std::collections::BinaryHeap;
 use env_core::rng::Rng;
 use env_core::{Action, MAX_SEATS, Policy, World};
 use protocol::change::Change;
-use protocol::control::Report as Answer;
 use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat, Tick};
@@ -36,12 +35,10 @@ pub(crate) struct Mischief {
     pub(crate) tamper: fn(&mut Packet, &Config),
     /// Nothing passes in this direction.
     pub(crate) cut: Option<(u8, u8)>,
-    /// The server cuts a seat at what the least has.
-    pub(crate) cuts_at_least: bool,
-    /// Everybody believes that everything is durable.
-    pub(crate) ignores_lease: bool,
-    /// Everybody believes that all receipts are of the present lives.
-    pub(crate) mixes_lives: bool,
+    /// The server cuts a seat before what is final.
+    pub(crate) cuts_early: bool,
+    /// Everybody believes that what they confirm is final.
+    pub(crate) settles_early: bool,
 }
 
 impl Mischief {
@@ -51,9 +48,8 @@ impl Mischief {
             stubborn: None,
             tamper: |_, _| {},
             cut: None,
-            cuts_at_least: false,
-            ignores_lease: false,
-            mixes_lives: false,
+            cuts_early: false,
+            settles_early: false,
         }
     }
 }
@@ -86,7 +82,7 @@ struct Match<'a, W: World> {
     world: Box<dyn Fn(Option<usize>) -> W + 'a>,
     layout: DatagramLayout,
     network: Network,
-    arbiter: Arbiter,
+    arbiter: Arbiter<W>,
     post: BinaryHeap<Reverse<Post>>,
     posted: u64,
     rng: Rng,
@@ -96,9 +92,6 @@ struct Match<'a, W: World> {
     screens: Vec<(Seat, Screen)>,
     /// The receipts that the page of each seat has ever sent, `[peer][seat]`, read from its packets.
     told: [[u32; MAX_SEATS]; MAX_SEATS],
-    /// The rows that anybody has confirmed, and the digests.
-    log: Vec<Action>,
-    digests: Vec<(Tick, u64)>,
     gap: u32,
     fastest: u32,
 }
@@ -166,6 +159,7 @@ impl<'a, W: World> Match<'a, W> {
             seats: spec.seats,
             actions: spec.actions.len() as u16,
         };
+        let server = world(None);
         let partitions = scenario.partitions.clone();
         let mut network = Network::new(
             !scenario.seed,
@@ -182,8 +176,10 @@ impl<'a, W: World> Match<'a, W> {
             network,
             arbiter: Arbiter::new(
                 &scenario.controllers,
+                server,
+                scenario.seed,
                 scenario.tick_hz,
-                mischief.cuts_at_least,
+                mischief.cuts_early,
             ),
             post: BinaryHeap::new(),
             posted: 0,
@@ -192,8 +188,6 @@ impl<'a, W: World> Match<'a, W> {
             peers: Vec::new(),
             screens: Vec::new(),
             told: [[u32::from(scenario.input_delay); MAX_SEATS]; MAX_SEATS],
-            log: Vec::new(),
-            digests: Vec::new(),
             gap: 0,
             fastest: 0,
         };
@@ -216,15 +210,7 @@ impl<'a, W: World> Match<'a, W> {
         let partners = partners.map(|c| partner(c, stubborn)).collect();
         let local = Some(Seat(seat as u8));
         let world = (self.world)(Some(seat));
-        let mut session = Session::new(config(self.scenario, local), world, partners);
-        self.mislead(&mut session);
-        session
-    }
-
-    fn mislead(&self, session: &mut Session<W>) {
-        if self.mischief.ignores_lease {
-            session.handle_lease(Tick(1 << 23));
-        }
+        Session::new(config(self.scenario, local), world, partners)
     }
 
     fn enter(&mut self, seat: Seat, session: Option<Session<W>>, now_us: u64) {
@@ -250,8 +236,8 @@ impl<'a, W: World> Match<'a, W> {
             busy_us: 0,
             screen: Screen::default(),
             second: (now_us, 0),
-            confirmed: 0,
-            digests: 0,
+            settled: 0,
+            current: 0,
             over_events: 0,
             over_us: 0,
         });
@@ -299,12 +285,9 @@ impl<'a, W: World> Match<'a, W> {
     }
 
     fn is_finished(&self) -> bool {
-        let waits = self.peers.iter().any(|peer| !peer.is_member);
-        let comes = self
-            .post
-            .iter()
-            .any(|post| matches!(post.0.mail, Mail::Back(_)));
-        self.sessions().all(Session::finished) && (self.arbiter.ended.is_some() || !waits && !comes)
+        let is_back = |post: &Reverse<Post>| matches!(post.0.mail, Mail::Back(_));
+        let is_empty = self.peers.is_empty() && !self.post.iter().any(is_back);
+        self.sessions().all(Session::finished) && (self.arbiter.ended.is_some() || is_empty)
     }
 
     /// When a peer next does something of its own, at the end of its pause if it has one then.
@@ -346,12 +329,6 @@ impl<'a, W: World> Match<'a, W> {
             return Ok(());
         };
         (self.mischief.tamper)(&mut packet, session.config());
-        if self.mischief.mixes_lives
-            && let Ok(mut datagram) = Datagram::decode(&packet.bytes, self.layout)
-        {
-            datagram.changes = session.changes() as u8;
-            datagram.encode(self.layout, &mut packet.bytes);
-        }
         let taken = session.handle_datagram(clock, Seat(packet.from), &packet.bytes);
         match taken {
             Err(rollback::DatagramError::Life { .. }) => {}
@@ -403,6 +380,10 @@ impl<'a, W: World> Match<'a, W> {
             peer.set_alarm(now_us);
             return Ok(());
         };
+        if self.mischief.settles_early {
+            let confirmed = session.confirmed();
+            session.handle_durable(confirmed, confirmed);
+        }
         while let Some(transmit) = session.poll_transmit() {
             let datagram = Datagram::decode(transmit.bytes, layout)
                 .map_err(|error| format!("packet: {error}"))?;
@@ -434,7 +415,7 @@ impl<'a, W: World> Match<'a, W> {
         if lost {
             let peer = &mut self.peers[at];
             peer.session = None;
-            (peer.confirmed, peer.digests, peer.over_events) = (0, 0, 0);
+            (peer.settled, peer.over_events) = (0, 0);
             let screen = std::mem::take(&mut peer.screen);
             let (seat, page) = (peer.seat, peer.page);
             self.screens.push((seat, screen));

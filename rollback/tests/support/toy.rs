@@ -223,6 +223,7 @@ pub(crate) fn spec(seats: u8, horizon: u32) -> Spec {
 }
 
 /// Chooses by what it sees and by all that it saw.
+#[derive(Clone)]
 pub(crate) struct Partner {
     memory: u64,
     slots: [u64; 64],

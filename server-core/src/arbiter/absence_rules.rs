@@ -24,9 +24,7 @@ pub(super) struct AbsenceRules {
     bot: Option<String>,
     pub warn_us: u64,
     pub drop_us: u64,
-    pub fence_us: u64,
-    pub witness_us: u64,
-    pub frozen_us: u64,
+    pub helped_us: u64,
     pub ready_us: u64,
     pub still_us: u64,
 }
@@ -50,9 +48,7 @@ impl AbsenceRules {
             bot: gone.bot.as_ref().map(|bot| bot.policy.clone()),
             warn_us: us(hidden.warn_s),
             drop_us: us(hidden.drop_s),
-            fence_us: limits.fence.as_micros() as u64,
-            witness_us: limits.witness.as_micros() as u64,
-            frozen_us: limits.frozen.as_micros() as u64,
+            helped_us: limits.helped.as_micros() as u64,
             ready_us: limits.ready.as_micros() as u64,
             still_us: limits.still.as_micros() as u64,
         }

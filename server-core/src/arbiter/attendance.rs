@@ -5,8 +5,8 @@
 
 use std::collections::BTreeSet;
 
+use protocol::Era;
 use protocol::control::Upload;
-use protocol::{Era, Seat};
 use study::StageKind;
 
 use super::{Arbiter, Effect, Place, SessionId, Write};
@@ -79,10 +79,9 @@ impl Unsaved {
     }
 }
 
-/// True if some actions of a page's own seat do something: nobody presses a key in a page that is merely open.
-pub(super) fn has_acted(upload: &Upload, seat: Seat, seats: usize, noop: Option<u16>) -> bool {
-    let rows = upload.rows.chunks(seats.max(1));
-    let mut own = rows.filter_map(|row| row.get(seat.index()));
+/// True if some actions of a page's person do something: nobody presses a key in a page that is merely open.
+pub(super) fn has_acted(upload: &Upload, noop: Option<u16>) -> bool {
+    let mut own = upload.block.iter().flat_map(|block| &block.inputs);
     noop.is_some_and(|noop| own.any(|action| *action != noop))
 }
 

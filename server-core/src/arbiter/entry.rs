@@ -39,14 +39,15 @@ impl Arbiter {
         self.sessions.add_session(stored)
     }
 
-    /// Takes the first message of a page.
+    /// Takes the first message of a page: how it comes in, the language that it asks for and those that the browser
+    /// reads, and the key that signs the inputs made there.
     pub(super) fn handle_hello(
         &mut self,
         now_us: u64,
         conn: ConnId,
         entry: Entry,
-        language: Option<String>,
-        mut reads: Vec<String>,
+        (language, mut reads): (Option<String>, Vec<String>),
+        key: [u8; 32],
     ) {
         if self.stopping {
             return self.refuse_page(conn, Refusal::Stopping);
@@ -76,6 +77,7 @@ impl Arbiter {
         match found {
             Ok((who, token, playing)) => {
                 self.begin_again(who);
+                self.sessions[who].key = key;
                 reads.truncate(MOST_LANGUAGES);
                 let progress = &mut self.sessions[who].progress;
                 if progress.choose_language(&self.study, language.as_ref(), &reads) {

@@ -217,11 +217,19 @@ impl EpisodeState {
         }
     }
 
-    /// Fixes time and input delay, and begins to play. Gives the header of its file.
-    pub(super) fn begin_play(&mut self, t0_us: u64, rules: AbsenceRules) -> Header {
+    /// Fixes time, input delay and the keys of the pages, and begins to play. Gives the header of its file.
+    pub(super) fn begin_play(
+        &mut self,
+        t0_us: u64,
+        rules: AbsenceRules,
+        keys: Vec<[u8; 32]>,
+    ) -> Header {
         let input_delay = self.input_delay();
         (self.header.t0_us, self.header.input_delay) = (t0_us, input_delay);
-        let seats = Seats::new(rules, &self.header.controllers);
+        let mut seats = Seats::new(rules, &self.header.controllers);
+        seats.begin_at(t0_us);
+        seats.set_keys(&keys);
+        self.header.keys = keys;
         self.phase = Phase::Playing(Box::new(Play::new(t0_us, input_delay, seats)));
         self.header.clone()
     }

@@ -113,7 +113,10 @@ impl Arbiter {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let work = Work::Open(Box::new(episode.begin_play(t0_us, rules)));
+        let members = episode.members.iter();
+        let keys = members.map(|who| who.map_or([0; 32], |who| self.sessions[who].key));
+        let header = episode.begin_play(t0_us, rules, keys.collect());
+        let work = Work::Open(Box::new(header));
         self.effects.push_back(Effect::Archive(era, work));
         self.note_routes(now_us, era);
     }

@@ -154,6 +154,7 @@ impl Arbiter {
             stage: study.timeline[usize::from(stage)].id.clone(),
             group,
             participants: Vec::new(),
+            keys: Vec::new(),
             module: playing.module.clone(),
             env: env.env.clone(),
             env_version: env.version.clone(),

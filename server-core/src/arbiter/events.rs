@@ -1,9 +1,9 @@
 //! Input and output of the arbiter: events, effects, durable changes, and work for the archive.
 
 use protocol::change::Change;
-use protocol::control::{ClientMessage, EndReason, Report, ServerMessage, Upload};
+use protocol::control::{ClientMessage, EndReason, Recount, ServerMessage, Upload};
 use protocol::log::{Ending, Header, Record};
-use protocol::{Controller, Era, Seat, Tick};
+use protocol::{Controller, Era, Life, Seat, Tick};
 use study::Payment;
 
 use super::{
@@ -33,25 +33,59 @@ pub enum Event {
     Changed(Era, Seat, Option<Change>),
     /// A seat is given back to a person, and where their page begins; `None` if it could not be.
     Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
+    /// A page gets inputs of another seat.
+    Inputs(Era, Seat, KnownInputs),
+    /// A page is to say its digests anew.
+    Recheck(Era, Seat, Recheck),
     /// A note was appended, or could not be.
     Noted,
     /// The server stops: nobody is let in any more.
     Stop,
 }
 
+/// Inputs of a person, as their own page has said them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KnownInputs {
+    /// The seat.
+    pub seat: Seat,
+    /// Its life.
+    pub life: Life,
+    /// The first tick.
+    pub first: Tick,
+    /// All that are durable from there on.
+    pub inputs: Vec<u16>,
+}
+
+/// A page whose digests differ from the replica's is to say them anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recheck {
+    /// The number of the request.
+    pub number: u16,
+    /// The last tick at which they were equal.
+    pub agreed: Tick,
+    /// The inputs of everybody else after it.
+    pub inputs: Vec<KnownInputs>,
+}
+
 /// The result of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// Its rows are durable.
+    /// What is new in it is durable.
     Durable {
-        /// Ticks that are durable.
+        /// Ticks that are final.
         through: Tick,
+        /// Inputs of the page's own person that are durable: those before this tick.
+        own: Tick,
         /// True if the episode is over, by the replica.
         over: bool,
         /// True if it was the last upload of its page.
         last: bool,
         /// Notes of time and network of this page life that are durable.
         notes: u32,
+        /// The page's digests up to this tick are the replica's.
+        agreed: Tick,
+        /// The number of the last request to the page to say its digests anew, if it has not done so yet.
+        recheck: Option<u16>,
         /// True if the page simulates something else than the replica; the file then records it.
         diverged: bool,
     },
@@ -194,6 +228,17 @@ pub enum Work {
     Open(Box<Header>),
     /// Append the new part of an upload.
     Append(Seat, Box<Upload>),
+    /// Read the inputs of a seat that others may lack, for the page of another.
+    Read {
+        /// The seat.
+        of: Seat,
+        /// Who gets them.
+        to: Seat,
+    },
+    /// Check that the page of a seat was told something else than the server, and append that.
+    Recount(Seat, Box<Recount>),
+    /// Read the inputs for a page that is to say its digests anew.
+    Recheck(Seat),
     /// Append a record of the server's own.
     Record(RecordWork),
 }
@@ -203,22 +248,24 @@ pub enum Work {
 pub enum RecordWork {
     /// Append the end and close the file.
     End(EndReason),
-    /// Take a seat from its person at the latest tick that any report or the file has inputs for.
+    /// Take a seat from its person, after the last input that their own page has said.
     Take {
         /// The seat.
         seat: Seat,
         /// The controller from then on.
         controller: Controller,
-        /// The inputs of the seat that other pages have; empty if nobody else is there.
-        reports: Vec<(Seat, Report)>,
     },
-    /// Give a seat that lost its person to another controller, beyond everything that can be confirmed:
+    /// Give a seat that lost its person to another controller, a little after the tick that is due:
     /// answered by [`Event::Changed`], or for a person by [`Event::Given`].
     Give {
         /// The seat.
         seat: Seat,
         /// The controller from then on.
         controller: Controller,
+        /// The public key of a person's page.
+        key: Option<[u8; 32]>,
+        /// The furthest tick for which the page of somebody else who plays has said an input; none if nobody does.
+        due: Option<Tick>,
     },
     /// Append a record of presence or of a route; nothing answers.
     Note(Box<Record>),
@@ -243,6 +290,7 @@ impl Work {
         match self {
             Work::Open(_) => Event::Opened(era, false),
             Work::Append(seat, _) => Event::Appended(era, *seat, Appended::Failed),
+            Work::Read { .. } | Work::Recheck(_) | Work::Recount(..) => Event::Noted,
             Work::Record(record) => record.failure_event(era),
         }
     }
@@ -257,6 +305,7 @@ impl RecordWork {
             Self::Give {
                 seat,
                 controller: Controller::Human,
+                ..
             } => Event::Given(era, *seat, None),
             Self::Give { seat, .. } => Event::Changed(era, *seat, None),
             Self::Note(_) => Event::Noted,

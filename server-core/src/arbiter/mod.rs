@@ -39,6 +39,7 @@ mod seats;
 mod session;
 mod sessions;
 mod signals;
+mod silence;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -62,7 +63,9 @@ pub use clients::ClientKey;
 use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
-pub use events::{Appended, Effect, Event, RecordWork, Snapshot, Work, Write};
+pub use events::{
+    Appended, Effect, Event, KnownInputs, Recheck, RecordWork, Snapshot, Work, Write,
+};
 pub use group::DepartureReason;
 use groups::Groups;
 pub use identity::Identity;
@@ -191,6 +194,8 @@ impl Arbiter {
                 let (change, snapshot) = given.map(|given| *given).unzip();
                 self.handle_changed(now_us, era, change, snapshot);
             }
+            Event::Inputs(era, to, known) => self.tell_inputs(era, to, known),
+            Event::Recheck(era, seat, recheck) => self.ask_again(era, seat, recheck),
             Event::Noted => {}
             Event::Stop => {
                 self.stopping = true;
@@ -217,7 +222,7 @@ impl Arbiter {
             | Event::Ended(era, _)
             | Event::Changed(era, ..)
             | Event::Given(era, ..) => self.episodes.touch_episode(*era),
-            Event::Noted | Event::Stop => {}
+            Event::Inputs(..) | Event::Recheck(..) | Event::Noted | Event::Stop => {}
         }
     }
 
@@ -262,9 +267,10 @@ impl Arbiter {
             entry,
             language,
             reads,
+            key,
         } = message
         {
-            return self.handle_hello(now_us, conn, entry, language, reads);
+            return self.handle_hello(now_us, conn, entry, (language, reads), key);
         }
         // A superseded or refused page may still have something on the way.
         let Some(who) = self.sessions.find_by_conn(conn) else {
@@ -273,6 +279,7 @@ impl Arbiter {
         if is_sign_of_life(&message) {
             self.sessions.note_activity(now_us, who);
         }
+        self.note_heard(now_us, who);
         match message {
             ClientMessage::Hello { .. } => {}
             ClientMessage::Clock { sent_us } => {
@@ -323,7 +330,7 @@ impl Arbiter {
                     tracing::warn!(?said, "a page failed");
                 }
             }
-            ClientMessage::Report { era, report } => self.handle_report(now_us, who, era, report),
+            ClientMessage::Recount { era, recount } => self.handle_recount(who, era, recount),
             ClientMessage::Silent { era, seat, silent } => {
                 self.handle_silent(now_us, who, era, seat, silent)
             }

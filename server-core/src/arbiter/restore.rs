@@ -78,6 +78,8 @@ pub struct RestoredEpisode {
     pub changes: Vec<Change>,
     /// Ticks that are durable.
     pub through: Tick,
+    /// For each seat, the first tick that its page has not said its input for.
+    pub own: Vec<Tick>,
     /// The end, if the file has it already.
     pub ending: Option<Ending>,
 }
@@ -192,6 +194,9 @@ impl Arbiter {
         }
         let mut play = Play::new(header.t0_us, header.input_delay, seats);
         play.through = through;
+        for (state, own) in play.seats.list.iter_mut().zip(episode.own) {
+            state.own = own;
+        }
         play.moved_us = now_us.max(header.t0_us);
         (play.open, play.recovered) = (true, true);
         let phase = match ending {

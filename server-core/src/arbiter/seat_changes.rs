@@ -2,14 +2,16 @@
 //! everybody learns what the archive has made durable.
 
 use protocol::change::{Change, Presence};
-use protocol::control::{EndReason, MAX_PART, Report, Return, ServerMessage};
+use protocol::control::{EndReason, MAX_PART, Return, ServerMessage};
 use protocol::log::Record;
 use protocol::{Controller, Era, Life, Seat};
 
 use super::episode::{Phase, Play};
 use super::seat_transfer::SeatEffect;
 use super::seats::Page;
-use super::{Arbiter, Effect, Ice, Place, RecordWork, SessionId, Snapshot};
+use super::{
+    Arbiter, Effect, Ice, KnownInputs, Place, Recheck, RecordWork, SessionId, Snapshot, Work,
+};
 
 impl Arbiter {
     /// Has the ICE servers of every plan from `ice`.
@@ -54,31 +56,105 @@ impl Arbiter {
             if !play.open || play.closing_us.is_some() {
                 return;
             }
-            let Some(next) = play.seats.poll_effect(at) else {
+            let Some(next) = play.seats.poll_effect() else {
                 break;
             };
             self.carry_out(now_us, era, next);
         }
+        self.help(now_us, era);
         self.tell_presence(now_us, era);
+    }
+
+    /// Pages that wait for inputs which the server has get them from it.
+    fn help(&mut self, now_us: u64, era: Era) {
+        let Some(play) = self.episodes.play_mut(era) else {
+            return;
+        };
+        for to in play.seats.poll_help(now_us) {
+            let others: Vec<Seat> = play.seats.playing().filter(|of| *of != to).collect();
+            for of in others {
+                self.effects
+                    .push_back(Effect::Archive(era, Work::Read { of, to }));
+            }
+        }
+    }
+
+    /// The inputs of a seat have grown: pages that are helped get them.
+    pub(super) fn pass_inputs(&mut self, now_us: u64, era: Era, of: Seat) {
+        let Some(play) = self.episodes.play_mut(era) else {
+            return;
+        };
+        for to in play.seats.helped_with(now_us, of) {
+            self.effects
+                .push_back(Effect::Archive(era, Work::Read { of, to }));
+        }
+    }
+
+    /// The digests of a page differ: it gets the inputs that count, and is to say the digests anew.
+    pub(super) fn ask_again(&mut self, era: Era, seat: Seat, recheck: Recheck) {
+        let Recheck {
+            number,
+            agreed,
+            inputs,
+        } = recheck;
+        for known in inputs {
+            self.tell_inputs(era, seat, known);
+        }
+        let message = ServerMessage::Recheck {
+            era,
+            number,
+            agreed,
+        };
+        self.tell_player(era, seat, message);
+    }
+
+    /// The archive has the inputs of a seat for the page of another.
+    pub(super) fn tell_inputs(&mut self, era: Era, to: Seat, known: KnownInputs) {
+        let KnownInputs {
+            seat,
+            life,
+            first,
+            inputs,
+        } = known;
+        let message = ServerMessage::Inputs {
+            era,
+            seat,
+            life,
+            first,
+            inputs,
+        };
+        self.tell_player(era, to, message);
     }
 
     fn carry_out(&mut self, now_us: u64, era: Era, next: SeatEffect) {
         let work = match next {
-            SeatEffect::Fence(seat, life, pages) => {
-                for page in pages {
-                    self.tell_seat(era, page, ServerMessage::Fence { era, seat, life });
-                }
-                return;
-            }
             SeatEffect::Plan(seat) => return self.send_plan(now_us, era, seat),
-            SeatEffect::Take(seat, controller, reports) => RecordWork::Take {
-                seat,
-                controller,
-                reports,
-            },
-            SeatEffect::Give(seat, controller) => RecordWork::Give { seat, controller },
+            SeatEffect::Take(seat, controller) => RecordWork::Take { seat, controller },
+            SeatEffect::Give(seat, controller) => {
+                let Some(give) = self.make_give(era, seat, controller) else {
+                    return;
+                };
+                give
+            }
         };
         self.effects.push_back(Effect::Archive(era, work.into()));
+    }
+
+    /// A seat is given to an AI partner, or to the page that now waits for it.
+    fn make_give(&mut self, era: Era, seat: Seat, controller: Controller) -> Option<RecordWork> {
+        let who = self.episodes.session_at(era, seat);
+        let is_human = controller == Controller::Human;
+        let key = who.map(|who| self.sessions[who].key).filter(|_| is_human);
+        let play = self.episodes.play_mut(era)?;
+        // Where nobody else plays, the time stood still.
+        let others = play.seats.playing().filter(|other| *other != seat);
+        let due = others.map(|other| play.seats.list[other.index()].own).max();
+        Some(RecordWork::Give {
+            seat,
+            controller,
+            key,
+            due,
+        })
     }
 
     /// A page that comes back gets the plan of the running episode.
@@ -150,16 +226,16 @@ impl Arbiter {
 
     /// A page comes to its seat in a running episode, with the life that it plays or without any.
     pub(super) fn sit_down(&mut self, now_us: u64, era: Era, seat: Seat, life: Option<Life>) {
+        let who = self.episodes.session_at(era, seat);
+        let key = who.map_or([0; 32], |who| self.sessions[who].key);
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         play.recovered = false;
-        let (open, is_cut) = (play.open, play.seats.is_cut());
+        let open = play.open;
         let at = play.moment_at(now_us);
-        if play.seats.handle_page(at, seat, life) {
-            // What a page forgets with `Running` must not be something that the archive builds on.
-            play.seats.list[seat.index()].owed = open && is_cut;
-            if open && !is_cut {
+        if play.seats.handle_page(at, seat, life, key) {
+            if open {
                 self.resume(now_us, era, seat);
             }
         } else if life.is_none() {
@@ -179,8 +255,8 @@ impl Arbiter {
             return;
         };
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
-        let (through, changes) = (play.through, play.seats.changes.clone());
-        let fence = play.seats.fence_again(seat);
+        let (through, own) = (play.through, play.seats.list[seat.index()].own);
+        let changes = play.seats.changes.clone();
         let messages = [
             ServerMessage::Start {
                 era,
@@ -190,35 +266,25 @@ impl Arbiter {
             ServerMessage::Running {
                 era,
                 through,
+                own,
                 changes,
             },
         ];
         for message in messages {
             self.tell_seat(era, seat, message);
         }
-        if let Some((seat_of, life)) = fence {
-            let seat_fenced = ServerMessage::Fence {
-                era,
-                seat: seat_of,
-                life,
-            };
-            self.tell_player(era, seat, seat_fenced);
-        }
         self.tell_others_presence(now_us, era, seat);
     }
 
-    /// Tells a page from where to upload. It forgets its fences by that: so not while there are any.
+    /// Tells a page from where to upload.
     pub(super) fn tell_running(&mut self, era: Era, seat: Seat) {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
-        if play.seats.is_taking() {
-            play.seats.list[seat.index()].owed = true;
-            return;
-        }
         let message = ServerMessage::Running {
             era,
             through: play.through,
+            own: play.seats.list[seat.index()].own,
             changes: play.seats.changes.clone(),
         };
         self.tell_player(era, seat, message);
@@ -247,20 +313,16 @@ impl Arbiter {
         let seat = change.seat;
         let is_ai = matches!(change.controller, Controller::Ai { .. });
         let others = play.seats.people();
-        let others = others.filter(|(_, state)| state.page == Page::Plays && !state.owed);
+        let others = others.filter(|(_, state)| state.page == Page::Plays);
         let told: Vec<Seat> = others.map(|(other, _)| other).collect();
         play.seats.handle_change(now_us, change.clone());
         play.dropped[seat.index()] = false;
-        let owed: Vec<Seat> = play.seats.poll_owed();
         if let Some(episode) = self.episodes.get_mut(era).filter(|_| is_ai) {
             episode.aided.insert(seat);
         }
         for other in told {
             let change = change.clone();
             self.tell_seat(era, other, ServerMessage::Change { era, change });
-        }
-        for other in owed {
-            self.resume(now_us, era, other);
         }
         if let Some(snapshot) = snapshot {
             self.send_state(now_us, era, seat, snapshot);
@@ -321,28 +383,17 @@ impl Arbiter {
         }
     }
 
-    /// A page reports the inputs that it has of a fenced seat.
-    pub(super) fn handle_report(&mut self, now_us: u64, who: SessionId, era: Era, report: Report) {
-        let early_us = self.limits.early.as_micros() as u64;
-        let episode = self.episodes.get(era);
-        let tick_hz = episode.map_or(1, |episode| episode.header.tick_hz);
-        let Some((play, from)) = self.episodes.seat_mut(era, who) else {
+    /// A page that may play has said something. That may be what somebody else's absence waited for.
+    pub(super) fn note_heard(&mut self, now_us: u64, who: SessionId) {
+        let Place::Episode(era, _) = self.sessions[who].place else {
             return;
         };
-        // Inputs are given ahead of their ticks.
-        let latest = u64::from(
-            report
-                .have
-                .0
-                .saturating_sub(u32::from(play.input_delay) + 1),
-        );
-        let due_us = play.t0_us + latest * 1_000_000 / u64::from(tick_hz.max(1));
-        // A seat that was given lately has its first tick ahead.
-        let seat = play.seats.list.get(report.seat.index());
-        let begun = seat.is_some_and(|state| report.have > state.since);
-        let is_early = begun && due_us > now_us + early_us;
-        if is_early || !play.seats.handle_report(from, report) {
-            tracing::warn!(seat = from.0, "a report that nothing asked for is ignored");
+        let Some((play, seat)) = self.episodes.seat_mut(era, who) else {
+            return;
+        };
+        let at = play.moment_at(now_us);
+        if play.seats.handle_heard(at, seat) {
+            self.episodes.touch_episode(era);
         }
     }
 
@@ -355,8 +406,14 @@ impl Arbiter {
         seat: Seat,
         silent: bool,
     ) {
-        if let Some((play, by)) = self.episodes.seat_mut(era, who) {
-            play.seats.handle_silent(now_us, by, seat, silent);
+        let Some((play, by)) = self.episodes.seat_mut(era, who) else {
+            return;
+        };
+        play.seats.handle_silent(now_us, by, seat, silent);
+        let is_played = play.seats.playing().any(|of| of == seat && of != by);
+        if silent && is_played {
+            let work = Work::Read { of: seat, to: by };
+            self.effects.push_back(Effect::Archive(era, work));
         }
     }
 

@@ -3,7 +3,7 @@
 //! The next step follows from this state and the time alone, so nothing is forgotten when pages, the archive or the
 //! server fail in between. It must not know of sessions, connections and messages.
 
-use protocol::change::{Change, LEASE_S, Presence};
+use protocol::change::{Change, LEAD_S, Presence};
 use protocol::log::Header;
 use protocol::{Controller, Life, Seat, Tick};
 use study::disconnect::Then;
@@ -52,10 +52,22 @@ pub(super) struct SeatState {
     pub page: Page,
     pub unloading: bool,
     pub hidden_us: Option<u64>,
-    /// Since when its page has not heard each other seat.
-    silent: Vec<Option<u64>>,
+    /// The first tick for which its page has not said its input, as far as durable.
+    pub own: Tick,
+    /// Since when it has said nothing while it keeps others waiting.
+    pub behind_us: Option<u64>,
+    /// True for each other seat that its page does not hear.
+    pub deaf_to: Vec<bool>,
+    /// When its page last said anything.
+    pub heard_us: u64,
+    /// The last request to its page to say its digests anew, over this connection.
+    pub recheck: Option<u16>,
+    /// How often pages of this seat said that somebody told them something else than the server.
+    pub recounts: usize,
+    /// Until when its page gets the inputs of the others from the server.
+    pub helped_until_us: u64,
     /// Until when its page has time to be heard.
-    begins_us: u64,
+    pub begins_us: u64,
     /// Until when the person may be away, while they are.
     pub gone: Option<u64>,
     /// The last absence: the durable ticks when it began, and until when it was granted.
@@ -64,12 +76,12 @@ pub(super) struct SeatState {
     asked: Option<(Tick, u64)>,
     /// The study's consequence of the absence, once its time was up.
     pub verdict: Option<Then>,
-    /// True if its page must not play on: it differs from the replica, or did not witness what others did.
+    /// True if its page must not play on: it differs from the replica.
     pub doomed: bool,
     /// The presence that the others know.
     pub told: Presence,
-    /// True if its page must hear where the archive stands, once the seats are settled.
-    pub owed: bool,
+    /// The public key of the page of its present life.
+    pub key: [u8; 32],
 }
 
 /// The seats of an episode.
@@ -95,7 +107,13 @@ impl Seats {
                 page: if person { Page::Plays } else { Page::Away },
                 unloading: false,
                 hidden_us: None,
-                silent: vec![None; controllers.len()],
+                own: Tick(0),
+                behind_us: None,
+                deaf_to: vec![false; controllers.len()],
+                heard_us: 0,
+                recheck: None,
+                recounts: 0,
+                helped_until_us: 0,
                 begins_us: 0,
                 gone: None,
                 granted: None,
@@ -103,7 +121,7 @@ impl Seats {
                 verdict: None,
                 doomed: false,
                 told: Presence::Here,
-                owed: false,
+                key: [0; 32],
             }
         };
         let list = controllers.iter().map(seat).collect();
@@ -130,6 +148,7 @@ impl Seats {
             state.gone = Some(until_us);
             state.granted = Some((through, until_us));
         }
+        seats.set_keys(&header.keys);
         changes.into_iter().for_each(|change| seats.note(change));
         // An AI partner that plays for good stays, in whichever half the others come back.
         let tick_us = 1_000_000 / u64::from(header.tick_hz.max(1));
@@ -155,12 +174,28 @@ impl Seats {
             || over <= through && rules.consequence_at(over) == Then::Bot
     }
 
+    /// Nobody is silent before tick 0.
+    pub(super) fn begin_at(&mut self, t0_us: u64) {
+        self.list
+            .iter_mut()
+            .for_each(|state| state.begins_us = t0_us);
+    }
+
+    /// The keys of the pages that play from the start.
+    pub(super) fn set_keys(&mut self, keys: &[[u8; 32]]) {
+        for (state, key) in self.list.iter_mut().zip(keys) {
+            state.key = *key;
+        }
+    }
+
     /// Applies a change.
     fn note(&mut self, change: Change) {
         if let Some(state) = self.list.get_mut(change.seat.index()) {
             state.controller = change.controller.clone();
             state.life = change.life;
             state.since = change.tick;
+            (state.own, state.recheck) = (change.tick, None);
+            state.key = change.key.unwrap_or_default();
         }
         self.changes.push(change);
     }
@@ -173,6 +208,13 @@ impl Seats {
     pub(super) fn people(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
         self.all_seats()
             .filter(|(_, state)| state.person && !state.left)
+    }
+
+    /// The seats that people play.
+    pub(super) fn playing(&self) -> impl Iterator<Item = Seat> + '_ {
+        let people = self.people();
+        let humans = people.filter(|(_, state)| state.controller == Controller::Human);
+        humans.map(|(seat, _)| seat)
     }
 
     /// True if the page of a seat plays it, and can be trusted.
@@ -189,51 +231,6 @@ impl Seats {
 
     pub(super) fn is_watched(&self, seat: Seat) -> bool {
         self.others_live(seat).next().is_some()
-    }
-
-    /// Since when `by` has not heard `of`.
-    fn silence(&self, by: Seat, of: Seat) -> Option<u64> {
-        self.list[by.index()].silent[of.index()]
-    }
-
-    /// Since when everybody else says that a page is silent, unless it says that of all of them: then the path between
-    /// them is broken. A page that it did not hear when it froze proves nothing.
-    fn frozen_since(&self, seat: Seat) -> Option<u64> {
-        let claims = self.others_live(seat);
-        let claims: Option<Vec<u64>> = claims.map(|other| self.silence(other, seat)).collect();
-        let mut others = self.others_live(seat);
-        let hears_nobody = others.all(|other| self.silence(seat, other).is_some());
-        let since = claims?.into_iter().max().filter(|_| !hears_nobody);
-        since.map(|since| since.max(self.list[seat.index()].begins_us))
-    }
-
-    /// True if nobody can play with the page of a seat now.
-    fn is_missed(&self, at: Moment, seat: Seat) -> bool {
-        let state = &self.list[seat.index()];
-        match state.page {
-            Page::Plays => {
-                let frozen = self.frozen_since(seat);
-                state.unloading
-                    || frozen.is_some_and(|since| since + self.rules.frozen_us <= at.now_us)
-            }
-            // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
-            Page::Away if state.controller == Controller::Human => {
-                let silent = |other| self.silence(other, seat).is_some();
-                let still = self.stands_still_at(at.moved_us, seat) <= at.now_us;
-                still
-                    || state.unloading
-                    || !self.is_watched(seat)
-                    || self.others_live(seat).any(silent)
-            }
-            _ => true,
-        }
-    }
-
-    /// When a page without a connection counts as gone because nothing moves: others must have had the time to report.
-    fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
-        let watching = self.others_live(seat);
-        let since_us = watching.map(|other| self.list[other.index()].begins_us);
-        moved_us.max(since_us.min().unwrap_or(0)) + self.rules.still_us
     }
 
     /// Updates who is gone, until when that is granted, and what follows for those whose time is up.
@@ -343,37 +340,36 @@ impl Seats {
             Page::Ready if human => {
                 (state.page, state.gone, state.hidden_us) = (Page::Plays, None, None);
                 // It needs a moment until the others hear it.
-                state.begins_us = now_us + u64::from(LEASE_S) * 1_000_000;
-                state.silent.fill(None);
+                state.begins_us = now_us + u64::from(LEAD_S) * 1_000_000;
+                state.deaf_to.fill(false);
             }
             _ => {}
         }
         // The others listen anew.
         for other in &mut self.list {
-            other.silent[seat.index()] = None;
+            other.deaf_to[seat.index()] = false;
         }
     }
 
-    /// Takes note that a page hears another seat or does not.
-    pub(super) fn handle_silent(&mut self, now_us: u64, by: Seat, of: Seat, silent: bool) {
-        if let Some(claim) = self.list[by.index()].silent.get_mut(of.index()) {
-            *claim = silent.then(|| claim.unwrap_or(now_us));
-        }
-    }
-
-    /// A page of a seat connects. Whether it still plays the seat's present life, and may.
-    pub(super) fn handle_page(&mut self, at: Moment, seat: Seat, life: Option<Life>) -> bool {
-        self.wait_again(at.now_us);
+    /// The page with a key connects to its seat. Whether it still plays the seat's present life, and may.
+    pub(super) fn handle_page(
+        &mut self,
+        at: Moment,
+        seat: Seat,
+        life: Option<Life>,
+        key: [u8; 32],
+    ) -> bool {
         let state = &mut self.list[seat.index()];
         // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
-        (state.unloading, state.hidden_us) = (false, None);
-        state.silent.fill(None);
-        let holds = life == Some(state.life) && state.controller == Controller::Human;
+        (state.unloading, state.hidden_us, state.recheck) = (false, None, None);
+        state.deaf_to.fill(false);
+        let is_same = life == Some(state.life) && key == state.key;
+        let holds = is_same && state.controller == Controller::Human;
         if !holds || state.doomed {
             self.handle_take_back(at, seat);
             return false;
         }
-        (state.page, state.begins_us) = (Page::Plays, at.now_us);
+        (state.page, state.begins_us, state.heard_us) = (Page::Plays, at.now_us, at.now_us);
         true
     }
 
@@ -382,7 +378,7 @@ impl Seats {
         let ready_us = at.now_us + self.rules.ready_us;
         let state = &mut self.list[seat.index()];
         // The plan that it gets tells it everything.
-        (state.page, state.owed, state.hidden_us) = (Page::Waiting, false, None);
+        (state.page, state.hidden_us) = (Page::Waiting, None);
         state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
         let first = state.asked.filter(|(when, _)| *when == at.through);
         state.asked = first.or(Some((at.through, ready_us)));
@@ -391,7 +387,7 @@ impl Seats {
     /// The connection of a page is gone. The page reports its state again when it comes back.
     pub(super) fn handle_away(&mut self, seat: Seat) {
         let state = &mut self.list[seat.index()];
-        (state.page, state.owed, state.hidden_us) = (Page::Away, false, None);
+        (state.page, state.hidden_us) = (Page::Away, None);
     }
 
     /// The page of a seat has loaded. One that was given up starts again.
@@ -410,37 +406,24 @@ impl Seats {
         self.list[seat.index()].left = true;
     }
 
-    /// Pages that must learn the state of the archive, once nothing is fenced any more.
-    pub(super) fn poll_owed(&mut self) -> Vec<Seat> {
-        let seats = (0..).map(Seat).zip(&mut self.list);
-        let owed =
-            seats.filter_map(|(seat, state)| std::mem::take(&mut state.owed).then_some(seat));
-        owed.collect()
-    }
-
     /// The time at which something is to be decided next although nothing came in, microseconds, and its reason. All
     /// that was due by now is done.
     pub(super) fn poll_timeout(&self, at: Moment) -> Option<(u64, &'static str)> {
         let rules = &self.rules;
         let mut all = Vec::new();
         for (seat, state) in self.people() {
-            let frozen_us = self.frozen_since(seat).map(|since| since + rules.frozen_us);
+            let (silent_us, helped_us) = (self.is_silent_at(seat), self.is_helped_at(seat));
             let warned_us = state.hidden_us.map(|since| since + rules.warn_us);
             let dropped_us = state.hidden_us.map(|since| since + rules.drop_us);
             let is_away = state.page == Page::Away;
             let still_us = is_away.then(|| self.stands_still_at(at.moved_us, seat));
             all.extend([
                 (state.gone, "end of an absence"),
-                (frozen_us, "silence of a page"),
+                (silent_us, "silence of a page"),
+                (helped_us, "help for a page"),
                 (warned_us, "warning of a hidden page"),
                 (dropped_us, "drop of a hidden page"),
                 (still_us, "no progress without a page"),
-            ]);
-        }
-        if let Some(Step::Fence { since_us, .. }) = &self.step {
-            all.extend([
-                (Some(since_us + rules.fence_us), "reports for a fence"),
-                (Some(since_us + rules.witness_us), "witnesses of a fence"),
             ]);
         }
         all.into_iter()

@@ -36,6 +36,8 @@ pub(super) struct Session {
     pub progress: study::Progress,
     /// The page that has it.
     pub conn: Option<ConnId>,
+    /// The public key of the page that came last.
+    pub key: [u8; 32],
     /// Where it is beyond its stage.
     pub place: Place,
     /// The group that the last lobby made.

@@ -113,6 +113,7 @@ impl Sessions {
             earlier_tokens: VecDeque::new(),
             progress: stored.progress,
             conn: None,
+            key: [0; 32],
             place: Place::Page,
             group: None,
             since_us: None,

@@ -15,153 +15,27 @@ mod retention;
 mod returns;
 mod routes;
 mod screening;
+mod shelf;
+mod silence;
 mod terms;
 mod visits;
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use protocol::change::{Change, LEASE_S, Presence};
-use protocol::control::{Answer, EndReason, Entry, Link, Plan, Report, Return, StageView, Upload};
+use protocol::change::{Change, LEAD_S, Presence};
+use protocol::control::{Answer, Block, EndReason, Entry, Link, Plan, Return, StageView, Upload};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Life, Tick};
 use study::stage::{Env, Player};
 
+use self::shelf::{Shelf, WRONG};
 use super::*;
 
 const SECOND: u64 = 1_000_000;
 
 /// Ticks per second of the example.
 const HZ: u32 = 10;
-
-/// The archive of an episode, but for what is in its rows.
-#[derive(Debug)]
-struct Shelf {
-    header: Header,
-    through: Tick,
-    changes: Vec<Change>,
-    seats: Vec<(Controller, Life)>,
-    notes: Vec<Record>,
-    routes: Vec<Record>,
-    ending: Option<Ending>,
-}
-
-impl Shelf {
-    fn new(header: Header) -> Self {
-        let controllers = header.controllers.iter();
-        let seats = controllers.map(|controller| (controller.clone(), Life(0)));
-        Self {
-            seats: seats.collect(),
-            header,
-            through: Tick(0),
-            changes: Vec::new(),
-            notes: Vec::new(),
-            routes: Vec::new(),
-            ending: None,
-        }
-    }
-
-    fn change(&mut self, seat: Seat, tick: Tick, controller: Controller) -> Change {
-        let (now, life) = &mut self.seats[seat.index()];
-        let is_human = |controller: &Controller| *controller == Controller::Human;
-        assert!(!(is_human(now) && is_human(&controller)), "a person has it");
-        (*now, *life) = (controller.clone(), life.next());
-        let earlier = self.changes.iter().filter(|change| change.seat == seat);
-        let earliest = earlier.map(|change| change.tick).max().unwrap_or_default();
-        let change = Change {
-            number: self.changes.len() as u16,
-            seat,
-            tick: tick.max(earliest),
-            controller,
-            life: *life,
-            from: self.through,
-            inputs: Vec::new(),
-        };
-        self.changes.push(change.clone());
-        change
-    }
-
-    fn append_upload(&mut self, seat: Seat, upload: &Upload) -> Appended {
-        let (controller, life) = &self.seats[seat.index()];
-        if upload.first > self.through {
-            return Appended::Gap(self.through);
-        }
-        let rows = (upload.rows.len() / self.seats.len()) as u32;
-        if *controller == Controller::Human && *life == upload.life {
-            self.through = self.through.max(Tick(upload.first.0 + rows));
-        }
-        let last = upload.ended.is_some();
-        Appended::Durable {
-            through: self.through,
-            over: last,
-            last,
-            notes: 0,
-            diverged: upload.digests.iter().any(|(_, digest)| *digest == WRONG),
-        }
-    }
-
-    fn perform(&mut self, era: Era, work: Work) -> Event {
-        match work {
-            Work::Open(_) => Event::Opened(era, true),
-            Work::Append(seat, upload) => {
-                Event::Appended(era, seat, self.append_upload(seat, &upload))
-            }
-            Work::Record(record) => self.record(era, record),
-        }
-    }
-
-    fn record(&mut self, era: Era, work: RecordWork) -> Event {
-        match work {
-            RecordWork::End(reason) => {
-                let (ticks, score, digest) = (self.through, 1, 2);
-                let ending = Ending {
-                    ticks,
-                    reason,
-                    score,
-                    digest,
-                };
-                self.ending = Some(ending);
-                Event::Ended(era, self.ending)
-            }
-            RecordWork::Take {
-                seat,
-                controller,
-                reports,
-            } => {
-                let have = reports.iter().map(|(_, report)| report.have).max();
-                let cut = self.through.max(have.unwrap_or_default());
-                assert_ne!(controller, Controller::Human);
-                assert_eq!(self.seats[seat.index()].0, Controller::Human);
-                Event::Changed(era, seat, Some(self.change(seat, cut, controller)))
-            }
-            RecordWork::Give { seat, controller } => {
-                let tick = Tick(self.through.0 + LEASE_S * HZ + 1);
-                let human = controller == Controller::Human;
-                let change = self.change(seat, tick, controller);
-                let snapshot = Snapshot {
-                    tick: self.through,
-                    digest: 3,
-                    state: vec![7; 300_000],
-                    partners: Vec::new(),
-                };
-                match human {
-                    true => Event::Given(era, seat, Some(Box::new((change, snapshot)))),
-                    false => Event::Changed(era, seat, Some(change)),
-                }
-            }
-            RecordWork::Note(note) => {
-                match *note {
-                    Record::Route { .. } => self.routes.push(*note),
-                    note => self.notes.push(note),
-                }
-                Event::Noted
-            }
-        }
-    }
-}
-
-/// A digest that no replica has.
-const WRONG: u64 = 666;
 
 /// An arbiter, what it has sent to each page, and an archive that takes everything.
 struct Stage {
@@ -430,16 +304,6 @@ impl Stage {
         self.say(conn, ClientMessage::Silent { era, seat, silent });
     }
 
-    fn report(&mut self, conn: u64, era: Era, seat: u8, life: u8, have: u32) {
-        let report = Report {
-            seat: Seat(seat),
-            life: Life(life),
-            have: Tick(have),
-            inputs: Vec::new(),
-        };
-        self.say(conn, ClientMessage::Report { era, report });
-    }
-
     fn resume(&mut self, conn: u64, token: &str, playing: Option<(Era, u8)>) {
         let entry = Entry::Resume {
             token: token.into(),
@@ -456,26 +320,52 @@ impl Stage {
         self.hear(conn).into_iter().find_map(found)
     }
 
-    /// Uploads ticks from 0 on, which may be due.
+    /// The page of a connection says its own inputs up to a tick, from those on that are durable.
     fn archive(&mut self, conn: u64, era: Era, life: u8, ticks: u32) {
-        let seats = self.shelf(era).seats.len();
-        self.say(
-            conn,
-            ClientMessage::Upload(Upload {
-                life: Life(life),
-                rows: vec![0; ticks as usize * seats],
-                ..blank(era)
-            }),
-        );
+        let first = self.own(conn, era);
+        let len = ticks.saturating_sub(first.0) as usize;
+        let block = (len > 0).then(|| block(first, len));
+        let life = Life(life);
+        let upload = Upload {
+            life,
+            block,
+            ..blank(era)
+        };
+        self.say(conn, ClientMessage::Upload(upload));
+    }
+
+    /// Every page that plays says its own inputs up to a tick.
+    fn archive_all(&mut self, era: Era, ticks: u32) {
+        let Some(play) = self.arbiter.episodes.play_mut(era) else {
+            return;
+        };
+        let plays = |(_, state): &(Seat, &seats::SeatState)| {
+            state.page == seats::Page::Plays && state.controller == Controller::Human
+        };
+        let seats = play.seats.people().filter(plays);
+        let lives: Vec<(Seat, u8)> = seats.map(|(seat, state)| (seat, state.life.0)).collect();
+        for (seat, life) in lives {
+            let who = self.arbiter.episodes.session_at(era, seat).unwrap();
+            let conn = self.arbiter.sessions[who].conn.unwrap();
+            self.archive(conn.0, era, life, ticks);
+        }
+    }
+
+    /// The ticks for which the page of a connection has said its inputs.
+    fn own(&self, conn: u64, era: Era) -> Tick {
+        let who = self.arbiter.sessions.find_by_conn(ConnId(conn));
+        let episode = self.arbiter.episodes.get(era);
+        let seat = who.and_then(|who| episode?.seat_of(who));
+        seat.map_or(Tick(0), |seat| self.shelf(era).seats[seat.index()].said)
     }
 }
 
-fn fences(messages: &[ServerMessage]) -> Vec<(u8, u8)> {
-    let fence = |message: &ServerMessage| match message {
-        ServerMessage::Fence { seat, life, .. } => Some((seat.0, life.0)),
-        _ => None,
-    };
-    messages.iter().filter_map(fence).collect()
+fn block(first: Tick, len: usize) -> Block {
+    Block {
+        first,
+        inputs: vec![0; len],
+        ..Block::default()
+    }
 }
 
 fn changes(messages: &[ServerMessage]) -> Vec<Change> {
@@ -509,8 +399,9 @@ fn blank(era: Era) -> Upload {
     Upload {
         era,
         life: Life(0),
-        first: Tick(0),
-        rows: Vec::new(),
+        block: None,
+        changes: 0,
+        recheck: 0,
         digests: Vec::new(),
         timing: None,
         ended: None,
@@ -526,7 +417,7 @@ fn view(messages: &[ServerMessage]) -> Option<&StageView> {
 
 fn upload(era: Era, ended: Option<Tick>) -> ClientMessage {
     ClientMessage::Upload(Upload {
-        rows: vec![0; 14],
+        block: Some(block(Tick(0), 7)),
         ended,
         ..blank(era)
     })

@@ -1,6 +1,6 @@
 //! Passes uploads of pages to the archive, as far as it keeps up, and the results back.
 
-use protocol::control::{EndReason, Refusal, ServerMessage, Upload};
+use protocol::control::{EndReason, Recount, Refusal, ServerMessage, Upload};
 use protocol::{Era, Seat};
 
 use super::attendance::has_acted;
@@ -28,15 +28,21 @@ impl Arbiter {
             return;
         }
         let early_us = limits.early.as_micros() as u64;
-        let rows = upload.rows.len() / play.seats.list.len();
-        let end = u64::from(upload.first.0) + rows as u64;
-        let due_us = play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1));
+        // Inputs are given ahead of their ticks.
+        let ahead = u32::from(play.input_delay) + 1;
+        let block = upload.block.as_ref();
+        let end = block.map(|block| u64::from(block.first.0) + block.inputs.len() as u64);
+        // Those of the delay itself are due with the start.
+        let end = end.map(|end| end.saturating_sub(u64::from(ahead)));
+        let end = end.filter(|end| *end > 0);
+        let due_us = end.map(|end| play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1)));
         // Notes alone may come as soon as the start is told, and no turn is ever due.
-        if rows > 0 && !episode.header.rules.turns && due_us > now_us + early_us {
+        let is_early = due_us.is_some_and(|due_us| due_us > now_us + early_us);
+        if is_early && !episode.header.rules.turns {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
-        let acts = has_acted(&upload, seat, play.seats.list.len(), noop);
+        let acts = has_acted(&upload, noop);
         let (flying, dropped) = (
             &mut play.flying[seat.index()],
             &mut play.dropped[seat.index()],
@@ -49,6 +55,20 @@ impl Arbiter {
         }
         if acts {
             self.note_sign(now_us, who);
+        }
+    }
+
+    /// A page proves that somebody told it something else than the server; the archive looks at the proof.
+    pub(super) fn handle_recount(&mut self, who: SessionId, era: Era, recount: Recount) {
+        let most = self.limits.recounts;
+        let Some((play, by)) = self.episodes.seat_mut(era, who) else {
+            return;
+        };
+        let state = &mut play.seats.list[by.index()];
+        state.recounts += 1;
+        if state.recounts <= most && state.page == Page::Plays && recount.seat != by {
+            let work = Work::Recount(by, Box::new(recount));
+            self.effects.push_back(Effect::Archive(era, work));
         }
     }
 
@@ -92,12 +112,16 @@ impl Arbiter {
         match appended {
             Appended::Durable {
                 through,
+                own,
                 over,
                 last,
                 notes,
+                agreed,
+                recheck,
                 diverged,
             } => {
                 play.record_through(now_us, through);
+                play.seats.handle_own(now_us, seat, own);
                 play.finished[seat.index()] |= last;
                 if over {
                     let closing_us = now_us + self.limits.closing.as_micros() as u64;
@@ -106,8 +130,15 @@ impl Arbiter {
                 let archived = ServerMessage::Archived {
                     era,
                     through,
+                    own,
+                    agreed,
                     notes,
                 };
+                let asked = &mut play.seats.list[seat.index()].recheck;
+                if recheck.is_some_and(|number| asked.replace(number) != Some(number)) {
+                    let work = Work::Recheck(seat);
+                    self.effects.push_back(Effect::Archive(era, work));
+                }
                 match () {
                     () if diverged => self.handle_diverged(now_us, era, seat),
                     () if again => self.tell_running(era, seat),
@@ -117,6 +148,9 @@ impl Arbiter {
             Appended::Gap(_) => self.tell_running(era, seat),
             Appended::Malformed => who.into_iter().for_each(|who| self.turn_away(now_us, who)),
             Appended::Failed => self.end_episode(era, EndReason::Technical),
+        }
+        if is_durable {
+            self.pass_inputs(now_us, era, seat);
         }
         if let Some(who) = who.filter(|_| is_durable && !again) {
             self.let_go(now_us, who);

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::change::{Change, LEASE_S};
+use protocol::change::Change;
 use protocol::datagram::Datagram;
 use protocol::{Controller, Life, MAX_SEATS, Seat};
 
@@ -108,21 +108,14 @@ impl Hands {
     }
 
     /// True if the page of a seat may confirm a tick that is not before the input delay's end, given what others have
-    /// said and how many ticks it was told are durable.
+    /// said.
     ///
     /// # Errors
     /// The input that is missing.
-    pub(super) fn settled(
-        &self,
-        own: Seat,
-        tick: u32,
-        claims: &Claims,
-        (durable, tick_hz): (u32, u32),
-    ) -> Result<(), String> {
+    pub(super) fn settled(&self, own: Seat, tick: u32, claims: &Claims) -> Result<(), String> {
         for (seat, stints) in self.each() {
             let at = stints.iter().rposition(|stint| stint.from <= tick);
             let at = at.expect("a seat begins with tick 0");
-            let had_person = || stints[..at].iter().any(|stint| stint.is_person);
             if stints[at].is_person {
                 let mut asked = self.asked(tick, [own, seat]);
                 if let Some((by, _)) = asked.find(|&by| !self.has(claims, by, seat, tick)) {
@@ -131,12 +124,6 @@ impl Hands {
                         own.0, by.0, seat.0
                     ));
                 }
-            } else if at + 1 == stints.len() && had_person() && tick >= durable + LEASE_S * tick_hz
-            {
-                return Err(format!(
-                    "lease: seat {} has confirmed tick {tick} without the person of seat {}, and {durable} are durable",
-                    own.0, seat.0
-                ));
             }
         }
         Ok(())

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use env_core::{Action, World as _};
 use protocol::change::Change;
-use protocol::control::{EndReason, Report};
+use protocol::control::EndReason;
 use protocol::log::{Log, Record};
-use protocol::{Controller, Seat, Tick};
+use protocol::{Controller, Life, Seat, Tick};
 use rollback::Session;
 
 use super::rule::{Claims, Hands};
@@ -29,9 +29,9 @@ pub(super) struct Truth {
     pub(super) controllers: Vec<Controller>,
     pub(super) window: u32,
     pub(super) tick_hz: u32,
-    /// The actions that anybody has confirmed, `[tick, seat]`, from tick 0.
+    /// The actions that are final for anybody, `[tick, seat]`, from tick 0.
     pub(super) rows: Vec<Option<Action>>,
-    /// The state after so many ticks, as anybody has confirmed it.
+    /// The state after so many ticks, as it is final for anybody.
     pub(super) digests: BTreeMap<Tick, u64>,
     pub(super) changes: BTreeMap<u16, Change>,
     /// Ticks that a page was told are durable.
@@ -46,10 +46,8 @@ pub(super) struct Truth {
     pub(super) claims: Claims,
     /// The frames on each page's screen in each life of its seat, in order.
     pub(super) shown: BTreeMap<(Seat, u8), Vec<Shown>>,
-    /// The reports of pages, and the tick from which on the person of each plays.
-    pub(super) reports: Vec<(Report, Tick)>,
-    /// Seats taken with nobody's report: the number of the change and its tick.
-    pub(super) lonely: Vec<(u16, Tick)>,
+    /// The inputs that the page of each seat has said, in each life.
+    pub(super) said: BTreeMap<(Seat, u8, Tick), Action>,
     /// True if a page was told to start.
     pub(super) is_started: bool,
     pub(super) is_judged: bool,
@@ -83,31 +81,27 @@ impl Truth {
         Ok(())
     }
 
-    /// A page that knows so many changes, and of so many durable ticks, confirms some more: whether it may.
-    pub(super) fn settled(
-        &self,
-        own: Seat,
-        news: Range<u32>,
-        changes: u16,
-        durable: u32,
-    ) -> Result<(), String> {
+    /// A page that knows so many changes confirms some more ticks: whether it may.
+    pub(super) fn settled(&self, own: Seat, news: Range<u32>, changes: u16) -> Result<(), String> {
         let known = self.changes.values().take(usize::from(changes));
         let hands = Hands::new(&self.controllers, known);
-        let durable = (durable, self.tick_hz);
-        news.into_iter()
-            .try_for_each(|tick| hands.settled(own, tick, &self.claims, durable))
+        // The server tells everybody what is final.
+        let asked = news.start.max(self.acknowledged.0)..news.end;
+        asked
+            .into_iter()
+            .try_for_each(|tick| hands.settled(own, tick, &self.claims))
     }
 
-    /// Compares what a page has confirmed with what others have, tick by tick: the actions, and the state after them.
+    /// Compares what is final on a page with what is on others, tick by tick: the actions, and the state after them.
     /// Looks again at a little of what was seen before: it must not change.
     pub(super) fn compare(
         &mut self,
         session: &mut Session<Native>,
         seen: u32,
-        confirmed: u32,
+        settled: u32,
     ) -> Result<(), String> {
         let (first, seats) = (session.first_tick().0, self.controllers.len());
-        for tick in seen.saturating_sub(3).max(first)..confirmed {
+        for tick in seen.saturating_sub(3).max(first)..settled {
             let at = (tick - first) as usize;
             self.row(tick, &session.rows()[at * seats..(at + 1) * seats])?;
             let state = session.world().states()[at];
@@ -116,10 +110,27 @@ impl Truth {
         Ok(())
     }
 
-    /// Up to which tick somebody who knows so many changes speaks of the same episode.
-    pub(super) fn known(&self, changes: u16) -> Tick {
-        let unknown = self.lonely.iter().filter(|(number, _)| *number >= changes);
-        unknown.map(|(_, cut)| *cut).min().unwrap_or(Tick(u32::MAX))
+    /// No input of a person is in the archive that their own page has not said.
+    fn said(&self, log: &Log) -> Result<(), String> {
+        let changes: Vec<&Change> = log.changes().collect();
+        for (tick, row) in (0..).map(Tick).zip(log.rows().chunks_exact(log.seats())) {
+            for (seat, &action) in (0..).map(Seat).zip(row) {
+                let mut known = changes.iter().rev();
+                let last = known.find(|change| change.seat == seat && change.tick <= tick);
+                let (controller, life) = match last {
+                    Some(change) => (&change.controller, change.life),
+                    None => (&log.header.controllers[seat.index()], Life(0)),
+                };
+                let said = self.said.get(&(seat, life.0, tick));
+                if *controller == Controller::Human && said != Some(&action) {
+                    return Err(format!(
+                        "said: tick {}: seat {} plays {action}, and its page has said {said:?}",
+                        tick.0, seat.0
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn durable(&self, log: &Log) -> Result<(), String> {
@@ -166,6 +177,15 @@ impl Truth {
                 "end: {verdict:?} was told, {told:?} is in the archive"
             ));
         }
+        let differs = log.records.iter().find_map(|record| match record {
+            Record::Diverged { seat, tick, .. } => Some((seat.0, tick.0)),
+            _ => None,
+        });
+        if let Some((seat, tick)) = differs {
+            return Err(format!(
+                "digest: the page of seat {seat} has another than the replica after {tick} ticks"
+            ));
+        }
         let seats = log.seats();
         let mut states = Vec::new();
         let replayed = archive::replay(log, stored, |_, replica| {
@@ -184,6 +204,7 @@ impl Truth {
             self.row(tick as u32, row)
                 .map_err(|differs| format!("{differs} (the archive)"))?;
         }
+        self.said(log)?;
         self.replay(log)?;
         for (tick, digest) in states {
             self.digest(tick, digest)

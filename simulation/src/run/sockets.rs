@@ -32,6 +32,9 @@ impl Run {
         let page = &self.pages[at];
         let Some(conn) = page.conn else { return Ok(()) };
         self.oracle.typed(page.person, page.number, message);
+        if let (ClientMessage::Upload(upload), Some(peer)) = (message, page.peer()) {
+            self.oracle.uploaded(peer.plan().seat, upload);
+        }
         self.trace.line(self.now_us, || {
             format!("page {} -> {message:?}", page.number)
         });
@@ -45,10 +48,6 @@ impl Run {
 
     /// Sends what the server has to say.
     pub(super) fn send_out(&mut self) -> Result<(), String> {
-        while let Some(taken) = self.server.poll_taken() {
-            self.trace.line(self.now_us, || format!("taken: {taken:?}"));
-            self.oracle.taken(&taken)?;
-        }
         while let Some(outgoing) = self.server.poll_outgoing() {
             match outgoing {
                 Outgoing::Send(ConnId(conn), message) => self.down(conn, &message, false),
@@ -128,22 +127,12 @@ impl Run {
                 self.down(conn, &ServerMessage::Clock { sent_us, server_us }, false);
             }
             message => {
-                self.note_report(conn, &message);
                 self.server
                     .handle(now_us, Event::Message(ConnId(conn), message))?;
                 self.send_out()?;
             }
         }
         self.count()
-    }
-
-    /// Notes who reports, and from which tick on their person plays.
-    pub(super) fn note_report(&mut self, conn: u64, message: &ClientMessage) {
-        let page = self.wires.get(conn).map(|wire| wire.page);
-        let peer = page.and_then(|page| self.pages[page].peer());
-        if let (ClientMessage::Report { era, report }, Some(peer)) = (message, peer) {
-            self.oracle.reported(*era, report, peer.plays_from());
-        }
     }
 
     pub(super) fn message_down(&mut self, conn: u64, bytes: &[u8]) -> Result<(), String> {
@@ -165,7 +154,7 @@ impl Run {
             .peer()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
         self.oracle.promised(at, &message)?;
-        self.oracle.told(at, plays, &message)?;
+        self.oracle.told(plays, &message)?;
         if let Some(peer) = page.peer() {
             self.oracle.tells(peer, &message)?;
         }

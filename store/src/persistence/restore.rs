@@ -261,7 +261,8 @@ mod tests {
 
     use super::*;
     use crate::NewEpisode;
-    use archive::fixtures::{PERSON, ZERO, header, played};
+    use archive::fixtures::{PERSON, header, pages, played};
+    use protocol::Seat;
 
     #[tokio::test]
     async fn only_an_episode_that_goes_on_has_a_keeper_after_a_restart() {
@@ -295,7 +296,10 @@ mod tests {
             memory.store.create_episode(&new).await.unwrap();
             // A crash came after the end was in the file, and before it was in the database.
             if id == "e-1" {
-                file.append_upload(ZERO, &played(&header)).unwrap();
+                for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
+                    let upload = page.part(&played(&header), 0, 12);
+                    file.append_upload(seat, &upload).unwrap();
+                }
                 file.end(EndReason::Played).unwrap();
             }
         }

@@ -3,6 +3,7 @@
 use sqlx::{Sqlite, Transaction};
 
 use super::SqliteStore;
+use super::ledger::append_entry;
 use super::rows::payment;
 use crate::PayState;
 use crate::Payment;
@@ -49,7 +50,7 @@ pub(super) async fn keep_payment(
         0 => PayState::Skipped,
         _ => PayState::Due,
     };
-    sqlx::query(sql)
+    let stored = sqlx::query(sql)
         .bind(payment.outcome.name())
         .bind(payment.deed.name())
         .bind(&payment.code)
@@ -66,5 +67,8 @@ pub(super) async fn keep_payment(
         .bind(participant)
         .execute(&mut **transaction)
         .await?;
-    Ok(())
+    match stored.rows_affected() {
+        0 => Ok(()),
+        _ => append_entry(transaction, participant, Some(payment)).await,
+    }
 }

@@ -5,6 +5,7 @@ use server_core::token::token_hash;
 use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
+use super::ledger::append_entry;
 use super::payments::keep_payment;
 use super::rows::{identifier, page_time, response, session};
 use crate::Answers;
@@ -109,10 +110,13 @@ impl SqliteStore {
         let mut transaction = self.pool.begin().await?;
         let sql = "DELETE FROM payments WHERE total = 0 AND state = 'skipped' \
                    AND session = (SELECT id FROM sessions WHERE participant = ?)";
-        sqlx::query(sql)
+        let taken_back = sqlx::query(sql)
             .bind(participant)
             .execute(&mut *transaction)
             .await?;
+        if taken_back.rows_affected() > 0 {
+            append_entry(&mut transaction, participant, None).await?;
+        }
         let sql = "UPDATE sessions SET outcome = NULL, ended_at = NULL WHERE participant = ?";
         sqlx::query(sql)
             .bind(participant)

@@ -1,3 +1,5 @@
+mod ledger;
+
 use protocol::Tick;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;

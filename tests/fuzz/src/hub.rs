@@ -6,9 +6,8 @@ use std::sync::{Arc, OnceLock};
 
 use archive::Episode;
 use archive::work::perform_work;
-use protocol::control::{
-    self, Answer, ClientMessage, Entry, Link, Report, ServerMessage, Timing, Upload,
-};
+use protocol::chain::Chain;
+use protocol::control::{self, Answer, ClientMessage, Entry, Link, ServerMessage, Timing, Upload};
 use protocol::{Era, Life, Seat, Tick, log};
 use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStage, EnvStages, Event, Restored, Work};
 use server_core::limits::Limits;
@@ -16,6 +15,7 @@ use study::Study;
 
 use crate::input::Input;
 use crate::memory::{Memory, no_module};
+use crate::seeds::page_key;
 
 /// Pages at once: two groups and one more.
 const PAGES: usize = 5;
@@ -33,11 +33,14 @@ struct Page {
     token: Option<String>,
     stage: u16,
     era: Option<Era>,
+    episode: String,
     life: Life,
     seat: u8,
     through: Tick,
     notes: u32,
-    fence: Option<(Seat, Life)>,
+    recheck: u16,
+    /// Its own inputs, as far as they are signed.
+    chain: Option<Chain>,
 }
 
 struct Server {
@@ -130,8 +133,7 @@ impl Server {
             1 => return self.disconnect(who),
             2 => self.leave_stage(&page, bytes.byte()),
             3 => ready(&page),
-            4 => upload(&page, bytes),
-            5 => report(&page, bytes.byte()),
+            4 | 5 => upload(&mut self.pages[who], bytes),
             6 => silence(&page, bytes.byte()),
             7 => hidden(&page, bytes.byte()),
             8 => ClientMessage::Unloading,
@@ -174,7 +176,11 @@ impl Server {
             None => Entry::Open,
         };
         self.pages[who].conn = Some(conn);
-        self.handle(Event::Message(conn, ClientMessage::hello(entry)));
+        let mut hello = ClientMessage::hello(entry);
+        if let ClientMessage::Hello { key, .. } = &mut hello {
+            *key = page_key().verifying_key().to_bytes();
+        }
+        self.handle(Event::Message(conn, hello));
     }
 
     fn disconnect(&mut self, who: usize) {
@@ -269,13 +275,22 @@ impl Page {
             ServerMessage::Match(plan) => {
                 (self.era, self.life) = (Some(plan.era), plan.life);
                 (self.seat, self.through, self.notes) = (plan.seat.0, Tick(0), 0);
+                let begun = Chain::new(&plan.episode, plan.seat, plan.life, Tick(0));
+                (self.chain, self.recheck) = (Some(begun), 0);
+                self.episode = plan.episode;
             }
             ServerMessage::Running { through, .. } => self.through = through,
-            ServerMessage::Return(back) => self.through = back.tick,
+            ServerMessage::Recheck { number, .. } => self.recheck = number,
+            ServerMessage::Return(back) => {
+                self.through = back.tick;
+                let seat = Seat(self.seat);
+                let own = back.changes.iter().rfind(|change| change.seat == seat);
+                let first = own.map_or(back.tick, |change| change.tick);
+                self.chain = Some(Chain::new(&self.episode, seat, self.life, first));
+            }
             ServerMessage::Archived { through, notes, .. } => {
                 (self.through, self.notes) = (through, notes);
             }
-            ServerMessage::Fence { seat, life, .. } => self.fence = Some((seat, life)),
             _ => {}
         }
     }
@@ -290,54 +305,45 @@ fn ready(page: &Page) -> ClientMessage {
     }
 }
 
-/// Rows that follow what is durable, or overlap it, or leave a gap; noted or not, and perhaps the last.
-fn upload(page: &Page, bytes: &mut Input<'_>) -> ClientMessage {
+/// Own inputs that follow those of before, or leave a gap, or are signed for another tick; noted or not, and perhaps the
+/// last.
+fn upload(page: &mut Page, bytes: &mut Input<'_>) -> ClientMessage {
     let (how, ticks) = (bytes.byte(), usize::from(bytes.byte() % 24));
-    // Six is the no-op, which idle partners and vacant seats play.
-    let mut rows = vec![6; 2 * ticks];
+    let mut inputs = vec![6; ticks];
     let own = bytes.take(if how & 1 == 0 { ticks } else { 0 });
-    for (tick, action) in own.iter().enumerate() {
-        rows[2 * tick + usize::from(page.seat & 1)] = u16::from(action % 8);
+    for (input, action) in inputs.iter_mut().zip(own) {
+        *input = u16::from(action % 8);
     }
-    let first = match how >> 1 & 7 {
-        0 => page.through.0 + 1,
-        1 => page.through.0.saturating_sub(3),
-        _ => page.through.0,
-    };
     let timing = Timing {
         number: page.notes + u32::from(how & 64 != 0),
         hidden: vec![(Tick(1), Tick(2))],
         delays: vec![(Tick(1), 100)],
         ..Timing::default()
     };
+    let chain = page.chain.as_mut().filter(|_| ticks > 0);
+    let block = chain.map(|chain| match how >> 1 & 7 {
+        0 => chain.clone().sign(&page_key(), inputs, [1; 16]),
+        1 => {
+            let first = Tick(chain.next().0 + 1);
+            let mut ahead = Chain::new(&page.episode, Seat(page.seat), page.life, first);
+            ahead.sign(&page_key(), inputs, [1; 16])
+        }
+        _ => chain.sign(&page_key(), inputs, [1; 16]),
+    });
+    let end = page.chain.as_ref().map_or(Tick(0), Chain::next);
     ClientMessage::Upload(Upload {
         era: page.era.unwrap_or(Era(0)),
         life: page.life,
-        first: Tick(first),
+        block,
+        changes: 9,
+        recheck: page.recheck,
         digests: (how & 16 != 0)
             .then_some((Tick(10), 9))
             .into_iter()
             .collect(),
-        ended: (how & 32 != 0).then_some(Tick(first + ticks as u32)),
+        ended: (how & 32 != 0).then_some(end),
         timing: (how & 128 != 0).then_some(timing),
-        rows,
     })
-}
-
-/// An answer to the last fence, with more or less than there is.
-fn report(page: &Page, how: u8) -> ClientMessage {
-    let (seat, life) = page.fence.unwrap_or((Seat(1), Life(0)));
-    let have = page.through.0 + u32::from(how & 15);
-    let count = have.min(u32::from(how >> 4));
-    ClientMessage::Report {
-        era: page.era.unwrap_or(Era(0)),
-        report: Report {
-            seat,
-            life,
-            have: Tick(have),
-            inputs: vec![u16::from(how % 7); count as usize],
-        },
-    }
 }
 
 fn silence(page: &Page, how: u8) -> ClientMessage {

@@ -111,11 +111,13 @@ pub fn seen(bytes: &[u8]) {
 /// which no engine guesses. The bodies come with their lengths in two bytes before them, the header first.
 pub fn records(bytes: &[u8]) {
     let (mut whole, mut rest) = (log::MAGIC.to_vec(), bytes);
+    let mut number = 0_u32;
     while let Some((len, after)) = rest.split_first_chunk() {
         let (body, after) = after.split_at(after.len().min(u16::from_le_bytes(*len).into()));
-        let len = (body.len() as u32).to_le_bytes();
-        let sum = crc32fast::hash(&[&len, body].concat());
-        whole.extend([&len, &sum.to_le_bytes(), body].concat());
+        let head = [(body.len() as u32).to_le_bytes(), number.to_le_bytes()].concat();
+        let sum = crc32fast::hash(&[&head, body].concat());
+        whole.extend([&head, &sum.to_le_bytes()[..], body].concat());
+        number += 1;
         rest = after;
     }
     log(&whole);
@@ -131,14 +133,21 @@ pub fn log(bytes: &[u8]) {
         ..log.clone()
     };
     assert_eq!(log::read(&bytes[..log.valid_len]), Ok(whole.clone()));
-    let mut again = log::begin(&log.header).expect("what was read fits");
+    let begun = log::LogWriter::begin(&log.header);
+    let (mut writer, mut again) = begun.expect("what was read fits");
     for record in &log.records {
-        log::append(record, &mut again).expect("what was read fits");
+        writer
+            .append(record, &mut again)
+            .expect("what was read fits");
     }
-    let valid_len = again.len();
+    let (valid_len, version) = (again.len(), protocol::VERSION);
     assert_eq!(
         log::read(&again),
-        Ok(log::Log { valid_len, ..whole }),
+        Ok(log::Log {
+            valid_len,
+            version,
+            ..whole
+        }),
         "a longer encoding may say the same, but not more"
     );
 }

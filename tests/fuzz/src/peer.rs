@@ -11,6 +11,7 @@ use protocol::control::{self, ClientMessage, EndReason, Link, Plan, Return, Serv
 use protocol::{Controller, Era, Life, Seat, Tick};
 
 use crate::input::Input;
+use crate::seeds::page_key;
 
 const HORIZON: u32 = 60;
 const ERA: Era = Era(7);
@@ -27,7 +28,7 @@ const EFFECTS: usize = 100;
 
 struct Page {
     peer: Peer<Instance<Overcooked>>,
-    /// The rows that its session has confirmed so far.
+    /// The rows of its session that are final so far.
     kept: Vec<Action>,
     inbox: VecDeque<(Link, Vec<u8>)>,
 }
@@ -76,9 +77,9 @@ struct Match {
     pages: [Page; 2],
 }
 
-/// Lets two pages load, start, play, hide, lose connections and channels, be fenced, lose and take seats; and tells
-/// them what no server and no page would. Nothing panics, effects and timeouts are bounded, and what a page has
-/// confirmed only grows.
+/// Lets two pages load, start, play, hide, lose connections and channels, be told what others have said, lose and take seats; and tells
+/// them what no server and no page would. Nothing panics, effects and timeouts are bounded, and what is final
+/// for a page only grows.
 pub fn peer(bytes: &[u8]) {
     play(bytes);
 }
@@ -102,7 +103,7 @@ fn play(bytes: &[u8]) -> Match {
 
 fn page(now_us: u64, seat: usize, how: u8) -> Page {
     Page {
-        peer: Peer::new(plan(seat, how), moment(now_us)),
+        peer: Peer::new(plan(seat, how), page_key(), moment(now_us)),
         kept: Vec::new(),
         inbox: VecDeque::new(),
     }
@@ -206,14 +207,15 @@ impl Match {
             }
             let page = &mut self.pages[who];
             page.peer.status(moment(self.now_us));
-            let rows = page
-                .peer
-                .session()
-                .map_or(&[][..], |session| session.rows());
+            // What is not final may still be another.
+            let rows = page.peer.session().map_or(&[][..], |session| {
+                let ticks = session.settled().0.saturating_sub(session.first_tick().0);
+                &session.rows()[..2 * ticks as usize]
+            });
             if rows.is_empty() {
                 page.kept.clear();
             }
-            assert!(rows.starts_with(&page.kept), "confirmed rows changed");
+            assert!(rows.starts_with(&page.kept), "final rows changed");
             page.kept.extend(&rows[page.kept.len()..]);
         }
     }
@@ -245,12 +247,23 @@ fn told(what: u8, input: &mut Input<'_>) -> ServerMessage {
         3 => ServerMessage::Archived {
             era,
             through: Tick(number(input)),
+            own: Tick(number(input)),
+            agreed: Tick(number(input)),
             notes: number(input),
         },
-        4 => ServerMessage::Fence {
-            era,
-            seat,
-            life: Life(input.byte() & 3),
+        4 => match input.byte() & 3 {
+            0 => ServerMessage::Recheck {
+                era,
+                number: u16::from(input.byte()),
+                agreed: Tick(number(input)),
+            },
+            _ => ServerMessage::Inputs {
+                era,
+                seat,
+                life: Life(input.byte() & 3),
+                first: Tick(number(input)),
+                inputs: (0..input.byte() % 50).map(|k| u16::from(k) % 7).collect(),
+            },
         },
         5 => ServerMessage::Peer {
             era,
@@ -261,6 +274,7 @@ fn told(what: u8, input: &mut Input<'_>) -> ServerMessage {
         6 => ServerMessage::Running {
             era,
             through: Tick(number(input)),
+            own: Tick(number(input)),
             changes: Vec::new(),
         },
         _ => ServerMessage::Ended {
@@ -289,6 +303,7 @@ fn seat_change(number_of: u16, input: &mut Input<'_>) -> Change {
         life: Life(input.byte() & 3),
         from: Tick(number(input)),
         inputs: (0..input.byte() % 12).map(|k| u16::from(k) % 7).collect(),
+        key: None,
     }
 }
 

@@ -7,14 +7,17 @@ use archive::Episode;
 use env_core::contract::Environment as _;
 use env_core::envs::overcooked::{Overcooked, Params};
 use env_core::{Action, Instance, Policy, Spec, World as _};
+use protocol::chain::Chain;
 use protocol::change::Change;
-use protocol::control::{Report, Return, Upload};
+use protocol::control::{Return, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
+use server_core::arbiter::KnownInputs;
 
 use crate::input::Input;
 use crate::memory::{Memory, no_module};
+use crate::seeds::page_key;
 
 const HORIZON: u32 = 90;
 const TICK_US: u64 = 100_000;
@@ -28,8 +31,11 @@ type Play = Session<Instance<Overcooked>>;
 
 /// The server's messages to a page, in order.
 enum Told {
-    Through(Tick),
-    Fence(Seat, Life),
+    /// What is durable, and up to where the page's digests are right.
+    Durable(Tick, Tick),
+    Inputs(KnownInputs),
+    /// The page is to say its digests anew.
+    Recheck(u16),
     Change(Change),
 }
 
@@ -37,11 +43,12 @@ struct Peer {
     session: Play,
     /// The life of its seat that it plays.
     life: Life,
-    /// The rows that it has confirmed so far.
+    /// Its own inputs, as far as they are signed.
+    chain: Chain,
+    /// The last request to say its digests anew that it has followed.
+    recheck: u16,
+    /// The rows that are final so far.
     kept: Vec<Action>,
-    /// Where a seat was cut by the word of nobody who was there before: what was not archived by then is void,
-    /// whoever knew it.
-    until: u32,
     inbox: VecDeque<Vec<u8>>,
     told: VecDeque<Told>,
 }
@@ -54,8 +61,6 @@ struct Match {
     peers: [Peer; 2],
     archive: Episode,
     file: Memory,
-    /// The fence that is up, and what the other page has reported.
-    fence: Option<(Seat, Option<Report>)>,
     /// True if everything so far was what honest pages, an honest server and any network bring about.
     honest: bool,
 }
@@ -112,12 +117,13 @@ fn header(first: u8) -> Header {
         t0_us: 0,
         rules: Default::default(),
         course: None,
+        keys: vec![page_key().verifying_key().to_bytes(); 2],
     }
 }
 
-/// Presses keys, lets time pass, delivers, loses, repeats, reorders, damages and forges packets; uploads, fences,
-/// takes and gives seats, loses connections; as the bytes say. What is confirmed only grows. As long as nobody lies,
-/// everybody confirms what the archive keeps, every change can be carried out, and every page can come back.
+/// Presses keys, lets time pass, delivers, loses, repeats, reorders, damages and forges packets; uploads, tells
+/// inputs, takes and gives seats, loses connections; as the bytes say. What is final only grows. As long as nobody lies,
+/// it is what the archive keeps, every change can be carried out, and every page can come back.
 pub fn session(bytes: &[u8]) {
     play(bytes);
 }
@@ -145,8 +151,9 @@ impl Match {
         let peer = |seat| Peer {
             session: Session::new(config(seat, first), world(), Vec::new()),
             life: Life(0),
+            chain: Chain::new("e-1", Seat(seat as u8), Life(0), Tick(0)),
+            recheck: 0,
             kept: Vec::new(),
-            until: u32::MAX,
             inbox: VecDeque::new(),
             told: VecDeque::new(),
         };
@@ -156,7 +163,6 @@ impl Match {
             peers: [peer(0), peer(1)],
             archive,
             file,
-            fence: None,
             honest: true,
         }
     }
@@ -183,7 +189,7 @@ impl Match {
                 self.honest &= !tamper(peer, input.take(len));
             }
             8 => self.upload(who),
-            9 => self.fence(who),
+            9 => self.tell_inputs(who),
             10 => self.hear(who),
             11 => self.take(who, value),
             12 => self.give_back(who, value == 7, input),
@@ -221,43 +227,43 @@ impl Match {
         }
     }
 
-    /// A page uploads what it has beyond the archive's.
+    /// A page uploads what is new.
     fn upload(&mut self, who: usize) {
-        let session = &self.peers[who].session;
-        let through = self.archive.through();
-        let skipped = 2 * through.0.saturating_sub(session.first_tick().0) as usize;
-        let rows = session.rows().get(skipped..).unwrap_or_default().to_vec();
+        let peer = &mut self.peers[who];
+        let (first, inputs) = peer.session.own_inputs(peer.chain.next());
+        let inputs: Vec<Action> = inputs.collect();
+        let is_next = first == peer.chain.next() && !inputs.is_empty();
         let upload = Upload {
             era: ERA,
-            life: self.peers[who].life,
-            first: through.max(session.first_tick()),
-            rows,
-            digests: session.digests().to_vec(),
+            life: peer.life,
+            block: is_next.then(|| peer.chain.sign(&page_key(), inputs, [1; 16])),
+            changes: peer.session.changes(),
+            recheck: peer.recheck,
+            digests: peer.session.digests().to_vec(),
             timing: None,
-            ended: session.ended(),
+            ended: peer.session.ended(),
         };
-        let appended = self.archive.append_upload(Seat(who as u8), &upload);
+        let seat = Seat(who as u8);
+        let appended = self.archive.append_upload(seat, &upload);
         assert!(
             !self.honest || appended.as_ref().is_ok_and(|appended| !appended.diverged),
             "an honest page diverged: {appended:?}"
         );
-        self.tell_through();
-    }
-
-    fn tell_through(&mut self) {
-        let through = self.archive.through();
-        for peer in &mut self.peers {
-            peer.told.push_back(Told::Through(through));
+        let Ok(appended) = appended else { return };
+        let told = &mut self.peers[who].told;
+        told.push_back(Told::Durable(appended.through, appended.agreed));
+        if appended.recheck.is_some() {
+            let asked = self.archive.recheck(seat);
+            told.extend(asked.inputs.into_iter().map(Told::Inputs));
+            told.push_back(Told::Recheck(asked.number));
         }
     }
 
-    /// The server suspects a seat, and asks the other page for what it has of it.
-    fn fence(&mut self, who: usize) {
-        let seat = Seat(who as u8);
-        if self.plays(who) && self.fence.is_none() {
-            self.fence = Some((seat, None));
-            let life = self.archive.life(seat);
-            self.peers[1 - who].told.push_back(Told::Fence(seat, life));
+    /// The server has the inputs of a seat for the other page.
+    fn tell_inputs(&mut self, who: usize) {
+        if self.plays(who) {
+            let known = self.archive.known_inputs(Seat(who as u8));
+            self.peers[1 - who].told.push_back(Told::Inputs(known));
         }
     }
 
@@ -265,19 +271,24 @@ impl Match {
         self.archive.controller(Seat(who as u8)) == Some(&Controller::Human)
     }
 
-    /// The first tick under the seat's last controller.
-    fn plays_from(&self, who: usize) -> Tick {
-        let mut changes = self.archive.changes().iter();
-        let last = changes.rfind(|change| change.seat.index() == who);
-        last.map_or(Tick(0), |change| change.tick)
-    }
-
     /// A page takes the next thing that it was told.
     fn hear(&mut self, who: usize) {
         let peer = &mut self.peers[who];
         match peer.told.pop_front() {
             None => {}
-            Some(Told::Through(through)) => peer.session.handle_lease(through),
+            Some(Told::Durable(through, agreed)) => peer.session.handle_durable(through, agreed),
+            Some(Told::Recheck(number)) => peer.recheck = number,
+            Some(Told::Inputs(known)) => {
+                let KnownInputs {
+                    seat,
+                    life,
+                    first,
+                    inputs,
+                } = known;
+                let now_us = self.now_us;
+                peer.session
+                    .handle_inputs(now_us, seat, life, first, &inputs);
+            }
             Some(Told::Change(change)) => {
                 let partner = partner(&change.controller);
                 let taken = peer.session.handle_change(self.now_us, &change, partner);
@@ -287,27 +298,12 @@ impl Match {
                     "a change that cannot be carried out: {taken:?}"
                 );
             }
-            Some(Told::Fence(seat, life)) => {
-                let report = peer.session.handle_fence(seat, life);
-                // A page that has lost its own seat has no say.
-                let is_here = peer.life == self.archive.life(Seat(who as u8));
-                let report = report.filter(|_| is_here);
-                if let Some((fenced, reported)) = &mut self.fence
-                    && *fenced == seat
-                {
-                    *reported = report;
-                }
-            }
         }
     }
 
-    /// The server takes a seat: the other page has reported on it, or is gone as well.
+    /// The server takes a seat.
     fn take(&mut self, who: usize, value: u8) {
-        let report = match &self.fence {
-            Some((seat, report)) if seat.index() == who => report.clone(),
-            _ => None,
-        };
-        if !self.plays(who) || report.is_none() && self.plays(1 - who) {
+        if !self.plays(who) {
             return;
         }
         let controller = if value & 1 == 0 {
@@ -315,23 +311,8 @@ impl Match {
         } else {
             random()
         };
-        let seat = Seat(who as u8);
-        let other = Seat(1 - who as u8);
-        let reports: Vec<(Seat, Report)> =
-            report.into_iter().map(|report| (other, report)).collect();
-        let change = self.archive.take(seat, controller, &reports);
-        self.fence = None;
-        match change {
-            Ok(change) => {
-                let until = |peer: &mut Peer| peer.until = peer.until.min(change.tick.0);
-                if reports.is_empty() {
-                    self.peers.iter_mut().for_each(until);
-                } else if self.plays_from(1 - who) > change.tick {
-                    // What this page confirmed before the other one came, it confirmed alone.
-                    until(&mut self.peers[who]);
-                }
-                self.tell_change(change);
-            }
+        match self.archive.take(Seat(who as u8), controller) {
+            Ok(change) => self.tell_change(change),
             Err(error) => assert!(self.archive.over().is_some(), "not taken: {error}"),
         }
     }
@@ -345,9 +326,9 @@ impl Match {
     /// A person takes their seat again, with the state of the archive, or a damaged one.
     fn give_back(&mut self, who: usize, damaged: bool, input: &mut Input<'_>) {
         let seat = Seat(who as u8);
-        let Ok(change) = self.archive.give(seat, Controller::Human) else {
-            return;
-        };
+        let key = Some(page_key().verifying_key().to_bytes());
+        let given = self.archive.give(seat, Controller::Human, key, self.due());
+        let Ok(change) = given else { return };
         let mut snapshot = self.archive.snapshot();
         if damaged {
             let (at, bits) = (usize::from(input.byte()), input.byte());
@@ -365,7 +346,7 @@ impl Match {
             state: snapshot.state,
             partners: snapshot.partners,
         };
-        let life = change.life;
+        let (life, first) = (change.life, change.tick);
         self.peers[1 - who].told.push_back(Told::Change(change));
         let resumed = Session::resume(config(who, self.first), world(), policy, &start);
         assert!(
@@ -375,16 +356,24 @@ impl Match {
         );
         let peer = &mut self.peers[who];
         peer.told.clear();
-        peer.told.push_back(Told::Through(start.tick));
         if let Ok(session) = resumed {
             (peer.session, peer.life) = (session, life);
-            (peer.kept, peer.until) = (Vec::new(), u32::MAX);
+            peer.chain = Chain::new("e-1", seat, life, first);
+            (peer.kept, peer.recheck) = (Vec::new(), 0);
         }
+    }
+
+    /// The tick that is due now.
+    fn due(&self) -> Option<Tick> {
+        Some(Tick((self.now_us / TICK_US) as u32))
     }
 
     /// The grace is over: a seat that stood still is played by an AI partner.
     fn give_on(&mut self, who: usize) {
-        if let Ok(change) = self.archive.give(Seat(who as u8), random()) {
+        if let Ok(change) = self
+            .archive
+            .give(Seat(who as u8), random(), None, self.due())
+        {
             self.tell_change(change);
         }
     }
@@ -392,18 +381,9 @@ impl Match {
     /// A page loses its connection to the server and is let in again: at once it learns all changes anew.
     fn reconnect(&mut self, who: usize) {
         let peer = &mut self.peers[who];
-        peer.session.handle_reconnect();
         peer.told.clear();
         let changes = self.archive.changes().iter().cloned();
         peer.told.extend(changes.map(Told::Change));
-        peer.told.push_back(Told::Through(self.archive.through()));
-        if self
-            .fence
-            .as_ref()
-            .is_some_and(|(seat, _)| seat.index() != who)
-        {
-            self.fence = None;
-        }
         while !self.peers[who].told.is_empty() {
             self.hear(who);
         }
@@ -419,9 +399,16 @@ impl Match {
         let peer = &mut self.peers[who];
         let seat = Seat(input.byte() % 20);
         match value {
-            0 => peer.session.handle_lease(Tick(number(input))),
-            1 => drop(peer.session.handle_fence(seat, Life(input.byte()))),
-            2 => peer.session.handle_reconnect(),
+            0 => {
+                let (through, agreed) = (Tick(number(input)), Tick(number(input)));
+                peer.session.handle_durable(through, agreed);
+            }
+            1 | 2 => {
+                let (life, first) = (Life(input.byte()), Tick(number(input)));
+                let inputs: Vec<u16> = (0..input.byte() % 60).map(|k| u16::from(k) % 8).collect();
+                peer.session
+                    .handle_inputs(self.now_us, seat, life, first, &inputs);
+            }
             _ => {
                 let change = Change {
                     number: peer.session.changes() + u16::from(value == 3),
@@ -433,6 +420,7 @@ impl Match {
                     life: Life(input.byte()),
                     from: Tick(number(input)),
                     inputs: (0..input.byte() % 8).map(u16::from).collect(),
+                    key: None,
                 };
                 let partner = partner(&change.controller);
                 // A refusal is an answer.
@@ -441,21 +429,22 @@ impl Match {
         }
     }
 
-    /// Confirmed rows only grow, and are the same on both sides.
+    /// Final rows only grow, and are the same on both sides.
     fn watch(&mut self) {
         for peer in &mut self.peers {
-            let rows = peer.session.rows();
-            assert!(rows.starts_with(&peer.kept), "confirmed rows changed");
-            peer.kept.extend(&rows[peer.kept.len()..]);
+            let (_, rows) = tail(peer);
+            assert!(rows.starts_with(&peer.kept), "final rows changed");
+            let more = rows[peer.kept.len()..].to_vec();
+            peer.kept.extend(more);
         }
         let [one, two] = &self.peers;
         assert!(
             !self.honest || agree(tail(one), tail(two)),
-            "two confirmed logs"
+            "two final logs"
         );
     }
 
-    /// Confirmed rows equal the archived ones, and lead to the same states.
+    /// Final rows equal the archived ones, and lead to the same states.
     fn judge(&self) {
         if !self.honest {
             return;
@@ -469,22 +458,23 @@ impl Match {
         }
         let [one, two] = self.peers.each_ref().map(|peer| {
             let digests = peer.session.digests().iter().copied();
+            let settled = peer.session.settled();
             digests
-                .filter(|(tick, _)| tick.0 <= peer.until)
+                .filter(|(tick, _)| *tick <= settled)
                 .collect::<Vec<_>>()
         });
         let differs = |(tick, digest): &(Tick, u64)| {
             two.iter()
                 .any(|other| other.0 == *tick && other.1 != *digest)
         };
-        assert!(!one.iter().any(differs), "two confirmed states");
+        assert!(!one.iter().any(differs), "two final states");
     }
 }
 
-/// The confirmed rows of a peer, and the tick that they begin with.
+/// The final rows of a peer, and the tick that they begin with.
 fn tail(peer: &Peer) -> (u32, &[Action]) {
     let (first, rows) = (peer.session.first_tick().0, peer.session.rows());
-    let known = 2 * peer.until.saturating_sub(first) as usize;
+    let known = 2 * peer.session.settled().0.saturating_sub(first) as usize;
     (first, &rows[..known.min(rows.len())])
 }
 

@@ -205,6 +205,7 @@ fn started() -> Shell {
     shell.hears(ServerMessage::Running {
         era: Era(5),
         through: Tick(0),
+        own: Tick(0),
         changes: Vec::new(),
     });
     shell.passes(S);

@@ -11,14 +11,21 @@ impl<'a, W: World> Match<'a, W> {
             return Ok(());
         };
         let (confirmed, current) = (session.confirmed().0, session.current().0);
-        if confirmed < peer.confirmed {
+        let settled = session.settled().0;
+        if settled < peer.settled {
             return Err(format!(
-                "retraction: {} confirmed, then {confirmed}",
-                peer.confirmed
+                "retraction: {} final, then {settled}",
+                peer.settled
             ));
         }
+        // A seat that was cut may leave a page beyond the window: it then waits.
+        let runs_on = current > peer.current;
         let deepest = u32::from(session.stats().max_depth);
-        if confirmed > current || current - confirmed > window || deepest > window {
+        let is_cut = session.changes() > 0;
+        if confirmed > current
+            || runs_on && current - confirmed > window
+            || deepest > window && !is_cut
+        {
             return Err(format!(
                 "window: {current} simulated, {confirmed} confirmed"
             ));
@@ -29,6 +36,7 @@ impl<'a, W: World> Match<'a, W> {
         });
         self.gap = self.gap.max(most - least);
         let peer = &mut self.peers[at];
+        peer.current = current;
         if now_us >= peer.second.0 + 1_000_000 {
             self.fastest = self.fastest.max(current.saturating_sub(peer.second.1));
             peer.second = (now_us, current);
@@ -37,7 +45,7 @@ impl<'a, W: World> Match<'a, W> {
         self.watch_log(at)
     }
 
-    /// Confirmed is what everyone has, and has said so.
+    /// Confirmed is what everyone has, and has said so, or what the server has.
     fn watch_receipts(&self, at: usize) -> Result<(), String> {
         let Some(session) = &self.peers[at].session else {
             return Ok(());
@@ -51,7 +59,8 @@ impl<'a, W: World> Match<'a, W> {
         for from in people().filter(|&from| from != seat && self.arbiter.is_person(from)) {
             for of in people().filter(|&of| of != from) {
                 let begun = self.arbiter.start(from).max(session.first_tick().0);
-                let first = self.told[from][of].max(begun);
+                // The server tells everybody what is final.
+                let first = self.told[from][of].max(begun).max(self.arbiter.durable());
                 if (first..confirmed).any(|tick| self.arbiter.awaits(of, tick)) {
                     return Err(format!(
                         "receipts: seat {seat} confirmed {confirmed} without seat {from} for seat {of}"
@@ -62,48 +71,47 @@ impl<'a, W: World> Match<'a, W> {
         Ok(())
     }
 
-    /// One log and one row of digests: what anyone confirms first must be what everyone confirms.
+    /// One log and one row of digests: what is final on a page is what the server has.
     fn watch_log(&mut self, at: usize) -> Result<(), String> {
         let seats = self.scenario.controllers.len();
+        let (durable, archive) = (self.arbiter.durable(), &self.arbiter.archive);
         let peer = &mut self.peers[at];
         let Some(session) = peer.session.as_ref().filter(|_| peer.is_member) else {
             return Ok(());
         };
-        let first = peer.confirmed as usize * seats;
-        let skipped = session.first_tick().0 as usize * seats;
-        for (cell, &action) in (first..).zip(&session.rows()[first - skipped..]) {
-            match self.log.get(cell) {
-                None => self.log.push(action),
-                Some(&known) if known == action => {}
-                Some(&known) => {
-                    let (tick, seat) = (cell / seats, cell % seats);
-                    return Err(format!(
-                        "log: tick {tick} seat {seat} is {known} and {action}"
-                    ));
-                }
-            }
+        // Who does not know the last change yet may still be beyond it.
+        let settled = session.settled().0.min(durable);
+        let first = session.first_tick().0;
+        let fresh = peer.settled.max(first)..settled;
+        let cells = fresh.start as usize * seats..fresh.end.max(fresh.start) as usize * seats;
+        let skipped = first as usize * seats;
+        let own = &session.rows()[cells.start - skipped..cells.end - skipped];
+        let differs = own
+            .iter()
+            .zip(&archive[cells.clone()])
+            .position(|(a, b)| a != b);
+        if let Some(cell) = differs {
+            let (tick, seat) = ((cells.start + cell) / seats, cell % seats);
+            return Err(format!(
+                "log: tick {tick} seat {seat} is {} and {}",
+                archive[cells.start + cell],
+                own[cell]
+            ));
         }
-        let before = self
-            .digests
-            .partition_point(|(tick, _)| *tick <= session.first_tick());
-        for (number, &digest) in (before..)
-            .zip(session.digests())
-            .skip(peer.digests - before)
-        {
-            match self.digests.get(number) {
-                None => self.digests.push(digest),
-                Some(&known) if known == digest => {}
-                Some(known) => return Err(format!("digest: {known:?} and {digest:?}")),
-            }
+        let is_fresh = |(tick, _): &&(Tick, u64)| tick.0 > fresh.start && tick.0 <= settled;
+        let own: Vec<_> = session.digests().iter().filter(is_fresh).collect();
+        let known: Vec<_> = self.arbiter.digests.iter().filter(is_fresh).collect();
+        if own != known {
+            return Err(format!("digest: {known:?} and {own:?}"));
         }
-        (peer.confirmed, peer.digests) = (session.confirmed().0, before + session.digests().len());
+        peer.settled = settled.max(peer.settled);
         Ok(())
     }
 
     /// The oracles that hold at the end.
     pub(super) fn judge(mut self) -> Result<Report, String> {
         let seats = self.scenario.controllers.len();
-        let ticks = (self.log.len() / seats) as u32;
+        let ticks = self.arbiter.durable();
         for peer in &self.peers {
             let Some(session) = &peer.session else {
                 continue;
@@ -112,17 +120,18 @@ impl<'a, W: World> Match<'a, W> {
                 session.confirmed().0,
                 session.ended(),
                 session.current().0,
-                peer.over_events,
+                peer.over_events > 0,
             );
-            if ends != (ticks, Some(Tick(ticks)), ticks, 1) {
+            if ends != (ticks, Some(Tick(ticks)), ticks, true) {
                 return Err(format!("end: {ends:?} of {ticks}"));
             }
             let first = session.first_tick();
-            let before = self.digests.partition_point(|(tick, _)| *tick <= first);
-            if session.rows() != &self.log[first.0 as usize * seats..]
-                || session.digests() != &self.digests[before..]
+            let digests = &self.arbiter.digests;
+            let before = digests.partition_point(|(tick, _)| *tick <= first);
+            if session.rows() != &self.arbiter.archive[first.0 as usize * seats..]
+                || session.digests() != &digests[before..]
             {
-                return Err("retraction: something confirmed was changed later".into());
+                return Err("log: a page ends with another one than the server".into());
             }
             let stats = session.stats();
             if (stats.dropped - stats.refused.life, stats.equivocations) != (0, 0) {
@@ -132,8 +141,7 @@ impl<'a, W: World> Match<'a, W> {
                 return Err(format!("honesty: {stats:?}"));
             }
         }
-        let is_whole = self.sessions().next().is_some();
-        self.replay(ticks, is_whole)?;
+        self.replay()?;
         let (frames, seen_bytes) = self.rebuild()?;
         let t0_us = READY_US + 500_000;
         Ok(Report {
@@ -145,7 +153,7 @@ impl<'a, W: World> Match<'a, W> {
                 .map(|peer| peer.over_us.saturating_sub(t0_us))
                 .max()
                 .unwrap_or(0),
-            log: std::mem::take(&mut self.log),
+            log: std::mem::take(&mut self.arbiter.archive),
             changes: std::mem::take(&mut self.arbiter.changes),
             gap: self.gap,
             delay_ms: self.sessions().map(Session::delay_ms).max().unwrap_or(0),
@@ -155,31 +163,31 @@ impl<'a, W: World> Match<'a, W> {
         })
     }
 
-    /// A fresh world, stepped through the log as the server does, and the partners asked again.
-    fn replay(&mut self, ticks: u32, is_whole: bool) -> Result<(), String> {
-        let seats = self.scenario.controllers.len();
-        let mut world = (self.world)(None);
-        let mut replica = Replica::new(&mut world, &self.arbiter, self.scenario.seed);
-        let mut digests = Vec::new();
-        for (row, tick) in self.log.chunks(seats).zip(1..) {
-            let (over, differs) = replica.step(row);
-            if let Some(seat) = differs {
+    /// A fresh world, stepped through the log again, and the partners asked again.
+    fn replay(&mut self) -> Result<(), String> {
+        let (arbiter, seats) = (&self.arbiter, self.scenario.controllers.len());
+        let world = (self.world)(None);
+        let mut replica = Replica::new(world, &arbiter.controllers, self.scenario.seed);
+        replica.enter(&arbiter.changes);
+        let ticks = arbiter.durable();
+        for (row, tick) in arbiter.archive.chunks(seats).zip(1..) {
+            let mut chosen = replica.chosen().iter().zip(row);
+            if chosen.any(|(choice, action)| choice.is_some_and(|choice| choice != *action)) {
                 return Err(format!(
-                    "replay: the partner on seat {seat} plays otherwise at tick {}",
+                    "replay: a partner plays otherwise at tick {}",
                     tick - 1
                 ));
             }
-            if is_whole && over != (tick == ticks) {
+            let over = replica.step(row, &arbiter.changes);
+            if over != (arbiter.ended == Some(tick)) {
                 return Err(format!(
                     "replay: over is {over} after {tick} of {ticks} steps"
                 ));
             }
-            if over || tick % protocol::digest_ticks(self.scenario.tick_hz) == 0 {
-                digests.push((Tick(tick), replica.world.digest()));
+            let mut known = arbiter.digests.iter().filter(|(at, _)| at.0 == tick);
+            if known.any(|(_, digest)| *digest != replica.world.digest()) {
+                return Err("replay: other digests".into());
             }
-        }
-        if digests != self.digests {
-            return Err("replay: other digests".into());
         }
         Ok(())
     }
@@ -201,7 +209,7 @@ impl<'a, W: World> Match<'a, W> {
             }
             let record = EpisodeRecord {
                 changes: &self.arbiter.changes,
-                rows: &self.log,
+                rows: &self.arbiter.archive,
             };
             let config = config(self.scenario, Some(seat));
             let world = (self.world)(None);

@@ -40,8 +40,8 @@ pub(super) struct Peer<W: World> {
     /// When each second began that is measured, and with which tick.
     pub(super) second: (u64, u32),
     /// The part of it that the oracles have seen.
-    pub(super) confirmed: u32,
-    pub(super) digests: usize,
+    pub(super) settled: u32,
+    pub(super) current: u32,
     pub(super) over_events: u32,
     pub(super) over_us: u64,
 }

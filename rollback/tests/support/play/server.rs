@@ -5,7 +5,6 @@ use super::*;
 /// An event at the server, or on the way to a page or from it.
 pub(super) enum Mail {
     ToPage(u32, u32, Word),
-    Report(u32, u32, Answer),
     Upload(u32, u32, Life, u32, Vec<Action>),
     Trouble(u8, Trouble),
     Suspect(u8),
@@ -41,11 +40,11 @@ impl Ord for Post {
 }
 
 impl<'a, W: World> Match<'a, W> {
-    /// A page tells the server what it has confirmed.
+    /// A page tells the server its own inputs.
     pub(super) fn upload(&mut self, at: usize, now_us: u64) {
-        let durable = self.arbiter.durable();
         let delay_us = self.way_us();
         let peer = &mut self.peers[at];
+        let said = Tick(self.arbiter.said(peer.seat.index()));
         if peer.uploads_us > now_us {
             return;
         }
@@ -54,13 +53,9 @@ impl<'a, W: World> Match<'a, W> {
             return;
         }
         let Some(session) = &peer.session else { return };
-        let first = session.first_tick().0;
-        if first > durable || durable > session.confirmed().0 {
-            return;
-        }
-        let rows = &session.rows()[(durable - first) as usize * usize::from(self.layout.seats)..];
-        let (page, connection, rows) = (peer.page, peer.connection, rows.to_vec());
-        let mail = Mail::Upload(page, connection, peer.life, durable, rows);
+        let (first, words) = session.own_inputs(said);
+        let (page, connection, words) = (peer.page, peer.connection, words.collect());
+        let mail = Mail::Upload(page, connection, peer.life, first.0, words);
         self.put(now_us + delay_us, mail);
     }
 
@@ -88,26 +83,17 @@ impl<'a, W: World> Match<'a, W> {
             Mail::ToPage(page, connection, word) => {
                 return self.hear(now_us, page, connection, word);
             }
-            Mail::Report(page, connection, report) => {
-                if let Some(at) = self.connected(page, connection) {
-                    self.arbiter.report(self.peers[at].seat.index(), report);
-                }
-            }
-            Mail::Upload(page, connection, life, first, rows) => {
+            Mail::Upload(page, connection, life, first, words) => {
                 let at = self.connected(page, connection);
                 let seat = at.map(|at| self.peers[at].seat.index());
-                if seat.is_some_and(|seat| self.arbiter.life(seat) == life) {
-                    self.archive(now_us, first, &rows)?;
+                if let Some(seat) = seat.filter(|&seat| self.arbiter.life(seat) == life)
+                    && self.arbiter.hear(seat, first, &words)
+                {
+                    self.tell_archived(now_us);
                 }
             }
             Mail::Trouble(seat, trouble) => self.trouble(now_us, seat, trouble),
-            Mail::Suspect(seat) => {
-                let members = self.members(usize::from(seat));
-                if self.arbiter.take(usize::from(seat), members) {
-                    let life = self.arbiter.life(usize::from(seat));
-                    self.tell(now_us, members, &Word::Fence(Seat(seat), life));
-                }
-            }
+            Mail::Suspect(seat) => self.take(now_us, Seat(seat)),
             Mail::Back(seat) => {
                 self.enter(Seat(seat), None, now_us);
                 let page = self.pages;
@@ -116,7 +102,6 @@ impl<'a, W: World> Match<'a, W> {
             Mail::Ready(page) => self.give(now_us, page)?,
             Mail::Online(page) => self.online(now_us, page),
         }
-        self.commit(now_us);
         Ok(())
     }
 
@@ -126,24 +111,9 @@ impl<'a, W: World> Match<'a, W> {
         (peer.is_online && peer.connection == connection).then_some(at)
     }
 
-    fn archive(&mut self, now_us: u64, first: u32, rows: &[Action]) -> Result<(), String> {
-        let before = self.arbiter.durable();
-        if !self.arbiter.upload(first, rows) {
-            return Err("archive: two pages confirmed two things".into());
-        }
-        let through = self.arbiter.durable();
-        if through > before {
-            self.tell(
-                now_us,
-                self.members(MAX_SEATS),
-                &Word::Archived(Tick(through)),
-            );
-        }
-        let ended = self.sessions().find_map(Session::ended);
-        if ended == Some(Tick(through)) {
-            self.arbiter.ended = Some(through);
-        }
-        Ok(())
+    fn tell_archived(&mut self, now_us: u64) {
+        let through = Tick(self.arbiter.durable());
+        self.tell(now_us, self.members(MAX_SEATS), &Word::Archived(through));
     }
 
     fn trouble(&mut self, now_us: u64, seat: u8, trouble: Trouble) {
@@ -156,7 +126,6 @@ impl<'a, W: World> Match<'a, W> {
             Trouble::Killed(back_us) => {
                 let peer = self.peers.remove(at);
                 self.screens.push((peer.seat, peer.screen));
-                self.left(now_us, usize::from(seat));
                 self.put(soon_us, Mail::Suspect(seat));
                 if let Some(back_us) = back_us {
                     self.put(now_us + back_us, Mail::Back(seat));
@@ -167,18 +136,8 @@ impl<'a, W: World> Match<'a, W> {
                 let peer = &mut self.peers[at];
                 (peer.is_online, peer.connection) = (false, peer.connection + 1);
                 let page = peer.page;
-                self.left(now_us, usize::from(seat));
                 self.put(now_us + for_us, Mail::Online(page));
             }
-        }
-    }
-
-    /// The connection of a page is lost: the others are asked again.
-    fn left(&mut self, now_us: u64, seat: usize) {
-        let members: Vec<u16> = (0..MAX_SEATS).map(|seat| self.members(seat)).collect();
-        self.arbiter.left(seat, |taken| members[taken]);
-        for (seat, life) in self.arbiter.fences() {
-            self.tell(now_us, members[seat.index()], &Word::Fence(seat, life));
         }
     }
 
@@ -188,17 +147,8 @@ impl<'a, W: World> Match<'a, W> {
         if std::mem::replace(&mut peer.is_online, true) {
             return;
         }
-        let (seat, is_member) = (peer.seat, peer.is_member);
         let running = Word::Running(Tick(self.arbiter.durable()), self.arbiter.changes.clone());
         self.tell_page(now_us, at, running);
-        if is_member {
-            self.arbiter.came(seat.index());
-            for (fenced, life) in self.arbiter.fences() {
-                if fenced != seat {
-                    self.tell_page(now_us, at, Word::Fence(fenced, life));
-                }
-            }
-        }
     }
 
     /// A page wants its seat back.
@@ -216,61 +166,35 @@ impl<'a, W: World> Match<'a, W> {
             self.put(now_us + 100_000, Mail::Ready(page));
             return Ok(());
         }
-        let change = self.arbiter.give(seat);
-        let mut world = (self.world)(None);
-        let (seed, delay) = (self.scenario.seed, self.scenario.input_delay);
-        let start = self.arbiter.state(&mut world, seed, delay);
+        let t0_us = READY_US + 500_000;
+        let since_us = now_us.saturating_sub(t0_us);
+        let present = since_us * u64::from(self.scenario.tick_hz) / 1_000_000;
+        let change = self.arbiter.give(seat, present as u32);
+        let start = self.arbiter.state(self.scenario.input_delay);
         self.tell(now_us, self.members(seat), &Word::Change(change));
         self.peers[at].is_member = true;
         self.tell_page(now_us, at, Word::Return(Box::new(start)));
         Ok(())
     }
 
-    /// Takes that everybody has answered are carried out.
-    fn commit(&mut self, now_us: u64) {
-        for (seat, _) in self.arbiter.fences() {
-            let others = self.peers.iter();
-            let others = others.filter(|peer| peer.is_member && peer.seat != seat);
-            let others = others.fold(0, |others, peer| others | 1 << peer.seat.0);
-            let then = if self.rng.below(3) == 0 {
-                Controller::Vacant
-            } else {
-                Controller::Ai {
-                    policy: "toy".into(),
-                }
-            };
-            let committed = self.arbiter.commit(seat.index(), others, then);
-            if let Some(change) = committed {
-                self.tell(now_us, self.members(MAX_SEATS), &Word::Change(change));
-                for peer in self.peers.iter_mut().filter(|peer| peer.seat == seat) {
-                    peer.is_member = false;
-                }
-                self.told[seat.index()] = [0; MAX_SEATS];
-                self.forget(seat);
+    /// The server takes a seat from its page.
+    fn take(&mut self, now_us: u64, seat: Seat) {
+        let then = if self.rng.below(3) == 0 {
+            Controller::Vacant
+        } else {
+            Controller::Ai {
+                policy: "toy".into(),
             }
-        }
-    }
-
-    /// A page is gone: what it alone has confirmed is gone with it. That is so only if nobody else's inputs and receipts
-    /// were awaited in ticks that are not durable yet, because the others are gone or have yet to play again.
-    fn forget(&mut self, taken: Seat) {
-        let others = self
-            .peers
-            .iter()
-            .filter(|peer| peer.is_member && peer.seat != taken);
-        let durable = self.arbiter.durable();
-        if others
-            .clone()
-            .any(|peer| self.arbiter.is_settled(peer.seat.index()))
-        {
+        };
+        let Some(change) = self.arbiter.take(seat.index(), then) else {
             return;
+        };
+        self.tell(now_us, self.members(MAX_SEATS), &Word::Change(change));
+        for peer in self.peers.iter_mut().filter(|peer| peer.seat == seat) {
+            peer.is_member = false;
         }
-        let confirmed = others.filter_map(|peer| peer.session.as_ref());
-        let confirmed = confirmed.map(|session| session.confirmed().0);
-        let kept = confirmed.fold(durable, u32::max);
-        self.log
-            .truncate(kept as usize * self.scenario.controllers.len());
-        self.digests.retain(|(tick, _)| tick.0 <= kept);
+        self.told[seat.index()] = [0; MAX_SEATS];
+        self.tell_archived(now_us);
     }
 
     fn tell(&mut self, now_us: u64, members: u16, word: &Word) {
@@ -303,42 +227,28 @@ impl<'a, W: World> Match<'a, W> {
             );
             let toy = |_: &str| Some(Box::new(Partner::new(false)) as Box<dyn Policy>);
             let session = Session::resume(config, world, toy, &start);
-            let mut session = session.map_err(|error| format!("resume: {error}"))?;
-            self.mislead(&mut session);
-            let before = self
-                .digests
-                .partition_point(|(tick, _)| *tick <= start.tick);
+            let session = session.map_err(|error| format!("resume: {error}"))?;
             let peer = &mut self.peers[at];
-            (peer.confirmed, peer.digests) = (start.tick.0, before);
+            peer.settled = start.tick.0;
             peer.session = Some(session);
             let own = start.changes.iter().rfind(|change| change.seat == seat);
             peer.life = own.map_or(Life(0), |change| change.life);
             peer.set_alarm(now_us);
             return Ok(());
         }
-        let way_us = self.way_us();
-        let lease = !self.mischief.ignores_lease;
         let Some(session) = &mut self.peers[at].session else {
             return Ok(());
         };
         match word {
-            Word::Fence(seat, life) => {
-                if let Some(report) = session.handle_fence(seat, life) {
-                    self.put(now_us + way_us, Mail::Report(page, connection, report));
-                }
-            }
             Word::Change(change) => change_hands(session, clock, &change)?,
-            Word::Archived(through) if lease => session.handle_lease(through),
+            Word::Archived(through) => session.handle_durable(through, through),
             Word::Running(through, changes) => {
-                session.handle_reconnect();
                 for change in &changes {
                     change_hands(session, clock, change)?;
                 }
-                if lease {
-                    session.handle_lease(through);
-                }
+                session.handle_durable(through, through);
             }
-            Word::Archived(_) | Word::Return(_) => {}
+            Word::Return(_) => {}
         }
         self.drain(at, now_us)
     }

@@ -27,7 +27,6 @@ struct Actor {
     conn: u64,
     open: bool,
     life: Option<Life>,
-    fence: Option<(Seat, Life)>,
     loading: bool,
     /// Changes that it knows.
     changes: usize,
@@ -131,9 +130,7 @@ impl Play {
     fn answer(&mut self, at: usize) {
         let (era, actor) = (self.era, &mut self.actors[at]);
         let conn = actor.conn;
-        if let Some((seat, life)) = actor.fence.take() {
-            self.stage.report(conn, era, seat.0, life.0, 1);
-        } else if std::mem::take(&mut actor.loading) {
+        if std::mem::take(&mut actor.loading) {
             self.stage.ready(conn, era, 0);
         } else if std::mem::take(&mut actor.lost) {
             self.stage.say(conn, ClientMessage::TakeBack { era });
@@ -167,9 +164,7 @@ impl Play {
 impl Actor {
     fn hear(&mut self, seat: Seat, message: ServerMessage) {
         match message {
-            ServerMessage::Fence { seat, life, .. } => self.fence = Some((seat, life)),
             ServerMessage::Running { changes, .. } => {
-                self.fence = None;
                 for change in changes.iter().skip(self.changes) {
                     self.take(seat, change);
                 }
@@ -193,9 +188,6 @@ impl Actor {
     fn take(&mut self, seat: Seat, change: &Change) {
         assert_eq!(usize::from(change.number), self.changes, "none is left out");
         self.changes += 1;
-        if self.fence.is_some_and(|(fenced, _)| fenced == change.seat) {
-            self.fence = None;
-        }
         if change.seat == seat && self.life.is_some_and(|life| life != change.life) {
             (self.life, self.lost) = (None, true);
         }
@@ -213,15 +205,6 @@ fn message() -> impl Strategy<Value = ClientMessage> {
         1 => Just(ClientMessage::Unloading),
         1 => Just(ClientMessage::TakeBack { era }),
         1 => Just(ClientMessage::Ready { era, links: Vec::new(), rtt_us: vec![9; 4], loss_permille: vec![Some(9); 4] }),
-        1 => (0..4_u8, 0..6_u8, 0..40_u32, 0..9_usize).prop_map(move |(seat, life, have, len)| {
-            let report = Report {
-                seat: Seat(seat),
-                life: Life(life),
-                have: Tick(have),
-                inputs: vec![1; len],
-            };
-            ClientMessage::Report { era, report }
-        }),
     ]
 }
 

@@ -306,7 +306,6 @@ fn who_was_away_from_an_episode_too_long_plays_no_more_with_the_group() {
     stage.wait(4 * SECOND);
     stage.say(2, ClientMessage::Unloading);
     stage.close(2);
-    stage.report(1, era, 1, 0, 7);
     stage.wait(20 * SECOND);
     stage.say(1, upload(era, Some(Tick(7))));
     assert_eq!(group(&stage).places[1].gone, Some(DepartureReason::Away));

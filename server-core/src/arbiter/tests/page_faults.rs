@@ -118,7 +118,7 @@ fn an_upload_that_no_correct_page_sends_is_a_fault() {
     let mut stage = stage();
     let (era, _, token) = stage.playing();
     let early = Upload {
-        rows: vec![0; 2 * 600],
+        block: Some(block(Tick(0), 600)),
         ..blank(era)
     };
     stage.say(2, ClientMessage::Upload(early));

@@ -111,6 +111,7 @@ impl Stage {
             row,
             header: shelf.header.clone(),
             changes: shelf.changes.clone(),
+            own: shelf.own(),
             through: shelf.through,
             ending: shelf.ending,
         }
@@ -122,39 +123,33 @@ fn stored(progress: &Progress) -> Progress {
     serde_json::from_str(&serde_json::to_string(progress).unwrap()).unwrap()
 }
 
-/// A page without the episode gets its seat, and page 1 answers what it is asked.
+/// A page without the episode gets its seat.
 fn come_back(stage: &mut Stage, conn: u64, era: Era) -> Return {
-    for _ in 0..3 {
-        for (seat, life) in fences(&stage.hear(1)) {
-            stage.report(1, era, seat, life, 20);
-        }
-        if let Some(plan) = stage.plan(conn) {
-            assert!(plan.running);
-            stage.ready(conn, era, 0);
-            return stage.back(conn).expect("the seat");
-        }
-    }
-    panic!("no plan")
+    super::changes::ready_again(stage, conn, era);
+    stage.back(conn).expect("the seat")
 }
 
 #[test]
 fn pages_that_play_on_through_a_restart_only_upload_again() {
     let mut stage = Stage::new(Limits::default());
     let (era, one, two) = stage.playing();
-    stage.archive(1, era, 0, 5);
+    stage.archive(1, era, 0, 7);
+    stage.archive(2, era, 0, 5);
     stage.restart();
     stage.resume(1, &one, Some((era, 0)));
     stage.resume(2, &two, Some((era, 0)));
-    for conn in [1, 2] {
+    for (conn, own) in [(1, Tick(7)), (2, Tick(5))] {
         let through = Tick(5);
         let changes = Vec::new();
         assert!(stage.hear(conn).contains(&ServerMessage::Running {
             era,
             through,
+            own,
             changes
         }));
     }
     assert!(stage.shelf(era).changes.is_empty());
+    stage.archive(1, era, 0, 9);
     stage.archive(2, era, 0, 9);
     assert_eq!(stage.shelf(era).through, Tick(9));
 }
@@ -177,8 +172,6 @@ fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
     stage.restart();
     stage.resume(1, &tokens[0], Some((era, 0)));
     stage.resume(3, &tokens[1], None);
-    assert_eq!(fences(&stage.hear(1)), [(1, 0)]);
-    stage.report(1, era, 1, 0, 3);
     let plan = stage.plan(3).unwrap();
     assert!(plan.window > 0);
     let expected = Plan {
@@ -190,10 +183,12 @@ fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
 }
 
 #[test]
-fn a_restart_while_a_seat_is_fenced_takes_it_again() {
+fn a_restart_while_a_seat_is_taken_takes_it_again() {
     let mut stage = Stage::new(Limits::default());
     let (era, one, two) = stage.playing();
+    stage.slow = true;
     stage.say(2, ClientMessage::Unloading);
+    stage.slow = false;
     stage.restart();
     stage.resume(1, &one, Some((era, 0)));
     stage.resume(3, &two, None);
@@ -207,7 +202,6 @@ fn a_restart_after_the_cut_was_written_finds_it() {
         let (era, one, two) = stage.playing();
         stage.slow = true;
         stage.say(2, ClientMessage::Unloading);
-        stage.report(1, era, 1, 0, 7);
         if durable {
             // The notes of presence come after it.
             while stage.shelf(era).changes.is_empty() {
@@ -234,7 +228,6 @@ fn a_restart_while_a_seat_is_given_takes_and_gives_it_again() {
         let mut stage = Stage::new(Limits::default());
         let (era, one, two) = stage.playing();
         stage.say(2, ClientMessage::Unloading);
-        stage.report(1, era, 1, 0, 7);
         stage.resume(3, &two, None);
         stage.slow = true;
         stage.ready(3, era, 0);
@@ -262,12 +255,11 @@ fn nobody_who_has_left_is_waited_for_after_a_restart() {
     });
     let (era, one, two) = stage.playing();
     stage.say(2, ClientMessage::Leave);
-    stage.report(1, era, 1, 0, 7);
     stage.restart();
     stage.resume(1, &one, Some((era, 0)));
     for second in 1..80 {
         stage.wait(SECOND);
-        stage.archive(1, era, 0, second * HZ);
+        stage.archive_all(era, second * HZ);
     }
     assert!(stage.ended.is_empty());
     stage.resume(3, &two, None);
@@ -286,17 +278,16 @@ fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
     });
     let (era, one, _) = stage.playing();
     stage.say(2, ClientMessage::Unloading);
-    stage.report(1, era, 1, 0, 7);
     for second in 1..50 {
         stage.wait(SECOND);
-        stage.archive(1, era, 0, second * HZ);
+        stage.archive_all(era, second * HZ);
     }
-    assert_eq!(stage.shelf(era).seats[1].0, cook());
+    assert_eq!(stage.shelf(era).seats[1].controller, cook());
     stage.restart();
     stage.resume(1, &one, Some((era, 0)));
     for second in 50..89 {
         stage.wait(SECOND);
-        stage.archive(1, era, 0, second * HZ);
+        stage.archive_all(era, second * HZ);
     }
     assert!(stage.ended.is_empty(), "the second half ends by then");
 }
@@ -317,12 +308,12 @@ fn who_an_ai_partner_played_for_to_the_end_is_known_whatever_was_durable_at_the_
             let (era, ..) = stage.playing();
             stage.say(2, ClientMessage::Unloading);
             stage.close(2);
-            stage.report(1, era, 1, 0, 7);
             for second in 1..40 {
                 stage.wait(SECOND);
-                stage.archive(1, era, 0, second * HZ);
+                stage.archive_all(era, second * HZ);
             }
-            assert_eq!(stage.shelf(era).seats[1].0, cook());
+            assert_eq!(stage.shelf(era).seats[1].controller, cook());
+            stage.archive_all(era, 40 * HZ);
             let before = stage.writes.len();
             stage.say(1, upload(era, Some(Tick(40 * HZ))));
             assert_eq!(stage.ended, [EndReason::Played]);

@@ -61,7 +61,6 @@ fn ways_are_written_down_at_the_start_and_when_they_change() {
     stage.archive(1, era, 0, 10);
     stage.close(2);
     stage.silent(1, era, 1, true);
-    stage.report(1, era, 1, 0, 10);
     stage.resume(3, &tokens[1], None);
     ready(&mut stage, 3, era, vec![Link::Relay, Link::Direct]);
     expected.push((1, 0, 5_000, Link::Relay));

@@ -1,5 +1,8 @@
 //! Logs of episodes to begin with.
 
+use protocol::chain::leaf_of;
+use protocol::log::LogWriter;
+
 use super::*;
 
 pub(super) fn logs() -> Vec<(String, Vec<u8>)> {
@@ -23,8 +26,23 @@ pub(super) fn logs() -> Vec<(String, Vec<u8>)> {
         t0_us: 1_700_000_000_000_000,
         rules: Default::default(),
         course: None,
+        keys: vec![page_key().verifying_key().to_bytes(), [0; 32]],
     };
+    let early = Chain::new("e-1", Seat(0), Life(0), Tick(0)).sign(&page_key(), vec![6, 5], [1; 16]);
     let records = [
+        Record::Inputs {
+            seat: Seat(0),
+            life: Life(0),
+            block: early.clone(),
+        },
+        Record::Erased {
+            seat: Seat(0),
+            life: Life(1),
+            first: Tick(2),
+            len: 2,
+            leaf: leaf_of(&early),
+            signature: early.signature,
+        },
         Record::Actions {
             first: Tick(0),
             rows: vec![6, 6, 5, 6],
@@ -80,15 +98,17 @@ pub(super) fn logs() -> Vec<(String, Vec<u8>)> {
             digest: 3,
         }),
     ];
-    let begun = log::begin(&header).expect("the header is short");
+    let (mut writer, begun) = LogWriter::begin(&header).expect("the header is short");
     let mut whole = begun.clone();
-    records
-        .iter()
-        .for_each(|record| log::append(record, &mut whole).expect("the record is short"));
+    for record in &records {
+        writer
+            .append(record, &mut whole)
+            .expect("the record is short");
+    }
     let torn = whole[..whole.len() - 5].to_vec();
     let zeros = [begun.as_slice(), &[0; 24]].concat();
     let mut damaged = whole.clone();
-    damaged[begun.len() + 9] ^= 4;
+    damaged[begun.len() + 13] ^= 4;
     [
         ("begun", begun),
         ("whole", whole),
@@ -105,7 +125,8 @@ pub(super) fn records() -> Vec<(String, Vec<u8>)> {
     let bodies = |bytes: &[u8]| -> Vec<u8> {
         let (mut out, mut rest) = (Vec::new(), &bytes[log::MAGIC.len()..]);
         while let Some((len, after)) = rest.split_first_chunk() {
-            let (body, after) = after[4..].split_at(u32::from_le_bytes(*len) as usize);
+            // Behind the number and the checksum.
+            let (body, after) = after[8..].split_at(u32::from_le_bytes(*len) as usize);
             out.extend((body.len() as u16).to_le_bytes());
             out.extend(body);
             rest = after;

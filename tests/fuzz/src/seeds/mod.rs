@@ -5,12 +5,13 @@ mod sequences;
 mod texts;
 mod turn;
 
+use protocol::chain::{Chain, SigningKey};
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Ability, Absent, Answer, Ask, AtTimeout, Choice, ClientMessage, Device, Draft, EndReason,
-    Entry, Farewell, IceServer, KeyEvent, Lack, Line, Link, Misprediction, Onward, Plan, Refusal,
-    Report, Return, ServerMessage, StageView, Talk, Talker, Timing, Trial, Unsaid, Upload, Waiting,
-    encode,
+    Ability, Absent, Answer, Ask, AtTimeout, Block, Choice, ClientMessage, Device, Draft,
+    EndReason, Entry, Farewell, IceServer, KeyEvent, Lack, Line, Link, Misprediction, Onward, Plan,
+    Refusal, Return, ServerMessage, StageView, Talk, Talker, Timing, Trial, Unsaid, Upload,
+    Waiting, encode,
 };
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::log::{self, Ending, Header, Record};
@@ -97,6 +98,16 @@ fn timing() -> Timing {
     }
 }
 
+/// Two inputs of a page, from tick 120 on.
+fn block() -> Block {
+    Chain::new("e-1", Seat(0), Life(1), Tick(120)).sign(&page_key(), vec![5, 6], [3; 16])
+}
+
+/// The key of a page.
+pub(crate) fn page_key() -> SigningKey {
+    SigningKey::from_bytes(&[7; 32])
+}
+
 fn client_messages() -> Vec<ClientMessage> {
     let era = Era(7);
     let hello = |entry| ClientMessage::hello(entry);
@@ -107,8 +118,9 @@ fn client_messages() -> Vec<ClientMessage> {
     let upload = Upload {
         era,
         life: Life(1),
-        first: Tick(120),
-        rows: vec![0, 6, 5, 6],
+        block: Some(block()),
+        changes: 1,
+        recheck: 0,
         digests: vec![(Tick(120), 0x0123_4567_89ab_cdef)],
         timing: Some(timing()),
         ended: Some(Tick(122)),
@@ -156,15 +168,6 @@ fn client_messages() -> Vec<ClientMessage> {
         ClientMessage::Leave,
         ClientMessage::Trouble {
             message: "no WebGL".into(),
-        },
-        ClientMessage::Report {
-            era,
-            report: Report {
-                seat: Seat(1),
-                life: Life(0),
-                have: Tick(130),
-                inputs: vec![6, 6, 5],
-            },
         },
         ClientMessage::Silent {
             era,
@@ -380,6 +383,7 @@ fn server_messages() -> Vec<ServerMessage> {
         ServerMessage::Running {
             era,
             through: Tick(120),
+            own: Tick(122),
             changes: vec![change()],
         },
         ServerMessage::Signal {
@@ -393,6 +397,8 @@ fn server_messages() -> Vec<ServerMessage> {
         ServerMessage::Archived {
             era,
             through: Tick(120),
+            own: Tick(122),
+            agreed: Tick(110),
             notes: 5,
         },
         ServerMessage::Peer {
@@ -410,10 +416,17 @@ fn server_messages() -> Vec<ServerMessage> {
         },
     ];
     messages.extend([
-        ServerMessage::Fence {
+        ServerMessage::Inputs {
             era,
             seat: Seat(1),
             life: Life(0),
+            first: Tick(118),
+            inputs: vec![6, 5, 5],
+        },
+        ServerMessage::Recheck {
+            era,
+            number: 1,
+            agreed: Tick(110),
         },
         ServerMessage::Change {
             era,
@@ -482,6 +495,7 @@ fn change() -> Change {
         life: Life(1),
         from: Tick(2),
         inputs: vec![5, 6],
+        key: None,
     }
 }
 

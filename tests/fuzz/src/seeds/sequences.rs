@@ -55,7 +55,8 @@ pub(super) fn sessions() -> Seeds {
     let mut lied = steady.clone();
     for at in [50, 130, 200, 300] {
         lied.splice(at..at, [step(15, 0, 4), 1, 30, at as u8, 1, 20, 3]);
-        lied.splice(at..at, [step(15, 1, 0), 0, at as u8]);
+        lied.splice(at..at, [step(15, 1, 0), 0, at as u8, at as u8]);
+        lied.splice(at..at, [step(15, 1, 1), 0, 0, at as u8, 9]);
     }
     let with = |first: u8, commands: Vec<u8>| [vec![first], commands].concat();
     named([
@@ -69,10 +70,10 @@ pub(super) fn sessions() -> Seeds {
     ])
 }
 
-/// A seat is taken: fence, the other page's report, the change, and both hear of it.
+/// A seat is taken after the last inputs that its page has uploaded, which the other page is told, and hears of the change.
 fn taken(seat: u8, ai: u8) -> Vec<u8> {
     let other = step(10, 1 - seat, 0);
-    let mut steps = vec![step(9, seat, 0)];
+    let mut steps = vec![step(8, seat, 0), step(9, seat, 0)];
     steps.extend([other; 4]);
     steps.push(step(11, seat, ai));
     steps.extend([other; 2]);
@@ -145,9 +146,9 @@ fn uploaded(who: u8, ticks: u8, end: bool) -> Vec<u8> {
     steps
 }
 
-/// Both pages upload in turn, so many times five ticks.
+/// Both pages upload, so many times five ticks.
 fn both(rounds: u8) -> Vec<u8> {
-    let upload = |at: u8| uploaded(at % 2, 5, false);
+    let upload = |_| [uploaded(0, 5, false), uploaded(1, 5, false)].concat();
     (0..rounds).flat_map(upload).collect()
 }
 
@@ -155,7 +156,7 @@ fn both(rounds: u8) -> Vec<u8> {
 pub(super) fn hubs() -> Seeds {
     let played = [
         started(),
-        both(20),
+        both(8),
         uploaded(0, 0, true),
         uploaded(1, 0, true),
         wait(12).to_vec(),
@@ -167,7 +168,6 @@ pub(super) fn hubs() -> Seeds {
         both(4),
         vec![page(1, 1), page(6, 0), 2],
         wait(6).to_vec(),
-        vec![page(5, 0), 0x22],
         WORK.to_vec(),
         uploaded(0, 4, false),
     ]
@@ -185,14 +185,13 @@ pub(super) fn hubs() -> Seeds {
     .concat();
     let hidden = [
         started(),
-        both(4),
+        both(2),
         vec![page(7, 1), 0],
         uploaded(0, 5, false),
         uploaded(0, 5, false),
         uploaded(0, 5, false),
         uploaded(0, 5, false),
         wait(9).to_vec(),
-        vec![page(5, 0), 0x14],
         WORK.to_vec(),
         vec![page(7, 1), 1, page(9, 1), page(3, 1)],
         WORK.to_vec(),
@@ -202,7 +201,10 @@ pub(super) fn hubs() -> Seeds {
     let failed = [
         started(),
         uploaded(0, 6, false),
-        vec![page(8, 0), page(8, 1), page(13, 0), 0, page(13, 0), 0],
+        vec![page(8, 0)],
+        WORK.to_vec(),
+        // The disk does not take what the other page uploads.
+        vec![page(4, 1), 0b1000_0101, 5, page(13, 0), 0],
         wait(15).to_vec(),
         wait(15).to_vec(),
         WORK.to_vec(),
@@ -248,14 +250,14 @@ fn rounds(count: u8) -> Vec<u8> {
 
 /// Sequences for [`crate::peer`].
 pub(super) fn peers() -> Seeds {
-    let archived = |who: u8, through: u8| vec![step(11, who, 3), 0, through, 0];
-    let fenced = vec![step(11, 0, 4), 1, 0];
+    let archived = |who: u8, through: u8| vec![step(11, who, 3), 0, through, through, through, 0];
+    let heard = vec![step(11, 0, 4), 1, 1, 0, 0, 9];
     let taken = |who: u8| vec![step(12, who, 0), 1, 9, 2, 1, 9, 9];
     let with = |commands: Vec<u8>| [vec![0x80], commands].concat();
     let gone = [
         linked(true),
         rounds(18),
-        fenced,
+        heard,
         taken(0),
         taken(1),
         archived(0, 20),
@@ -277,7 +279,7 @@ pub(super) fn peers() -> Seeds {
         rounds(10),
         vec![step(8, 1, 0), step(7, 0, 1)],
         rounds(10),
-        vec![step(8, 1, 1), step(7, 0, 0), step(11, 0, 6), 0, 4],
+        vec![step(8, 1, 1), step(7, 0, 0), step(11, 0, 6), 0, 4, 4],
         rounds(10),
     ]
     .concat();

@@ -1,0 +1,204 @@
+//! Checks that every action of a person is what that person's own page has said, and signed.
+//!
+//! Logs of version 4 have neither keys nor inputs of their own: nothing is asked of them here.
+
+use archive::controller_at;
+use protocol::chain::{Chain, MAX_BLOCK};
+use protocol::change::Change;
+use protocol::control::Block;
+use protocol::log::{Log, Record};
+use protocol::{Controller, Life, Seat, Tick};
+use serde::Serialize;
+
+/// The first version whose logs have the inputs of each page.
+const FIRST: u8 = 5;
+
+/// A seat that its person did not play to the end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ShortSeat {
+    /// The seat.
+    pub seat: u8,
+    /// Ticks for which its person's own page has said the input.
+    pub said: u32,
+    /// Ticks that were played.
+    pub ticks: u32,
+}
+
+/// What the pages of the seats have said, up to some record of the log.
+struct Pages<'a> {
+    log: &'a Log,
+    changes: Vec<Change>,
+    /// The lives of every seat that a person has played.
+    lives: Vec<Vec<Said>>,
+    through: u32,
+}
+
+/// What the page of a seat has said in one life.
+struct Said {
+    life: Life,
+    key: [u8; 32],
+    chain: Chain,
+    first: u32,
+    /// `None` for an input that was erased.
+    inputs: Vec<Option<u16>>,
+}
+
+/// Refuses the first action of a person that their own page has not said, and the first block that does not belong to its
+/// page.
+pub(super) fn check_inputs(log: &Log) -> Result<(), String> {
+    if log.version < FIRST {
+        return Ok(());
+    }
+    let mut pages = Pages::new(log)?;
+    for record in &log.records {
+        match record {
+            Record::Inputs { seat, life, block } => pages.hear(*seat, *life, block)?,
+            Record::Erased {
+                seat,
+                life,
+                first,
+                len,
+                leaf,
+                signature,
+            } => pages.hear_erased(*seat, *life, (*first, *len), *leaf, signature)?,
+            Record::Actions { rows, .. } => pages.play(rows)?,
+            Record::Change(change) => pages.change(change)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The seats of people who played fewer ticks than there are.
+pub(super) fn list_short_seats(log: &Log) -> Vec<ShortSeat> {
+    let changes: Vec<Change> = log.changes().cloned().collect();
+    let ticks = log.through.0;
+    let seats = (0..).map(Seat).zip(&log.header.controllers);
+    let people = seats.filter(|(_, controller)| **controller == Controller::Human);
+    let said = people.map(|(seat, _)| {
+        let is_said = |tick: &u32| is_persons(log, &changes, seat, *tick);
+        let said = (0..ticks).filter(is_said).count() as u32;
+        let seat = seat.0;
+        ShortSeat { seat, said, ticks }
+    });
+    said.filter(|seat| seat.said < seat.ticks).collect()
+}
+
+fn is_persons(log: &Log, changes: &[Change], seat: Seat, tick: u32) -> bool {
+    *controller_at(&log.header, changes, seat, Tick(tick)) == Controller::Human
+}
+
+impl<'a> Pages<'a> {
+    fn new(log: &'a Log) -> Result<Self, String> {
+        let mut pages = Self {
+            log,
+            changes: Vec::new(),
+            lives: (0..log.seats()).map(|_| Vec::new()).collect(),
+            through: 0,
+        };
+        for (seat, controller) in (0..).map(Seat).zip(&log.header.controllers) {
+            if *controller == Controller::Human {
+                let key = log.header.keys.get(seat.index());
+                let key = key.ok_or(format!("the header has no key of seat {}", seat.0))?;
+                pages.begin(seat, Life(0), Tick(0), *key);
+            }
+        }
+        Ok(pages)
+    }
+
+    fn begin(&mut self, seat: Seat, life: Life, first: Tick, key: [u8; 32]) {
+        let said = Said {
+            life,
+            key,
+            chain: Chain::new(&self.log.header.episode, seat, life, first),
+            first: first.0,
+            inputs: Vec::new(),
+        };
+        self.lives[seat.index()].push(said);
+    }
+
+    /// The page that plays a seat in this life.
+    fn page(&mut self, seat: Seat, life: Life) -> Result<&mut Said, String> {
+        let lives = self.lives.get_mut(seat.index());
+        let page = lives.and_then(|lives| lives.last_mut());
+        let is_it = |page: &&mut Said| page.life == life;
+        let foreign = || format!("seat {}: inputs of a page that does not have it", seat.0);
+        page.filter(is_it).ok_or_else(foreign)
+    }
+
+    fn hear(&mut self, seat: Seat, life: Life, block: &Block) -> Result<(), String> {
+        let page = self.page(seat, life)?;
+        let taken = page.chain.accept(&page.key, block);
+        taken.map_err(|error| format!("seat {}: {error}", seat.0))?;
+        page.inputs.extend(block.inputs.iter().copied().map(Some));
+        Ok(())
+    }
+
+    fn hear_erased(
+        &mut self,
+        seat: Seat,
+        life: Life,
+        (first, len): (Tick, u32),
+        leaf: [u8; 32],
+        signature: &[[u8; 32]; 2],
+    ) -> Result<(), String> {
+        let page = self.page(seat, life)?;
+        let len = len as usize;
+        if len == 0 || len > MAX_BLOCK {
+            return Err(format!("seat {}: a block of {len} erased inputs", seat.0));
+        }
+        let taken = page.chain.check(&page.key, first, len, leaf, signature);
+        taken.map_err(|error| format!("seat {}: {error}", seat.0))?;
+        page.inputs.resize(page.inputs.len() + len, None);
+        Ok(())
+    }
+
+    /// Holds rows against what the pages have said.
+    fn play(&mut self, rows: &[u16]) -> Result<(), String> {
+        for row in rows.chunks_exact(self.log.seats()) {
+            let tick = self.through;
+            for (seat, played) in (0..).map(Seat).zip(row) {
+                if !is_persons(self.log, &self.changes, seat, tick) {
+                    continue;
+                }
+                let of = format!("tick {tick}: seat {}", seat.0);
+                match self.said_at(seat, tick) {
+                    None => return Err(format!("{of}: its own page has said nothing")),
+                    Some(Some(said)) if said != *played => {
+                        return Err(format!("{of}: {played}, but its own page has said {said}"));
+                    }
+                    // Of what was erased only the order is known.
+                    Some(_) => {}
+                }
+            }
+            self.through += 1;
+        }
+        Ok(())
+    }
+
+    fn said_at(&self, seat: Seat, tick: u32) -> Option<Option<u16>> {
+        let mut lives = self.lives[seat.index()].iter().rev();
+        let life = lives.find(|life| life.first <= tick)?;
+        life.inputs.get((tick - life.first) as usize).copied()
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), String> {
+        let (seat, life) = (change.seat, change.life);
+        let of = format!("change {}: seat {}", change.number, seat.0);
+        if let Some(page) = self.lives[seat.index()].last_mut()
+            && is_persons(self.log, &self.changes, seat, u32::MAX)
+            && page.chain.next() != change.tick
+        {
+            let (said, cut) = (page.chain.next().0, change.tick.0);
+            return Err(format!(
+                "{of}: it is taken at tick {cut}, but its own page has said its inputs up to tick {said}"
+            ));
+        }
+        self.changes.push(change.clone());
+        if change.controller == Controller::Human {
+            let key = change.key.ok_or(format!("{of}: its page has no key"))?;
+            self.begin(seat, life, change.tick, key);
+        }
+        Ok(())
+    }
+}

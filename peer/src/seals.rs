@@ -1,0 +1,276 @@
+//! Seals over inputs: this page seals what its person plays, about once a second, and keeps what others told it with
+//! their seals. Where the server has other inputs of somebody, the seal proves it.
+//!
+//! This module must not know of sockets and of the simulation.
+
+use std::collections::VecDeque;
+
+use env_core::Action;
+use protocol::chain::SigningKey;
+use protocol::control::Recount;
+use protocol::datagram::Datagram;
+use protocol::seal::{Seal, Transcript};
+use protocol::{Era, Life, Seat, Tick};
+
+/// Inputs of each other person that are kept: twenty seconds at 60 Hz.
+const KEPT_INPUTS: usize = 1_200;
+/// Seals of each other person that are kept.
+const KEPT_SEALS: usize = 24;
+/// Time between two seals.
+const SEAL_US: u64 = 1_000_000;
+
+/// The seals of one page in one episode.
+pub(crate) struct Seals {
+    key: SigningKey,
+    episode: String,
+    era: Era,
+    own: Seat,
+    life: Life,
+    transcript: Transcript,
+    /// When the next seal is due, page clock, and up to where the last one went.
+    due_us: u64,
+    sealed: Tick,
+    others: Vec<Other>,
+}
+
+/// What somebody has told this page in one life of their seat.
+#[derive(Default)]
+struct Other {
+    life: Life,
+    /// The tick after the last of `told`; none before the first packet.
+    end: Option<u32>,
+    told: VecDeque<Action>,
+    seals: VecDeque<Seal>,
+    /// The first tick for which the server has something else.
+    differs: Option<Tick>,
+    is_recounted: bool,
+}
+
+impl Seals {
+    /// Nothing told yet.
+    pub(crate) fn new(key: SigningKey, episode: &str, era: Era, own: Seat, seats: usize) -> Self {
+        Self {
+            key,
+            episode: episode.into(),
+            era,
+            own,
+            life: Life(0),
+            transcript: Transcript::new(episode, own, Life(0), Tick(0)),
+            due_us: 0,
+            sealed: Tick(0),
+            others: (0..seats).map(|_| Other::default()).collect(),
+        }
+    }
+
+    /// The page plays in this life of its seat from a tick on.
+    pub(crate) fn begin_at(&mut self, first: Tick, life: Life) {
+        self.life = life;
+        self.transcript = Transcript::new(&self.episode, self.own, life, first);
+        self.sealed = first;
+    }
+
+    /// The first own input that is not under the transcript.
+    pub(crate) fn wanted(&self) -> Tick {
+        self.transcript.next()
+    }
+
+    /// Takes the next own inputs.
+    pub(crate) fn add_inputs(&mut self, inputs: impl Iterator<Item = Action>) {
+        self.transcript.extend(inputs);
+    }
+
+    /// The seal that is due, as a packet.
+    pub(crate) fn poll_seal(&mut self, now_us: u64) -> Option<Vec<u8>> {
+        let through = self.transcript.next();
+        if now_us < self.due_us || through <= self.sealed {
+            return None;
+        }
+        (self.due_us, self.sealed) = (now_us + SEAL_US, through);
+        let seal = Seal {
+            era: self.era,
+            from: self.own,
+            life: self.life,
+            through,
+            signature: self.transcript.sign(&self.key),
+        };
+        Some(seal.encode().to_vec())
+    }
+
+    /// Keeps what a packet tells of its sender's inputs.
+    pub(crate) fn note(&mut self, from: Seat, packet: &Datagram) {
+        let Some(other) = self.others.get_mut(from.index()) else {
+            return;
+        };
+        if packet.era != self.era || packet.from != from {
+            return;
+        }
+        if other.end.is_none() || other.life != packet.life {
+            *other = Other {
+                life: packet.life,
+                end: Some(packet.first.0),
+                ..Other::default()
+            };
+        }
+        let end = other.end.unwrap_or(packet.first.0);
+        // Who told more than this page has, in packets that are lost, tells it again.
+        let Some(known) = end.checked_sub(packet.first.0) else {
+            return;
+        };
+        other.told.extend(packet.inputs.iter().skip(known as usize));
+        let last = packet.first.0 + packet.inputs.len() as u32;
+        other.end = Some(end.max(last));
+        while other.told.len() > KEPT_INPUTS {
+            other.told.pop_front();
+        }
+    }
+
+    /// Takes a packet that may be a seal of its sender; true if it is one.
+    pub(crate) fn take_seal(&mut self, from: Seat, bytes: &[u8]) -> bool {
+        let Some(seal) = Seal::decode(bytes) else {
+            return false;
+        };
+        let other = self.others.get_mut(from.index());
+        if let Some(other) = other
+            && (seal.era, seal.from, seal.life) == (self.era, from, other.life)
+        {
+            if other.seals.len() == KEPT_SEALS {
+                other.seals.pop_front();
+            }
+            other.seals.push_back(seal);
+        }
+        true
+    }
+
+    /// Compares what the server has of somebody with what they told this page.
+    pub(crate) fn compare(&mut self, seat: Seat, life: Life, first: Tick, inputs: &[Action]) {
+        let Some(other) = self.others.get_mut(seat.index()) else {
+            return;
+        };
+        if other.life != life || other.differs.is_some() {
+            return;
+        }
+        let mut pairs = (first.0..).zip(inputs);
+        let differs =
+            pairs.find(|(tick, input)| other.at(*tick).is_some_and(|told| told != **input));
+        other.differs = differs.map(|(tick, _)| Tick(tick));
+    }
+
+    /// The next proof that somebody told this page something else than the server.
+    pub(crate) fn poll_recount(&mut self) -> Option<Recount> {
+        let seats = (0..).map(Seat).zip(&mut self.others);
+        let mut found = seats.filter_map(|(seat, other)| Some((seat, other.prove()?, other)));
+        let (seat, (first, seal), other) = found.next()?;
+        other.is_recounted = true;
+        let inputs = (first.0..seal.through.0).map_while(|tick| other.at(tick));
+        Some(Recount {
+            seat,
+            life: other.life,
+            first,
+            inputs: inputs.collect(),
+            signature: seal.signature,
+        })
+    }
+}
+
+impl Other {
+    /// The input that was told for a tick.
+    fn at(&self, tick: u32) -> Option<Action> {
+        let first = self.end?.checked_sub(self.told.len() as u32)?;
+        let index = tick.checked_sub(first)?;
+        self.told.get(index as usize).copied()
+    }
+
+    /// The first tick that differs, and the first seal over it.
+    fn prove(&self) -> Option<(Tick, Seal)> {
+        let first = self.differs.filter(|_| !self.is_recounted)?;
+        self.at(first.0)?;
+        let end = self.end?;
+        let mut seals = self.seals.iter();
+        let seal = seals.find(|seal| seal.through > first && seal.through.0 <= end)?;
+        Some((first, *seal))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPISODE: &str = "e";
+    const OTHER: Seat = Seat(1);
+
+    fn key() -> SigningKey {
+        SigningKey::from_bytes(&[3; 32])
+    }
+
+    fn seals(own: u8) -> Seals {
+        Seals::new(key(), EPISODE, Era(7), Seat(own), 2)
+    }
+
+    fn packet(first: u32, inputs: &[Action]) -> Datagram {
+        Datagram {
+            era: Era(7),
+            from: OTHER,
+            life: Life(0),
+            delay_ms: 0,
+            changes: 0,
+            first: Tick(first),
+            inputs: inputs.to_vec(),
+            have: vec![Tick(0); 2],
+            sent_ms: 0,
+            echo: None,
+            done: false,
+        }
+    }
+
+    #[test]
+    fn a_seal_goes_out_each_second_in_which_something_was_played() {
+        let mut own = seals(0);
+        assert_eq!(own.poll_seal(0), None);
+        own.add_inputs([1, 2].into_iter());
+        assert_eq!(own.wanted(), Tick(2));
+        let seal = Seal::decode(&own.poll_seal(5).unwrap()).unwrap();
+        assert_eq!((seal.through, seal.from), (Tick(2), Seat(0)));
+        own.add_inputs([3].into_iter());
+        assert_eq!(own.poll_seal(SEAL_US), None);
+        assert!(own.poll_seal(SEAL_US + 5).is_some());
+        assert_eq!(own.poll_seal(9 * SEAL_US), None);
+    }
+
+    #[test]
+    fn whoever_tells_the_server_something_else_is_proven_by_their_own_seal() {
+        let (mut theirs, mut own) = (seals(1), seals(0));
+        let told = [1, 2, 3, 4, 5];
+        theirs.add_inputs(told.into_iter());
+        own.note(OTHER, &packet(0, &told[..3]));
+        own.note(OTHER, &packet(2, &told[2..]));
+        // What is missing in between is told again.
+        own.note(OTHER, &packet(9, &[1]));
+        own.compare(OTHER, Life(0), Tick(0), &[1, 2]);
+        assert_eq!(own.poll_recount(), None);
+        own.compare(OTHER, Life(0), Tick(1), &[2, 9, 4]);
+        assert_eq!(own.poll_recount(), None, "no seal has come yet");
+        assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
+        let recount = own.poll_recount().unwrap();
+        assert_eq!((recount.seat, recount.first), (OTHER, Tick(2)));
+        assert_eq!(recount.inputs, [3, 4, 5]);
+        assert_eq!(own.poll_recount(), None, "once is enough");
+        let mut transcript = Transcript::new(EPISODE, OTHER, Life(0), Tick(0));
+        transcript.extend([1, 2].into_iter().chain(recount.inputs));
+        let public = key().verifying_key().to_bytes();
+        assert!(transcript.is_signed(&public, &recount.signature));
+    }
+
+    #[test]
+    fn what_is_no_seal_is_left_to_others_and_a_foreign_one_is_dropped() {
+        let mut own = seals(0);
+        assert!(!own.take_seal(OTHER, &[5, 1, 2]));
+        let mut foreign = seals(0);
+        foreign.add_inputs([1].into_iter());
+        let bytes = foreign.poll_seal(0).unwrap();
+        assert!(
+            own.take_seal(OTHER, &bytes),
+            "of another seat than it came from"
+        );
+        assert!(own.others[1].seals.is_empty());
+    }
+}

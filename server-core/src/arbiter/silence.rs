@@ -1,0 +1,144 @@
+//! Which pages say no inputs although others wait for them, and who gets help: what a page sends beside its inputs, and
+//! what others say of it, tells nothing.
+
+use protocol::{Controller, Seat, Tick};
+
+use super::seats::{Moment, Page, SeatState, Seats};
+
+/// For how long a page gets the inputs of the others from the server, once it needed them, microseconds.
+const HELP_US: u64 = 10_000_000;
+
+/// How long ago somebody else must have been heard at most, when the time of a page is up, microseconds: every page says
+/// something each second. As long as nobody is heard, it is the server that hears nothing.
+const WITNESS_US: u64 = 500_000;
+
+impl Seats {
+    /// Since when a page has said no input although it keeps others waiting: silence means no inputs, whatever else a
+    /// page sends, and whatever others say of it.
+    fn silent_since(&self, seat: Seat) -> Option<u64> {
+        let state = &self.list[seat.index()];
+        let since_us = state.behind_us.filter(|_| self.is_behind(seat));
+        since_us.map(|since_us| since_us.max(state.begins_us))
+    }
+
+    /// True if somebody has said more inputs than the page of a seat, and no other person less: who waits for another
+    /// is not behind. In turns nobody is due.
+    fn is_behind(&self, seat: Seat) -> bool {
+        let own = |other: Seat| self.list[other.index()].own;
+        let is_ahead = |other: Seat| own(other) > own(seat);
+        !self.rules.turns
+            && self.playing().all(|other| own(other) >= own(seat))
+            && self.others_live(seat).any(is_ahead)
+    }
+
+    /// True if a page that plays says that it does not hear a seat.
+    fn is_unheard(&self, seat: Seat) -> bool {
+        let mut others = self.others_live(seat);
+        others.any(|other| self.list[other.index()].deaf_to[seat.index()])
+    }
+
+    /// When a page that says no inputs counts as gone. Nobody's word on it makes that earlier while it is connected.
+    pub(super) fn is_silent_at(&self, seat: Seat) -> Option<u64> {
+        Some(self.silent_since(seat)? + self.rules.still_us)
+    }
+
+    /// When a page that says no inputs gets those of the others from the server: perhaps it waits for them.
+    pub(super) fn is_helped_at(&self, seat: Seat) -> Option<u64> {
+        let since_us = self.silent_since(seat)?;
+        let is_helped = self.list[seat.index()].helped_until_us > since_us;
+        (!is_helped).then_some(since_us + self.rules.helped_us)
+    }
+
+    /// True if nobody can play with the page of a seat now.
+    pub(super) fn is_missed(&self, at: Moment, seat: Seat) -> bool {
+        let state = &self.list[seat.index()];
+        match state.page {
+            Page::Plays => {
+                let silent_at = self.is_silent_at(seat);
+                state.unloading || silent_at.is_some_and(|at_us| self.is_up(at, seat, at_us))
+            }
+            // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
+            Page::Away if state.controller == Controller::Human => {
+                let still_at = self.stands_still_at(at.moved_us, seat);
+                let still = self.is_up(at, seat, still_at);
+                still || state.unloading || !self.is_watched(seat) || self.is_unheard(seat)
+            }
+            _ => true,
+        }
+    }
+
+    /// True if the time of a page that is not heard was up at `at_us`, and somebody else was heard then.
+    fn is_up(&self, at: Moment, seat: Seat, at_us: u64) -> bool {
+        let mut others = self.others_live(seat);
+        let is_heard = |other: Seat| self.list[other.index()].heard_us + WITNESS_US >= at_us;
+        at_us <= at.now_us && others.any(is_heard)
+    }
+
+    /// When a page without a connection counts as gone because nothing moves: others must have had the time to report.
+    pub(super) fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
+        let watching = self.others_live(seat);
+        let since_us = watching.map(|other| self.list[other.index()].begins_us);
+        moved_us.max(since_us.min().unwrap_or(0)) + self.rules.still_us
+    }
+
+    /// Takes note that a page hears another seat or does not. Who does not gets help.
+    pub(super) fn handle_silent(&mut self, now_us: u64, by: Seat, of: Seat, silent: bool) {
+        let state = &mut self.list[by.index()];
+        if let Some(deaf) = state.deaf_to.get_mut(of.index()) {
+            *deaf = silent;
+            if silent {
+                state.helped_until_us = now_us + HELP_US;
+            }
+        }
+    }
+
+    /// Takes note that a page has said something. Whether somebody is missed from now on.
+    pub(super) fn handle_heard(&mut self, at: Moment, seat: Seat) -> bool {
+        let heard_us = &mut self.list[seat.index()].heard_us;
+        // A page sends many datagrams a second.
+        if *heard_us + WITNESS_US / 5 > at.now_us {
+            return false;
+        }
+        *heard_us = at.now_us;
+        let is_news = |state: &SeatState| state.gone.is_none() && state.page != Page::Lost;
+        let mut people = self.people();
+        people.any(|(other, state)| is_news(state) && self.is_missed(at, other))
+    }
+
+    /// Takes note of how far a page has said its inputs.
+    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick) {
+        let state = &mut self.list[seat.index()];
+        if own > state.own {
+            (state.own, state.behind_us) = (own, None);
+        }
+        for index in 0..self.list.len() {
+            let is_behind = self.is_behind(Seat(index as u8));
+            let behind_us = &mut self.list[index].behind_us;
+            *behind_us = is_behind.then(|| behind_us.unwrap_or(now_us));
+        }
+    }
+
+    /// The pages that need the inputs of a seat from the server.
+    pub(super) fn helped_with(&self, now_us: u64, of: Seat) -> Vec<Seat> {
+        let others = self.others_live(of);
+        others
+            .filter(|other| self.list[other.index()].helped_until_us > now_us)
+            .collect()
+    }
+
+    /// The pages that begin to need help now.
+    pub(super) fn poll_help(&mut self, now_us: u64) -> Vec<Seat> {
+        let seats = (0..self.list.len() as u8).map(Seat);
+        let needs = |seat: &Seat| {
+            let is_due = self
+                .is_helped_at(*seat)
+                .is_some_and(|at_us| at_us <= now_us);
+            is_due && self.is_live(*seat)
+        };
+        let due: Vec<Seat> = seats.filter(needs).collect();
+        for seat in &due {
+            self.list[seat.index()].helped_until_us = now_us + HELP_US;
+        }
+        due
+    }
+}

@@ -1,0 +1,266 @@
+//! Silence of a page means that it says no inputs: what others claim of it removes nobody, and who waits is helped.
+
+use super::changes::cuts;
+use super::*;
+
+/// What a page is told of the inputs of others: the seat, and how far.
+fn inputs(messages: &[ServerMessage]) -> Vec<(u8, u32)> {
+    let known = |message: &ServerMessage| match message {
+        ServerMessage::Inputs {
+            seat,
+            first,
+            inputs,
+            ..
+        } => Some((seat.0, first.0 + inputs.len() as u32)),
+        _ => None,
+    };
+    messages.iter().filter_map(known).collect()
+}
+
+/// A page that is alive, as each is once a second.
+pub(super) fn tick(stage: &mut Stage, conn: u64) {
+    let sent_us = stage.now_us;
+    stage.say(conn, ClientMessage::Clock { sent_us });
+    stage.wait(0);
+}
+
+#[test]
+fn a_claim_of_silence_removes_nobody_who_says_inputs() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.silent(1, era, 1, true);
+    for half in 1..60 {
+        stage.wait(SECOND / 2);
+        // The accused page is a little behind all the time.
+        stage.archive(1, era, 0, half * HZ / 2 + 3);
+        stage.archive(2, era, 0, half * HZ / 2);
+        stage.silent(1, era, 1, true);
+    }
+    let heard = (stage.hear(1), stage.hear(2));
+    assert_eq!((changes(&heard.0), presence(&heard.0)), (vec![], vec![]));
+    assert_eq!((changes(&heard.1), presence(&heard.1)), (vec![], vec![]));
+}
+
+#[test]
+fn two_pages_that_do_not_hear_each_other_are_both_alive() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.silent(1, era, 1, true);
+    stage.silent(2, era, 0, true);
+    stage.wait(5 * SECOND);
+    assert_eq!(stage.shelf(era).changes, []);
+    assert_eq!(presence(&stage.hear(1)), []);
+}
+
+#[test]
+fn a_frozen_page_loses_its_seat_after_three_seconds_and_no_claim_makes_that_earlier() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    for (conn, ticks) in [(1, 7), (2, 9), (3, 6)] {
+        stage.archive(conn, era, 0, ticks);
+    }
+    stage.silent(1, era, 2, true);
+    stage.silent(2, era, 2, true);
+    stage.wait(3 * SECOND - 1);
+    tick(&mut stage, 2);
+    assert_eq!(stage.shelf(era).changes, []);
+    stage.wait(1);
+    for conn in [1, 2, 3] {
+        assert_eq!(cuts(&changes(&stage.hear(conn))), [(2, 6)]);
+    }
+}
+
+#[test]
+fn a_page_that_keeps_its_inputs_from_the_server_loses_its_seat_after_three_seconds() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.archive(2, era, 0, 4);
+    for second in 1..4 {
+        stage.archive(1, era, 0, second * HZ);
+        // It sends everything else.
+        tick(&mut stage, 2);
+        stage.wait(SECOND - u64::from(second == 3));
+    }
+    tick(&mut stage, 1);
+    assert_eq!(stage.shelf(era).changes, [], "peer to peer all is well");
+    stage.wait(1);
+    assert_eq!(cuts(&changes(&stage.hear(1))), [(1, 4)]);
+}
+
+#[test]
+fn who_waits_for_another_is_not_silent() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    for (conn, ticks) in [(1, 20), (2, 5), (3, 3)] {
+        stage.archive(conn, era, 0, ticks);
+    }
+    stage.wait(3 * SECOND - 1);
+    tick(&mut stage, 2);
+    stage.wait(1);
+    assert_eq!(cuts(&stage.shelf(era).changes), [(2, 3)], "the last one");
+}
+
+#[test]
+fn nobody_is_behind_in_turns() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.course.mode = study::stage::Mode::Turns;
+    });
+    let (era, ..) = stage.playing();
+    stage.archive(1, era, 0, 9);
+    stage.silent(1, era, 1, true);
+    for _ in 0..30 {
+        stage.wait(SECOND);
+        tick(&mut stage, 1);
+    }
+    assert_eq!(stage.shelf(era).changes, []);
+}
+
+#[test]
+fn nobody_is_silent_while_the_server_hears_nobody_at_all() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.archive(1, era, 0, 9);
+    stage.archive(2, era, 0, 4);
+    stage.silent(1, era, 1, true);
+    // The process was stopped, or its network: its clock goes on.
+    stage.now_us += 10 * SECOND;
+    stage.archive(2, era, 0, 60);
+    stage.archive(1, era, 0, 60);
+    assert_eq!(stage.shelf(era).changes, []);
+    assert_eq!(stage.shelf(era).through, Tick(60));
+    // With somebody heard, the other one is missed.
+    stage.now_us += 10 * SECOND;
+    stage.archive(1, era, 0, 90);
+    stage.wait(3 * SECOND);
+    tick(&mut stage, 1);
+    assert_eq!(cuts(&stage.shelf(era).changes), [(1, 60)]);
+}
+
+#[test]
+fn a_page_without_a_connection_has_three_seconds_while_others_hear_it() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.archive_all(era, 5);
+    stage.close(2);
+    for second in 1..4 {
+        stage.archive(1, era, 0, second * HZ);
+        stage.wait(SECOND - u64::from(second == 3));
+    }
+    tick(&mut stage, 1);
+    assert_eq!(stage.shelf(era).changes, []);
+    stage.wait(1);
+    assert_eq!(cuts(&changes(&stage.hear(1))), [(1, 5)]);
+}
+
+#[test]
+fn a_page_without_a_connection_that_somebody_does_not_hear_loses_its_seat_at_once() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.archive_all(era, 5);
+    stage.silent(1, era, 1, true);
+    assert_eq!(stage.shelf(era).changes, [], "it is connected");
+    stage.close(2);
+    assert_eq!(cuts(&changes(&stage.hear(1))), [(1, 5)]);
+}
+
+#[test]
+fn a_page_that_does_not_hear_another_gets_its_inputs_for_ten_seconds() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.archive_all(era, 5);
+    stage.hear(1);
+    stage.silent(1, era, 1, true);
+    assert_eq!(inputs(&stage.hear(1)), [(1, 5)], "all that is durable");
+    for second in 1..10 {
+        stage.wait(SECOND);
+        stage.archive_all(era, second * HZ);
+        assert_eq!(inputs(&stage.hear(1)), [(1, second * HZ)]);
+    }
+    stage.wait(SECOND);
+    stage.archive_all(era, 10 * HZ);
+    assert_eq!(inputs(&stage.hear(1)), []);
+    assert_eq!(inputs(&stage.hear(2)), [], "it has asked for nothing");
+    stage.silent(1, era, 1, true);
+    assert_eq!(inputs(&stage.hear(1)), [(1, 10 * HZ)]);
+}
+
+#[test]
+fn a_page_that_keeps_others_waiting_gets_their_inputs_after_half_a_second() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    for (conn, ticks) in [(1, 9), (2, 7), (3, 4)] {
+        stage.archive(conn, era, 0, ticks);
+    }
+    stage.wait(SECOND / 2 - 1);
+    assert_eq!(inputs(&stage.hear(3)), []);
+    stage.wait(1);
+    assert_eq!(inputs(&stage.hear(3)), [(0, 9), (1, 7)]);
+    stage.archive(1, era, 0, 12);
+    assert_eq!(inputs(&stage.hear(3)), [(0, 12)]);
+    assert_eq!(inputs(&stage.hear(2)), []);
+}
+
+#[test]
+fn nobody_gets_inputs_of_a_seat_without_a_person_or_of_their_own() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _) = super::changes::taken(&mut stage);
+    for seat in [0, 1, 9] {
+        stage.silent(1, era, seat, true);
+    }
+    assert_eq!(inputs(&stage.hear(1)), []);
+}
+
+#[test]
+fn a_page_with_other_digests_is_asked_once_more_before_it_is_named() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, ..) = stage.playing();
+    stage.archive_all(era, 8);
+    stage.hear(2);
+    let digest = |stage: &mut Stage, recheck: u16, digest: u64| {
+        let upload = Upload {
+            recheck,
+            digests: vec![(Tick(5), digest)],
+            ..blank(era)
+        };
+        stage.say(2, ClientMessage::Upload(upload));
+        stage.hear(2)
+    };
+    let asked = ServerMessage::Recheck {
+        era,
+        number: 1,
+        agreed: Tick(0),
+    };
+    let heard = digest(&mut stage, 0, WRONG);
+    assert_eq!(inputs(&heard), [(0, 8)], "it may lack some of these");
+    assert_eq!(heard.last(), Some(&asked));
+    let heard = digest(&mut stage, 0, WRONG);
+    assert!(!heard.contains(&asked), "once over a connection: {heard:?}");
+    assert_eq!(stage.shelf(era).changes, [], "it was on its way");
+    digest(&mut stage, 1, 77);
+    assert_eq!(stage.shelf(era).changes, []);
+    let mut other = Stage::new(Limits::default());
+    let (era, ..) = other.playing();
+    other.archive_all(era, 8);
+    digest(&mut other, 0, WRONG);
+    let heard = digest(&mut other, 1, WRONG);
+    assert_eq!(cuts(&changes(&heard)), [(1, 8)], "it differs again");
+}
+
+#[test]
+fn a_page_that_comes_back_is_asked_for_its_digests_again() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, two) = stage.playing();
+    stage.archive_all(era, 8);
+    let wrong = Upload {
+        digests: vec![(Tick(5), WRONG)],
+        ..blank(era)
+    };
+    stage.say(2, ClientMessage::Upload(wrong.clone()));
+    stage.close(2);
+    stage.resume(3, &two, Some((era, 0)));
+    stage.hear(3);
+    stage.say(3, ClientMessage::Upload(wrong));
+    let heard = stage.hear(3);
+    let is_asked = |message: &ServerMessage| matches!(message, ServerMessage::Recheck { .. });
+    assert!(heard.iter().any(is_asked), "{heard:?}");
+}
