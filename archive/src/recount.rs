@@ -97,7 +97,7 @@ mod tests {
 
     const ONE: Seat = Seat(1);
 
-    /// What the page of seat 1 tells seat 0 from a tick on, under its seal.
+    /// Inputs that the page of seat 1 tells seat 0 from a tick on, under its seal.
     fn told(first: u32, server: &[u16], inputs: &[u16]) -> Recount {
         let mut transcript = Transcript::new("e-1", ONE, Life(0), Tick(0));
         transcript.extend(server.iter().copied().chain(inputs.iter().copied()));

@@ -33,7 +33,7 @@ pub(crate) struct Seals {
     others: Vec<Other>,
 }
 
-/// What somebody has told this page in one life of their seat.
+/// The inputs that somebody has told this page in one life of their seat.
 #[derive(Default)]
 struct Other {
     life: Life,

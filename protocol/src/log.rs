@@ -159,7 +159,7 @@ pub enum Record {
     Recount {
         /// The seat of the page to which it was told.
         by: Seat,
-        /// What was told.
+        /// The told inputs, and the seal.
         recount: Recount,
     },
     /// Inputs of a person that were erased.
@@ -172,7 +172,7 @@ pub enum Record {
         first: Tick,
         /// How many inputs there were.
         len: u32,
-        /// What is left of them: the leaf of the page's chain, and its signature.
+        /// The rest of them: the leaf of the page's chain, and its signature.
         leaf: [u8; 32],
         /// As in [`Block`].
         signature: [[u8; 32]; 2],

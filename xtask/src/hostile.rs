@@ -5,17 +5,21 @@ use std::ffi::OsString;
 use anyhow::Result;
 
 use crate::workspace::{CHECKED, Workspace, become_program, run};
+use crate::{build, setup};
 
 /// `cargo xtask hostile`: builds the program and its attackers, which read their own options.
 pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let options: Vec<OsString> = parser.raw_args()?.collect();
     let workspace = Workspace::find()?;
-    let build = ["build", "--quiet", "--profile", CHECKED];
-    let mut build = workspace.cargo(&build);
-    build.args(["-p", "coplay", "-p", "hostile", "--bins"]);
-    run("the program and its attackers", &mut build)?;
+    // Some of the honest people are real browsers.
+    let chromium = setup::browser(&workspace)?;
+    build::page(&workspace, false)?;
+    let mut cargo = workspace.cargo(&["build", "--quiet", "--profile", CHECKED]);
+    cargo.args(["-p", "coplay", "-p", "hostile", "--bins"]);
+    run("the program and its attackers", &mut cargo)?;
     let mut hostile = workspace.command(workspace.checked("hostile"));
     hostile.env("COPLAY_BIN", workspace.checked("coplay"));
+    hostile.env("COPLAY_CHROMIUM", chromium);
     become_program({
         hostile.args(options);
         hostile

@@ -24,7 +24,7 @@ pub struct ShortSeat {
     pub ticks: u32,
 }
 
-/// What the pages of the seats have said, up to some record of the log.
+/// The inputs that the pages of the seats have said, up to some record of the log.
 struct Pages<'a> {
     log: &'a Log,
     changes: Vec<Change>,
@@ -33,7 +33,7 @@ struct Pages<'a> {
     through: u32,
 }
 
-/// What the page of a seat has said in one life.
+/// The inputs that the page of a seat has said in one life.
 struct Said {
     life: Life,
     key: [u8; 32],

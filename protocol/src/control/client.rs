@@ -163,7 +163,7 @@ pub enum ClientMessage {
     Recount {
         /// The episode.
         era: Era,
-        /// What was told, and the seal.
+        /// The told inputs, and the seal.
         recount: Recount,
     },
     /// The person writes to the others of the group: answered by [`super::ServerMessage::Said`] with this number, or by

@@ -101,7 +101,7 @@ pub struct Recount {
     pub life: Life,
     /// The first tick for which something else was told than the server has.
     pub first: Tick,
-    /// What was told, from there to the end of the seal.
+    /// The told inputs, from there to the end of the seal.
     pub inputs: Vec<u16>,
     /// The halves of the signature of the seal: over the server's inputs before `first`, and these.
     pub signature: [[u8; 32]; 2],

@@ -233,7 +233,7 @@ struct Player {
 pub(crate) struct Replica<W: World> {
     pub(crate) world: W,
     partners: Vec<Option<Player>>,
-    /// What partners and empty seats play in the next tick; none for people.
+    /// The actions of partners and empty seats in the next tick; none for people.
     chosen: Vec<Option<Action>>,
     seed: u64,
     tick: u32,

@@ -70,7 +70,7 @@ pub struct Recheck {
 /// The result of an upload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// What is new in it is durable.
+    /// Its new part is durable.
     Durable {
         /// Ticks that are final.
         through: Tick,
@@ -232,7 +232,7 @@ pub enum Work {
     Read {
         /// The seat.
         of: Seat,
-        /// Who gets them.
+        /// The seat whose page gets them.
         to: Seat,
     },
     /// Check that the page of a seat was told something else than the server, and append that.

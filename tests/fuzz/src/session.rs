@@ -31,7 +31,7 @@ type Play = Session<Instance<Overcooked>>;
 
 /// The server's messages to a page, in order.
 enum Told {
-    /// What is durable, and up to where the page's digests are right.
+    /// The durable ticks, and up to where the page's digests are right.
     Durable(Tick, Tick),
     Inputs(KnownInputs),
     /// The page is to say its digests anew.

@@ -5,22 +5,29 @@
 
 #![forbid(unsafe_code)]
 
+mod aftermath;
+mod conduct;
 mod item;
 mod items;
 mod page;
 mod player;
 mod report;
 mod study;
+mod victim;
 mod wire;
 mod world;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use lexopt::prelude::*;
 
+use aftermath::Stalled;
 use item::{Item, Observed, Variant};
+use tokio::time::{Instant, timeout};
+
 use report::{Report, Result as Tried};
 use world::World;
 
@@ -36,6 +43,9 @@ Attacks the program that the environment variable COPLAY_BIN names, and says wha
 --list        only lists the items
 
 Exits with 1 if an attack succeeded, or could not be tried.";
+
+/// The longest time of one variant: an attack that needs a minute, and what comes before and after it on a busy machine.
+const LIMIT: Duration = Duration::from_secs(150);
 
 /// The command line.
 struct Options {
@@ -134,23 +144,43 @@ async fn try_all(options: &Options, program: &std::path::Path) -> anyhow::Result
                 results
             }
         };
-        for (words, result) in results {
-            report.add(item, words, result);
+        for (words, result, took) in results {
+            report.add(item, words, result, took);
         }
     }
     Ok(report)
 }
 
-/// Tries one variant in a world of its own.
-async fn try_one(item: &Item, mut variant: Variant, program: &std::path::Path) -> (String, Tried) {
-    let attempt = async {
-        let mut world = World::new(program)?;
-        (item.attack)(&mut world, &mut variant).await
-    };
-    let result = match attempt.await {
+/// Tries one variant in a world of its own; once more if the machine was too busy.
+async fn try_one(
+    item: &Item,
+    fresh: Variant,
+    program: &std::path::Path,
+) -> (String, Tried, Duration) {
+    let began = Instant::now();
+    let mut variant = fresh.clone();
+    let mut result = try_once(item, &mut variant, program).await;
+    if matches!(&result, Err(error) if error.is::<Stalled>()) {
+        variant = fresh;
+        result = try_once(item, &mut variant, program).await;
+    }
+    let result = match result {
         Ok(Observed::Held(seen)) => Tried::Held(seen),
         Ok(Observed::Broken(seen)) => Tried::Broken(seen),
         Err(error) => Tried::Untried(format!("{error:#}")),
     };
-    (variant.words().to_owned(), result)
+    (variant.words().to_owned(), result, began.elapsed())
+}
+
+async fn try_once(
+    item: &Item,
+    variant: &mut Variant,
+    program: &std::path::Path,
+) -> anyhow::Result<Observed> {
+    let attempt = async {
+        let mut world = World::new(program)?;
+        (item.attack)(&mut world, variant).await
+    };
+    let within = timeout(LIMIT, attempt).await;
+    within.with_context(|| format!("it takes longer than {} s", LIMIT.as_secs()))?
 }

@@ -1,10 +1,13 @@
 //! One connection of a dishonest page: control messages over a WebSocket, as far as an attack wants them.
 
 use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
+use ed25519_dalek::SigningKey;
 use futures_util::{SinkExt as _, StreamExt as _};
+use sha2::{Digest as _, Sha256};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_tungstenite::tungstenite::Message;
@@ -12,6 +15,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use tokio_tungstenite::tungstenite::http::{HeaderName, HeaderValue};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
+use crate::wire::chain::public;
 use crate::wire::messages::{Answer, ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use crate::wire::{decode, encode};
 
@@ -58,6 +62,22 @@ pub(crate) struct Page {
     socket: WebSocketStream<TcpStream>,
     /// The token of its session, once it is in.
     pub token: Option<String>,
+    /// The key that it says is its own.
+    pub key: SigningKey,
+    /// The public key that it says is its own, if that is another.
+    pub said_key: Option<[u8; 32]>,
+}
+
+/// A key that no other page has. Nobody is to be kept from guessing it.
+fn make_key() -> SigningKey {
+    static KEYS: AtomicU64 = AtomicU64::new(0);
+    let number = KEYS.fetch_add(1, Ordering::Relaxed);
+    let hash = Sha256::digest(
+        [u64::from(std::process::id()), number]
+            .map(u64::to_le_bytes)
+            .concat(),
+    );
+    SigningKey::from_bytes(&hash.into())
 }
 
 impl Page {
@@ -84,6 +104,8 @@ impl Page {
         Ok(Self {
             socket,
             token: None,
+            key: make_key(),
+            said_key: None,
         })
     }
 
@@ -114,6 +136,7 @@ impl Page {
             entry,
             language: None,
             reads: Vec::new(),
+            key: self.said_key.unwrap_or_else(|| public(&self.key)),
         };
         self.send(&hello).await?;
         let found = self
@@ -230,6 +253,11 @@ impl Page {
             pages_ms: vec![1_000],
         };
         self.send(&done).await
+    }
+
+    /// A key that is not its own.
+    pub(crate) fn other_key(&self) -> SigningKey {
+        make_key()
     }
 
     /// Closes the connection.

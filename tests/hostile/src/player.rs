@@ -1,69 +1,38 @@
 //! A dishonest page in an episode: it keeps up appearances as far as its manners say, and the attack does the rest.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use env_core::World as _;
 use tokio::time::Instant;
 
+use crate::conduct::{Ended, Manners, Receipts, Testimony, Words};
 use crate::page::{PATIENCE, Page};
+use crate::wire::chain::{Chain, read_seal};
 use crate::wire::datagram::{Datagram, Layout, MAX_INPUTS, decode_datagram, encode_datagram};
 use crate::wire::messages::{
-    ClientMessage, Controller, EndReason, Link, Plan, Report, ServerMessage, StageView, Upload,
+    Block, ClientMessage, Controller, Link, Plan, Refusal, Return, ServerMessage, StageView, Upload,
 };
 
 /// How often it looks at the clock.
 const BEAT: Duration = Duration::from_millis(20);
 
-/// The part of an honest page's conduct that a page shows in an episode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Manners {
-    /// It sends datagrams at all.
-    pub sends: bool,
-    /// Its datagrams have its inputs.
-    pub says_inputs: bool,
-    /// It acknowledges the inputs of others.
-    pub has_receipts: bool,
-    /// It uploads what was confirmed.
-    pub uploads: bool,
-    /// It answers fences.
-    pub reports: bool,
-}
-
-impl Manners {
-    /// Everything.
-    pub(crate) const HONEST: Self = Self {
-        sends: true,
-        says_inputs: true,
-        has_receipts: true,
-        uploads: true,
-        reports: true,
-    };
-}
-
-/// The end of an episode, as the server says it.
-#[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "reports show it whole")]
-pub(crate) struct Ended {
-    reason: EndReason,
-    ticks: u32,
-    score: i64,
-}
-
-/// The inputs that a person's own page said, from tick 0 on.
-#[derive(Clone, Debug)]
-pub(crate) struct Testimony {
-    pub seat: usize,
-    pub inputs: Vec<u16>,
-    /// Later ones were not heard.
-    pub until: u32,
-}
+/// How often it asks for the server's time.
+const CLOCK_EACH: Duration = Duration::from_millis(250);
 
 /// A page in an episode.
 pub(crate) struct Player {
     pub page: Page,
     pub plan: Plan,
     pub manners: Manners,
+    pub words: Words,
+    /// The own inputs from tick 0; the no-op beyond.
+    pub skill: Vec<u16>,
+    /// The own inputs that the server was told, by tick.
+    pub told: BTreeMap<u32, u16>,
+    /// The chain of the present life.
+    pub chain: Chain,
     /// The zero of the episode by the server's clock, microseconds, and the input delay; none before it starts.
     pub start: Option<(u64, u8)>,
     /// The inputs of each seat from tick 0, as far as they are known here; its own as far as they were said.
@@ -72,23 +41,40 @@ pub(crate) struct Player {
     pub changes: Vec<(u8, Controller)>,
     /// Ticks that were durable when it lost its seat, and heard nothing of the others from then on.
     pub lost: Option<u32>,
-    /// Fences that it did not answer: seat and life.
-    pub fences: Vec<(u8, u8)>,
     /// The delay that its datagrams tell of, milliseconds.
     pub delay_ms: u32,
-    /// Ticks that the server says are durable.
+    /// Ticks that the server says are final.
     pub durable: u32,
+    /// Own inputs that the server says are durable.
+    pub own: u32,
+    /// The last request to say digests anew.
+    pub recheck: u16,
+    /// The last seal of a partner: the tick after its last input, and the signature.
+    pub seal: Option<(u32, [[u8; 32]; 2])>,
+    /// Messages with inputs of others from the server.
+    pub helped: u32,
+    /// Why the server has closed the connection, if it said so.
+    pub refused: Option<Refusal>,
     pub ended: Option<Ended>,
     /// The last page, if it is shown: outcome and pay.
     pub end: Option<(String, String)>,
     /// True once the server has closed the connection.
     pub is_closed: bool,
-    spec: env_core::Spec,
+    pub spec: env_core::Spec,
     offset_us: i64,
     began: Instant,
     known: Vec<u32>,
     echo: Vec<Option<(u16, Instant)>>,
-    uploaded: u32,
+    /// The first tick of the present life.
+    entered: u32,
+    has_ended: bool,
+    salts: u64,
+    /// When it last asked for the time, and the longest wait for an answer or for its own turn: a machine that stands
+    /// still is not the program's fault.
+    asked: Instant,
+    pub stall: Duration,
+    /// For each seat, the tick before which what was heard is its page's first life.
+    pub words_until: Vec<u32>,
 }
 
 impl Player {
@@ -125,13 +111,21 @@ impl Player {
         Ok(Self {
             page,
             manners: Manners::HONEST,
+            words: Words::HONEST,
+            skill: Vec::new(),
+            told: BTreeMap::new(),
+            chain: Chain::new(&plan.episode, plan.seat, plan.life, 0),
             start: None,
             inputs: vec![Vec::new(); seats],
             changes: Vec::new(),
             lost: None,
-            fences: Vec::new(),
             delay_ms: 0,
             durable: 0,
+            own: 0,
+            recheck: 0,
+            seal: None,
+            helped: 0,
+            refused: None,
             ended: None,
             end: None,
             is_closed: false,
@@ -140,7 +134,12 @@ impl Player {
             began,
             known: vec![0; seats],
             echo: vec![None; seats],
-            uploaded: 0,
+            entered: 0,
+            has_ended: false,
+            salts: 0,
+            asked: began,
+            stall: Duration::ZERO,
+            words_until: vec![u32::MAX; seats],
             plan,
         })
     }
@@ -171,11 +170,6 @@ impl Player {
         let mut seats = self.plan.controllers.iter().enumerate();
         let other = seats.find(|(seat, by)| *seat != self.me() && **by == Controller::Human);
         other.map_or(self.me(), |(seat, _)| seat)
-    }
-
-    /// The facts of the environment.
-    pub(crate) fn spec(&self) -> &env_core::Spec {
-        &self.spec
     }
 
     /// The server's time, microseconds.
@@ -233,6 +227,11 @@ impl Player {
     /// Says what is due, and hears for a moment.
     async fn beat(&mut self, until: Instant) -> anyhow::Result<()> {
         self.say_due().await?;
+        if self.asked.elapsed() > CLOCK_EACH {
+            self.asked = Instant::now();
+            let sent_us = self.began.elapsed().as_micros() as u64;
+            self.page.send(&ClientMessage::Clock { sent_us }).await?;
+        }
         let until = until.min(Instant::now() + BEAT);
         loop {
             let next = tokio::time::timeout_at(until, self.page.next()).await;
@@ -256,13 +255,27 @@ impl Player {
                 t0_us, input_delay, ..
             } => self.start = Some((t0_us, input_delay)),
             ServerMessage::Relay { from, bytes } => self.hear_datagram(usize::from(from), &bytes),
-            ServerMessage::Archived { through, .. } => self.durable = through,
+            ServerMessage::Archived { through, own, .. }
+            | ServerMessage::Running { through, own, .. } => {
+                (self.durable, self.own) = (through, own);
+            }
+            ServerMessage::Clock { sent_us, .. } => {
+                let waited = self
+                    .began
+                    .elapsed()
+                    .saturating_sub(Duration::from_micros(sent_us));
+                self.stall = self.stall.max(waited);
+            }
+            ServerMessage::Refused { why } => self.refused = Some(why),
+            ServerMessage::Recheck { number, .. } => self.recheck = number,
+            ServerMessage::Inputs { .. } => self.helped += 1,
+            ServerMessage::Return(back) => self.come_back(&back),
             ServerMessage::Change { change, .. } => {
-                match change.controller == Controller::Human {
-                    _ if change.seat != self.plan.seat => {}
-                    true => self.plan.life = change.life,
-                    false => self.lost = self.lost.or(Some(self.durable)),
+                if change.seat == self.plan.seat && change.controller != Controller::Human {
+                    self.lost = self.lost.or(Some(self.durable));
                 }
+                let until = &mut self.words_until[usize::from(change.seat)];
+                *until = (*until).min(change.tick);
                 self.changes.push((change.seat, change.controller));
             }
             // The way back into an episode that runs.
@@ -288,27 +301,29 @@ impl Player {
                 },
                 ..
             } => self.end = Some((outcome, farewell.pay)),
-            ServerMessage::Fence { seat, life, .. } if self.manners.reports => {
-                let heard = &self.inputs[usize::from(seat)];
-                let from = heard.len().saturating_sub(MAX_INPUTS);
-                let report = Report {
-                    seat,
-                    life,
-                    have: heard.len() as u32,
-                    inputs: heard[from..].to_vec(),
-                };
-                self.report(report).await?;
-            }
-            ServerMessage::Fence { seat, life, .. } => self.fences.push((seat, life)),
             _ => {}
         }
         Ok(())
     }
 
-    /// Answers a fence.
-    pub(crate) async fn report(&mut self, report: Report) -> anyhow::Result<()> {
-        let era = self.plan.era;
-        self.page.send(&ClientMessage::Report { era, report }).await
+    /// Plays on from where the server says.
+    fn come_back(&mut self, back: &Return) {
+        let (me, noop) = (self.plan.seat, self.spec.noop);
+        self.start = Some((back.t0_us, back.input_delay));
+        self.changes = (back.changes.iter())
+            .map(|change| (change.seat, change.controller.clone()))
+            .collect();
+        let Some(last) = back.changes.iter().rfind(|change| change.seat == me) else {
+            return;
+        };
+        self.plan.life = last.life;
+        self.entered = last.tick;
+        self.chain = Chain::new(&self.plan.episode, me, last.life, last.tick);
+        (self.recheck, self.own) = (0, last.tick);
+        self.inputs[usize::from(me)].resize(last.tick as usize, noop);
+        for known in &mut self.known {
+            *known = (*known).max(last.tick);
+        }
     }
 
     fn layout(&self) -> Layout {
@@ -319,6 +334,9 @@ impl Player {
     }
 
     fn hear_datagram(&mut self, from: usize, bytes: &[u8]) {
+        if let Some(seal) = read_seal(bytes) {
+            self.seal = Some(seal);
+        }
         let Some(datagram) = decode_datagram(bytes, self.layout()) else {
             return;
         };
@@ -326,6 +344,12 @@ impl Player {
         let me = self.me();
         self.known[from] = self.known[from].max(datagram.have[me]);
         let heard = &mut self.inputs[from];
+        // What the server has is not sent for ever.
+        if heard.len() < datagram.first as usize {
+            let until = &mut self.words_until[from];
+            *until = (*until).min(heard.len() as u32);
+            heard.resize(datagram.first as usize, 0);
+        }
         let skip = heard.len().checked_sub(datagram.first as usize);
         if let Some(skip) = skip {
             heard.extend(datagram.inputs.iter().skip(skip));
@@ -339,10 +363,10 @@ impl Player {
         }
         if let (Some(tick), Some((_, delay))) = (self.tick(), self.start) {
             let most = (tick + u32::from(delay) + 1).min(self.spec.horizon) as usize;
-            let (me, noop) = (self.me(), self.spec.noop);
-            let own = &mut self.inputs[me];
-            if own.len() < most {
-                own.resize(most, noop);
+            let me = self.me();
+            for tick in self.inputs[me].len()..most {
+                let input = self.own_input(tick);
+                self.inputs[me].push(input);
             }
         }
         if self.manners.sends {
@@ -353,10 +377,14 @@ impl Player {
                 }
             }
         }
-        if self.manners.uploads && self.start.is_some() {
-            self.upload_confirmed().await?;
+        if self.manners.uploads && self.tick().is_some() && self.is_seated() {
+            self.upload_words().await?;
         }
         Ok(())
+    }
+
+    fn own_input(&self, tick: usize) -> u16 {
+        self.skill.get(tick).copied().unwrap_or(self.spec.noop)
     }
 
     async fn send_datagram(&mut self, to: usize) -> anyhow::Result<()> {
@@ -378,10 +406,14 @@ impl Player {
             changes: self.changes.len() as u8,
             first: first as u32,
             inputs,
-            have: match self.manners.has_receipts {
-                true => have.collect(),
-                false => vec![0; self.inputs.len()],
-            },
+            have: have
+                .map(|have| match self.manners.receipts {
+                    Receipts::True => have,
+                    Receipts::None => 0,
+                    Receipts::Future => have + 200,
+                    Receipts::Behind => have.saturating_sub(60),
+                })
+                .collect(),
             sent_ms: (self.began.elapsed().as_millis() % 65_536) as u16,
             echo: self.echo[to]
                 .map(|(sent_ms, since)| (sent_ms, since.elapsed().as_millis().min(255) as u8)),
@@ -400,27 +432,102 @@ impl Player {
         has.chain(known).min().unwrap_or(0)
     }
 
-    async fn upload_confirmed(&mut self) -> anyhow::Result<()> {
-        let through = self.confirmed();
+    /// Tells the server the next inputs, if it is time for them.
+    async fn upload_words(&mut self) -> anyhow::Result<()> {
+        let horizon = self.spec.horizon;
+        let made = self.inputs[self.me()].len() as u32;
+        let end = made.saturating_add_signed(self.words.ahead);
+        let end = end.min(horizon).min(self.words.until);
         // An honest page uploads four times a second.
-        let each = u32::from(self.plan.tick_hz / 4).max(1);
-        let is_last = through == self.spec.horizon;
-        if through < self.uploaded + each && !(is_last && self.uploaded < through) {
+        let each = match self.words.each {
+            0 => u32::from(self.plan.tick_hz / 4).max(1),
+            each => each,
+        };
+        let from = self.chain.next;
+        if end >= from + each || (from < end && end == horizon) {
+            self.upload_until(end).await?;
+        }
+        if self.manners.ends && !self.has_ended && self.confirmed() >= horizon {
+            self.has_ended = true;
+            let upload = Upload {
+                ended: Some(horizon),
+                ..self.upload()
+            };
+            self.send_upload(upload).await?;
+        }
+        Ok(())
+    }
+
+    /// Signs the next words, and tells the server.
+    pub(crate) async fn upload_until(&mut self, end: u32) -> anyhow::Result<()> {
+        let actions = self.layout().actions;
+        let inputs: Vec<u16> = (self.chain.next..end)
+            .map(|tick| {
+                let own = &self.inputs[self.me()];
+                let made = own.get(tick as usize).copied();
+                let input = made.unwrap_or_else(|| self.own_input(tick as usize));
+                (self.words.twist)(tick, input, actions)
+            })
+            .collect();
+        if inputs.is_empty() {
             return Ok(());
         }
-        let row = |tick: u32| self.inputs.iter().map(move |inputs| inputs[tick as usize]);
-        let rows = (self.uploaded..through).flat_map(row).collect();
-        let first = std::mem::replace(&mut self.uploaded, through);
-        let ended = is_last.then_some(through);
-        self.upload(first, rows, Vec::new(), ended).await
+        self.told
+            .extend((self.chain.next..).zip(inputs.iter().copied()));
+        let block = self.sign(inputs);
+        let upload = Upload {
+            block: Some(block),
+            ..self.upload()
+        };
+        self.send_upload(upload).await
+    }
+
+    /// Signs the next block of its chain.
+    pub(crate) fn sign(&mut self, inputs: Vec<u16>) -> Block {
+        let salt = self.salt();
+        self.chain.sign(&self.page.key, inputs, salt)
+    }
+
+    /// A salt that was not used before.
+    pub(crate) fn salt(&mut self) -> [u8; 16] {
+        self.salts += 1;
+        let mut salt = [0x5a; 16];
+        salt[..8].copy_from_slice(&self.salts.to_le_bytes());
+        salt
+    }
+
+    /// An upload that says nothing yet.
+    pub(crate) fn upload(&self) -> Upload {
+        Upload {
+            era: self.plan.era,
+            life: self.plan.life,
+            changes: self.changes.len() as u16,
+            recheck: self.recheck,
+            ..Upload::default()
+        }
+    }
+
+    /// Sends an upload, true or not.
+    pub(crate) async fn send_upload(&mut self, upload: Upload) -> anyhow::Result<()> {
+        self.page.send(&ClientMessage::Upload(upload)).await
     }
 
     /// The inputs that the page of a seat said, and the tick before which all of them were heard here.
     pub(crate) fn testimony(&self, seat: usize) -> Testimony {
         let inputs = self.inputs[seat].clone();
-        let until = self
-            .lost
-            .map_or(u32::MAX, |lost| lost.max(inputs.len() as u32));
+        let heard = inputs.len() as u32;
+        // Not all is sent to a page that goes, that acknowledges nothing or too much, or that was away for a while.
+        let is_to_the_end = self.ended.is_some() || self.lost.is_some();
+        let hears_all = is_to_the_end
+            && self.manners.sends
+            && self.manners.receipts == Receipts::True
+            && self.entered == 0
+            && self.words_until[seat] == u32::MAX;
+        let until = match self.lost {
+            None if hears_all => u32::MAX,
+            Some(lost) if hears_all => lost.max(heard),
+            _ => heard.min(self.words_until[seat]),
+        };
         Testimony {
             seat,
             inputs,
@@ -428,24 +535,24 @@ impl Player {
         }
     }
 
-    /// Uploads rows, digests and an end, true or not.
-    pub(crate) async fn upload(
-        &mut self,
-        first: u32,
-        rows: Vec<u16>,
-        digests: Vec<(u32, u64)>,
-        ended: Option<u32>,
-    ) -> anyhow::Result<()> {
+    /// The inputs that the server was told of the own seat, as its testimony.
+    pub(crate) fn own_testimony(&self) -> Testimony {
+        let told = |tick: u32| self.told.get(&tick).copied().unwrap_or(u16::MAX);
+        let end = self.told.last_key_value().map_or(0, |(tick, _)| tick + 1);
+        Testimony {
+            seat: self.me(),
+            inputs: (0..end).map(told).collect(),
+            until: u32::MAX,
+        }
+    }
+
+    /// Uploads digests, true or not.
+    pub(crate) async fn upload_digests(&mut self, digests: Vec<(u32, u64)>) -> anyhow::Result<()> {
         let upload = Upload {
-            era: self.plan.era,
-            life: self.plan.life,
-            first,
-            rows,
             digests,
-            ended,
-            timing: None,
+            ..self.upload()
         };
-        self.page.send(&ClientMessage::Upload(upload)).await
+        self.send_upload(upload).await
     }
 
     /// Asks for its seat, which it has lost.
@@ -469,31 +576,5 @@ impl Player {
             silent,
         };
         self.page.send(&claim).await
-    }
-
-    /// A whole episode of skilled people, whom nobody has seen: the action of every seat in every tick, and the score.
-    pub(crate) fn invent(&self, policy: &str) -> anyhow::Result<(Vec<u16>, i64)> {
-        let opened = env_core::envs::open(&self.plan.env, &self.plan.params);
-        let mut world = opened.map_err(|error| anyhow::anyhow!("{error}"))?;
-        world.reset(self.plan.seed);
-        let seats = self.plan.controllers.len();
-        let mut people = Vec::new();
-        for seat in 0..seats {
-            let mut hand = policy::by_name(policy, world.spec()).context("no such policy")?;
-            hand.reset(seat, self.plan.seed);
-            people.push(hand);
-        }
-        let (mut rows, mut seen) = (Vec::new(), Vec::new());
-        for _ in 0..self.spec.horizon {
-            let row: Vec<u16> = (people.iter_mut().enumerate())
-                .map(|(seat, hand)| {
-                    world.observe(seat, &mut seen);
-                    hand.act(&seen)
-                })
-                .collect();
-            world.step(&row);
-            rows.extend(row);
-        }
-        Ok((rows, world.score()))
     }
 }

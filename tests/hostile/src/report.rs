@@ -1,5 +1,7 @@
 //! The results of all attacks.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde_json::json;
 
@@ -24,6 +26,7 @@ struct Line {
     seed: u64,
     result: &'static str,
     observed: String,
+    took_s: u64,
 }
 
 /// The variants of all items.
@@ -43,19 +46,21 @@ impl Report {
     }
 
     /// Adds a variant, and says what came of it.
-    pub(crate) fn add(&mut self, item: &Item, variant: String, result: Result) {
+    pub(crate) fn add(&mut self, item: &Item, variant: String, result: Result, took: Duration) {
         let (result, observed) = match result {
             Result::Held(seen) => ("held", seen),
             Result::Broken(seen) => ("broken", seen),
             Result::Untried(why) => ("untried", why),
         };
-        eprintln!("    {result:8} {variant}: {observed}");
+        let took_s = took.as_secs();
+        eprintln!("    {result:8} {took_s:3} s  {variant}: {observed}");
         self.lines.push(Line {
             item: item.name,
             variant,
             seed: self.seed,
             result,
             observed,
+            took_s,
         });
     }
 

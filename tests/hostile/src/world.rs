@@ -17,9 +17,10 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 
+use crate::conduct::Testimony;
 use crate::page::{Caller, Page};
-use crate::player::Testimony;
 use crate::study::Study;
+use crate::victim::{Browser, Victim};
 use crate::wire::messages::Entry;
 
 /// A server that has not said its address by then does not start.
@@ -249,7 +250,8 @@ impl World {
         std::fs::read_to_string(self.log()).unwrap_or_default()
     }
 
-    fn last_of_log(&self) -> String {
+    /// The end of the log of the server, in one line.
+    pub(crate) fn last_of_log(&self) -> String {
         let text = self.logged();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(6)..].join(" | ")
@@ -277,6 +279,40 @@ impl World {
         let id = self.next_id();
         let caller = Caller::at(10_000 + self.people as u16);
         Page::enter_as(&self.address(), &caller, Entry::Sent(Self::query_of(&id))).await
+    }
+
+    /// The same, with a public key that is not its own.
+    pub(crate) async fn attacker_with(&mut self, key: Option<[u8; 32]>) -> anyhow::Result<Page> {
+        let id = self.next_id();
+        let caller = Caller::at(10_000 + self.people as u16);
+        let mut page = Page::connect_as(&self.address(), &caller).await?;
+        page.said_key = key;
+        match page.say_hello(Entry::Sent(Self::query_of(&id))).await? {
+            None => Ok(page),
+            Some(why) => bail!("the page is refused: {why:?}"),
+        }
+    }
+
+    /// The options of a server for a kind of victim.
+    pub(crate) fn options_for(&self, who: &str) -> Vec<&'static str> {
+        match who {
+            "bot" => Vec::new(),
+            // The page as it is in the checkout.
+            _ => vec!["--dist", concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist")],
+        }
+    }
+
+    /// An honest participant who comes in as the next person: a bot, or a real browser.
+    pub(crate) async fn victim(&mut self, who: &str) -> anyhow::Result<Victim> {
+        if who == "bot" {
+            return Ok(Victim::Bot(self.honest()?));
+        }
+        let id = self.next_id();
+        let query = Self::query_of(&id);
+        let query: Vec<String> =
+            (query.iter().map(|(name, value)| format!("{name}={value}"))).collect();
+        let link = format!("http://{}/?{}", self.address(), query.join("&"));
+        Ok(Victim::Browser(Browser::open(&link).await?))
     }
 
     /// An honest participant who comes in as the next person.

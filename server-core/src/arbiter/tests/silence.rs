@@ -3,7 +3,7 @@
 use super::changes::cuts;
 use super::*;
 
-/// What a page is told of the inputs of others: the seat, and how far.
+/// The inputs of others that a page is told: the seat, and how far.
 fn inputs(messages: &[ServerMessage]) -> Vec<(u8, u32)> {
     let known = |message: &ServerMessage| match message {
         ServerMessage::Inputs {

@@ -1,15 +1,17 @@
-//! One page's word removes another player: it says that a partner is silent who plays all the time.
+//! One page's word removes another player: it says for a minute that a partner is silent who plays all the time.
 
 use std::time::Duration;
 
+use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
-use crate::player::{Manners, Player};
+use crate::player::Player;
 use crate::study::Study;
-use crate::wire::messages::{Controller, Report};
+use crate::wire::messages::Controller;
 use crate::world::World;
 
 pub(crate) const NAME: &str = "false-silence";
-pub(crate) const TRIES: &str = "A page says that its partner is silent, who plays all the time.";
+pub(crate) const TRIES: &str =
+    "For a minute a page says that its partner is silent, who plays all the time.";
 
 /// The claims about the partner.
 #[derive(Clone, Copy, Debug)]
@@ -18,65 +20,62 @@ enum Claim {
     Once,
     /// That it is silent, is heard, and is silent again.
     Wavering,
-    /// That it is silent, and no report when the server asks.
-    WithoutReport,
-    /// That it is silent, and a report with a gap in its inputs.
-    GapInReport,
+    /// That it is silent, four times a second.
+    Incessant,
+    /// That it is silent, while its own inputs come ahead of time, so that the partner seems to be behind.
+    Ahead,
 }
+
+/// Seconds of claims.
+const CLAIMS_S: u32 = 60;
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let claim = variant.choose(
         "claims",
-        &[Claim::Once, Claim::Wavering, Claim::WithoutReport, Claim::GapInReport],
+        &[Claim::Ahead, Claim::Wavering, Claim::Incessant, Claim::Once],
     );
-    let after_ticks = variant.draw("after ticks", 5, 30) as u32;
-    world.serve(&Study::pair(300, 10), &[]).await?;
-    let page = world.attacker().await?;
-    let honest = world.honest()?;
-    let mut player = Player::await_start(page).await?;
-    player.manners = Manners {
-        reports: !matches!(claim, Claim::WithoutReport | Claim::GapInReport),
-        ..Manners::HONEST
+    let who = variant.choose("victim", &["bot", "bot", "browser"]);
+    let after_ticks = variant.draw("after ticks", 5, 15) as u32;
+    let claims_s = match who {
+        "bot" => CLAIMS_S,
+        _ => 12,
     };
+    let horizon = 10 * (claims_s + 5);
+    world.serve(&Study::pair(horizon, 10), &world.options_for(who)).await?;
+    let victim = world.victim(who).await?;
+    let page = world.attacker().await?;
+    let mut player = Player::await_start(page).await?;
     player
         .run_until(Duration::from_secs(30), |player| {
             player.tick().is_some_and(|tick| tick >= after_ticks)
         })
         .await?;
     let partner = player.partner();
-    for round in 0..16 {
+    if let Claim::Ahead = claim {
+        player.words.ahead = 18;
+    }
+    for round in 0..claims_s * 4 {
         if player.ended.is_some() || player.is_closed {
             break;
         }
-        let is_again = matches!(claim, Claim::Wavering) && round % 4 == 3;
-        if is_again {
-            player.claim_silence(partner, false).await?;
+        let silent = match claim {
+            Claim::Once => (round == 0).then_some(true),
+            Claim::Wavering => (round % 4 == 0).then_some(round % 8 == 0),
+            Claim::Incessant | Claim::Ahead => Some(true),
+        };
+        if let Some(silent) = silent {
+            player.claim_silence(partner, silent).await?;
         }
-        if round == 0 || is_again {
-            player.claim_silence(partner, true).await?;
-        }
-        if matches!(claim, Claim::GapInReport) {
-            let have = player.inputs[partner].len() as u32;
-            let report = Report {
-                seat: partner as u8,
-                life: 0,
-                have: have.saturating_sub(20),
-                inputs: Vec::new(),
-            };
-            player.report(report).await?;
-        }
-        player.run(Duration::from_millis(500)).await?;
+        player.run(Duration::from_millis(250)).await?;
     }
-    let lost = player
-        .changes
-        .iter()
-        .filter(|(seat, by)| usize::from(*seat) == partner && *by != Controller::Human)
-        .count();
+    let is_of_partner =
+        |(seat, by): &&(u8, Controller)| usize::from(*seat) == partner && *by != Controller::Human;
+    let lost = player.changes.iter().filter(is_of_partner).count();
+    player
+        .run_while(Duration::from_secs(8), |player| player.end.is_none())
+        .await?;
     let seen = format!(
-        "in 8 s the honest page, which played all the time, lost its seat {lost} times; \
-         the episode {:?}, its page {}",
-        player.ended,
-        honest.outcome().unwrap_or_else(|| "plays".to_owned())
+        "in {claims_s} s the honest page, which played all the time, lost its seat {lost} times"
     );
-    Ok(Observed::broken_if(lost > 0, seen))
+    judge(world, victim, player, OwnInputs::AsTold, &seen).await
 }

@@ -1,108 +1,70 @@
-//! The honest page is named as the liar: the other page uploads invented inputs of it first.
+//! The honest page is named as the liar: the other page tells it one thing and the server another.
 
 use std::time::Duration;
 
+use crate::aftermath::{OwnInputs, judge};
+use crate::conduct::Twist;
 use crate::item::{Observed, Variant};
-use crate::player::{Manners, Player};
+use crate::player::Player;
 use crate::study::Study;
-use crate::world::{World, wait_until};
+use crate::world::World;
 
 pub(crate) const NAME: &str = "honest-blamed";
 pub(crate) const TRIES: &str =
-    "A page plays along and uploads, before its partner does, other inputs than were made.";
+    "A page tells its partner other inputs than the server, in either order, so that the partner's world differs.";
 
-/// The inputs of the partner that are invented.
-#[derive(Clone, Copy, Debug)]
-enum Lie {
-    /// All of them.
-    All,
-    /// Those of every second tick.
-    EverySecond,
-    /// The first that is not yet uploaded, each time.
-    One,
-    /// None; but its own inputs are others than those that the partner was told.
-    Own,
-}
+/// The ticks of which it tells two things.
+const LIES: [(&str, Twist); 4] = [
+    ("all", |_, input, actions| (input + 1) % actions),
+    ("every second", |tick, input, actions| {
+        (input + (tick % 2) as u16) % actions
+    }),
+    ("one", |tick, input, actions| {
+        (input + u16::from(tick == 35)) % actions
+    }),
+    ("all from the third second on", |tick, input, actions| {
+        (input + u16::from(tick >= 30)) % actions
+    }),
+];
+
+/// The orders of arrival, and by how many ticks the server is told earlier than the partner.
+const ORDERS: [(&str, i32); 3] = [
+    ("the server", 15),
+    ("the partner", -12),
+    ("both at once", 0),
+];
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let lie = variant.choose("invents", &[Lie::All, Lie::EverySecond, Lie::One, Lie::Own]);
-    let early_ms = variant.draw("early by ms", 200, 1_800);
-    let begins_s = variant.choose("begins after s", &[0, 2, 4]);
-    world.serve(&Study::pair(200, 10), &[]).await?;
+    let lies = variant.choose("lies of ticks", &LIES.map(|(name, _)| name));
+    let first = variant.choose("first told", &ORDERS.map(|(name, _)| name));
+    let who = variant.choose("victim", &["bot", "bot", "browser"]);
+    world.serve(&Study::pair(120, 10), &world.options_for(who)).await?;
+    let victim = world.victim(who).await?;
     let page = world.attacker().await?;
-    let honest = world.honest()?;
     let mut player = Player::await_start(page).await?;
-    player.manners = Manners {
-        uploads: begins_s > 0,
-        ..Manners::HONEST
-    };
-    let start_tick = begins_s as u32 * 10;
-    player
-        .run_until(Duration::from_secs(30), |player| {
-            player.tick().is_some_and(|tick| tick >= start_tick)
-        })
-        .await?;
-    player.manners.uploads = false;
-    let (me, partner) = (player.me(), player.partner());
-    let seats = player.plan.controllers.len();
-    let actions = player.spec().actions.len() as u16;
-    let mut sent = player.durable;
-    let lies_from = sent;
-    let until = player.tick().unwrap_or(0) + 80;
-    while player.changes.is_empty()
-        && !player.is_closed
-        && player.ended.is_none()
-        && player.tick().unwrap_or(0) < until
-    {
-        let due = player.tick().unwrap_or(0) + early_ms as u32 / 100;
-        if due > sent {
-            let rows = (sent..due).flat_map(|tick| {
-                let mut row = vec![player.spec().noop; seats];
-                for (seat, inputs) in player.inputs.iter().enumerate() {
-                    row[seat] = inputs.get(tick as usize).copied().unwrap_or(row[seat]);
-                }
-                let lies = match lie {
-                    Lie::All | Lie::Own => true,
-                    Lie::EverySecond => tick % 2 == 0,
-                    Lie::One => tick == sent,
-                };
-                if lies {
-                    let whose = if let Lie::Own = lie { me } else { partner };
-                    row[whose] = (row[whose] + 1) % actions;
-                }
-                row
-            });
-            let rows = rows.collect();
-            player.upload(sent, rows, Vec::new(), None).await?;
-            sent = due;
+    let (mut columns, _) = player.invent("cook")?;
+    player.skill = columns.swap_remove(player.me());
+    for (name, twist) in LIES {
+        if name == lies {
+            player.words.twist = twist;
         }
-        player.run(Duration::from_millis(100)).await?;
     }
-    player.run(Duration::from_secs(1)).await?;
-    let lost = player
-        .changes
+    for (name, ahead) in ORDERS {
+        if name == first {
+            player.words.ahead = ahead;
+        }
+    }
+    player
+        .run_while(Duration::from_secs(25), |player| player.end.is_none())
+        .await?;
+    let differ = player
+        .told
         .iter()
-        .any(|(seat, _)| usize::from(*seat) == partner);
-    let at_tick = player.tick();
-    drop(player);
-    wait_until(Duration::from_secs(30), || honest.is_over()).await;
-    let (outcome, pay) = (honest.outcome(), honest.pay());
-    drop(honest);
-    world.stop().await?;
-    let events = world.table("events").await?;
-    let named = events.iter().filter(|row| {
-        let seat = row["seat"] == partner.to_string();
-        seat && matches!(row["kind"].as_str(), "diverged" | "equivocation")
-    });
-    let words = ["tick", "kind", "seat", "other_seat"];
-    let named: Vec<String> = named
-        .map(|row| words.map(|word| row[word].as_str()).join(" "))
-        .collect();
+        .filter(|(tick, word)| player.inputs[player.me()].get(**tick as usize) != Some(*word))
+        .count();
     let seen = format!(
-        "lies from tick {lies_from} to {sent}; the honest page lost its seat: {lost} (by tick {at_tick:?}), \
-         its outcome {outcome:?}, pay {pay:?}; the tables name its seat {} times, first (tick, kind, seat, other) {:?}",
-        named.len(),
-        named.first()
+        "of {} ticks two things were told; asked {} times to simulate again",
+        differ, player.recheck
     );
-    Ok(Observed::broken_if(lost || !named.is_empty(), seen))
+    judge(world, victim, player, OwnInputs::AsTold, &seen).await
 }

@@ -1,15 +1,17 @@
-//! One page invents a whole episode: its partner is kept waiting, and rows for both seats are uploaded.
+//! One page invents a whole episode: its partner is kept waiting, and skilled play is told ahead of time.
 
 use std::time::Duration;
 
+use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
-use crate::player::{Manners, Player};
+use crate::conduct::{Manners, Receipts};
+use crate::player::Player;
 use crate::study::Study;
-use crate::world::{World, wait_until};
+use crate::world::World;
 
 pub(crate) const NAME: &str = "invented-episode";
 pub(crate) const TRIES: &str =
-    "A page keeps its partner waiting and uploads skilled play for both seats.";
+    "A page keeps its partner waiting, tells skilled play ahead of time, and says that the episode is over.";
 
 /// How the partner is kept from playing.
 const MEANS: [(&str, Manners); 3] = [
@@ -17,7 +19,6 @@ const MEANS: [(&str, Manners); 3] = [
         "datagrams without inputs",
         Manners {
             says_inputs: false,
-            uploads: false,
             ..Manners::HONEST
         },
     ),
@@ -25,15 +26,13 @@ const MEANS: [(&str, Manners); 3] = [
         "no datagrams",
         Manners {
             sends: false,
-            uploads: false,
             ..Manners::HONEST
         },
     ),
     (
         "no receipts",
         Manners {
-            has_receipts: false,
-            uploads: false,
+            receipts: Receipts::None,
             ..Manners::HONEST
         },
     ),
@@ -44,44 +43,33 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let means = variant.choose("partner hears", &MEANS.map(|(name, _)| name));
     let chosen = MEANS.into_iter().find(|(name, _)| *name == means);
     let manners = chosen.map_or(Manners::HONEST, |(_, manners)| manners);
-    let early_ms = variant.draw("early by ms", 500, 1_900);
-    world.serve(&Study::pair(15 * tick_hz, tick_hz), &[]).await?;
+    let early_ms = variant.draw("early by ms", 500, 1_900) as u32;
+    let horizon = 15 * tick_hz;
+    world.serve(&Study::pair(horizon, tick_hz), &[]).await?;
     let page = world.attacker().await?;
-    let honest = world.honest()?;
+    let victim = world.victim("bot").await?;
     let mut player = Player::await_start(page).await?;
     player.manners = manners;
-    let (rows, score) = player.invent("cook")?;
-    let seats = player.plan.controllers.len();
-    let horizon = player.spec().horizon;
-    let mut sent = 0;
-    let early = early_ms * u64::from(player.plan.tick_hz) / 1_000;
-    while sent < horizon && !player.is_closed && player.ended.is_none() {
-        player.run(Duration::from_millis(200)).await?;
-        let due = player.tick().map_or(0, |tick| tick + early as u32).min(horizon);
-        if due > sent {
-            let part = &rows[sent as usize * seats..due as usize * seats];
-            let ended = (due == horizon).then_some(due);
-            player.upload(sent, part.to_vec(), Vec::new(), ended).await?;
-            sent = due;
-        }
-    }
+    let (mut columns, score) = player.invent("cook")?;
+    player.skill = columns.swap_remove(player.me());
+    player.words.ahead = (early_ms * tick_hz / 1_000) as i32;
     player
-        .run_while(Duration::from_secs(30), |player| {
-            player.ended.is_none() && player.end.is_none()
+        .run_while(Duration::from_secs(25), |player| {
+            player.chain.next < horizon && player.ended.is_none()
         })
         .await?;
-    player.run(Duration::from_secs(2)).await?;
-    wait_until(Duration::from_secs(20), || honest.is_over()).await;
-    let (ended, end) = (player.ended, player.end.clone());
-    let said = player.testimony(player.partner());
-    drop((honest, player));
-    world.stop().await?;
-    let (is_sound, found) = world.verify().await?;
-    let (forged, ticks) = world.find_forged(&said).await?;
+    // All of its own is told; now it says that everybody has seen the end.
+    let mut upload = player.upload();
+    upload.ended = Some(horizon);
+    if !player.is_closed {
+        player.send_upload(upload).await?;
+    }
+    player
+        .run_while(Duration::from_secs(15), |player| player.end.is_none())
+        .await?;
     let seen = format!(
-        "{sent} of {horizon} ticks invented, worth {score}; the server says {ended:?} and shows {end:?}; of {ticks} \
-         archived ticks of the partner, {forged} have an input that its page never said; verify finds {}: {found}",
-        if is_sound { "nothing" } else { "faults" }
+        "{} of {horizon} ticks told, worth {score} with the partner that it wants; shown at the end: {:?}",
+        player.chain.next, player.end
     );
-    Ok(Observed::broken_if(forged > 0, seen))
+    judge(world, victim, player, OwnInputs::AsTold, &seen).await
 }

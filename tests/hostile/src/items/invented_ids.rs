@@ -16,11 +16,14 @@ pub(crate) const NAME: &str = "invented-ids";
 pub(crate) const TRIES: &str =
     "Invented identifiers of the right form take every session that the server has room for.";
 
-/// More sessions than the server has room for by default.
-const MANY: u64 = 10_050;
+/// The sessions that the server has room for: fewer than by default, so that they are soon taken.
+const ROOM: &str = "1000";
+
+/// More sessions than that.
+const MANY: u64 = 1_200;
 
 /// The longest time of the attack; a server that refuses slowly is not filled.
-const LASTS: Duration = Duration::from_secs(60);
+const LASTS: Duration = Duration::from_secs(35);
 
 /// Connections under way at once.
 const AT_ONCE: usize = 32;
@@ -33,7 +36,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         _ => variant.choose("honest people come after min", &[6, 10, 15]),
     };
     let salt = variant.bits();
-    world.serve(&Study::questions(), &[]).await?;
+    world.serve(&Study::questions(), &["--max-sessions", ROOM]).await?;
     let address = world.address();
     let began = tokio::time::Instant::now();
     let enter = |number: u64| {

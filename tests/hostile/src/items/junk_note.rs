@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::item::{Observed, Variant};
-use crate::player::{Manners, Player};
+use crate::conduct::Manners;
+use crate::player::Player;
 use crate::study::Study;
 use crate::wire::messages::{ClientMessage, KeyEvent, Misprediction, Timing, Upload};
 use crate::world::{World, wait_until};
@@ -51,11 +52,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         _ => timing.hidden = vec![(u32::MAX, 0), (5, 5)],
     }
     let upload = Upload {
-        era: player.plan.era,
-        life: player.plan.life,
-        first: player.durable,
         timing: Some(timing),
-        ..Upload::default()
+        ..player.upload()
     };
     player.page.send(&ClientMessage::Upload(upload)).await?;
     player

@@ -6,7 +6,7 @@ use crate::item::{Observed, Variant};
 use crate::page::Page;
 use crate::player::Player;
 use crate::study::Study;
-use crate::wire::messages::Entry;
+use crate::wire::messages::{Entry, ServerMessage, StageView};
 use crate::world::{World, wait_until};
 
 pub(crate) const NAME: &str = "never-ready";
@@ -39,17 +39,35 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let honest = world.honest_by(&World::query_of(&partner))?;
     let end = match means {
         // The server has had enough of it after some matches.
-        Means::NeverReady => page.await_end(Duration::from_secs(170)).await.ok(),
+        Means::NeverReady => {
+            for _ in 0..4 {
+                page.await_message(|message| match message {
+                    ServerMessage::Match(_) => Some(()),
+                    ServerMessage::Stage {
+                        view: StageView::End { .. },
+                        ..
+                    } => Some(()),
+                    _ => None,
+                })
+                .await
+                .ok();
+                // The time that a page has to get ready.
+                world.leap(Duration::from_secs(21)).await?;
+            }
+            page.await_end(Duration::from_secs(5)).await.ok()
+        }
         _ => {
             let mut player = Player::await_start(page).await?;
             player.run(Duration::from_secs(3)).await?;
-            let seats = player.plan.controllers.len();
             match means {
-                Means::UploadsImpossible => {
-                    player.upload(0, vec![9_999; seats], Vec::new(), None).await?;
-                }
-                Means::UploadsFuture => {
-                    player.upload(0, vec![0; seats * 600], Vec::new(), None).await?;
+                Means::UploadsImpossible | Means::UploadsFuture => {
+                    let inputs = match means {
+                        Means::UploadsImpossible => vec![9_999],
+                        _ => vec![0; 600],
+                    };
+                    let mut upload = player.upload();
+                    upload.block = Some(player.sign(inputs));
+                    player.send_upload(upload).await?;
                 }
                 _ => player.page.send_bytes(vec![0xff; 9]).await?,
             }

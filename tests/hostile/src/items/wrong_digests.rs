@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::item::{Observed, Variant};
-use crate::player::{Manners, Player};
+use crate::conduct::Manners;
+use crate::player::Player;
 use crate::study::Study;
 use crate::wire::messages::Entry;
 use crate::page::Page;
@@ -14,7 +15,7 @@ pub(crate) const TRIES: &str =
     "A page uploads wrong digests again and again, to end the episode with pay for itself.";
 
 /// Wrong digests that end an episode for sure, where they can.
-const ENOUGH: usize = 6;
+const ENOUGH: usize = 8;
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let tick_hz = variant.choose("ticks per second", &[10, 20, 30]);
@@ -44,10 +45,10 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         let last = player.durable / each * each;
         let digests = (0..many).map(|back| (last.saturating_sub(back * each).max(each), 7 + u64::from(back)));
         let digests = digests.collect();
-        player.upload(player.durable, Vec::new(), digests, None).await?;
+        player.upload_digests(digests).await?;
         lies += 1;
         let is_out = player
-            .run_while(Duration::from_secs(4), |player| {
+            .run_while(Duration::from_millis(1_500), |player| {
                 player.is_seated() && player.ended.is_none()
             })
             .await?;
@@ -56,7 +57,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         }
         player.take_back().await?;
         player
-            .run_while(Duration::from_secs(6), |player| {
+            .run_while(Duration::from_secs(4), |player| {
                 !player.is_seated() && player.ended.is_none()
             })
             .await?;
@@ -64,7 +65,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let took_ms = (player.server_us() - began_us) / 1_000;
     let (ended, closed) = (player.ended, player.is_closed);
     player
-        .run_while(Duration::from_secs(50), |player| player.end.is_none())
+        .run_while(Duration::from_secs(12), |player| player.end.is_none())
         .await?;
     wait_until(Duration::from_secs(30), || honest.is_over()).await;
     drop((honest, player));

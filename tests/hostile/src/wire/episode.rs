@@ -1,4 +1,4 @@
-//! Messages of an episode: its plan, uploads, reports and changes.
+//! Messages of an episode: its plan, uploads and changes.
 //!
 //! Formulas of a study are left out: the studies here have none on the page.
 
@@ -58,25 +58,36 @@ pub(crate) struct Timing {
     pub frames_us: Vec<Option<i64>>,
 }
 
-/// Confirmed play.
+/// Inputs of one person, signed by the page that they were made at.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Block {
+    pub first: u32,
+    pub inputs: Vec<u16>,
+    pub salt: [u8; 16],
+    pub signature: [[u8; 32]; 2],
+}
+
+/// Inputs that a page told another page, with the seal that proves it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Recount {
+    pub seat: u8,
+    pub life: u8,
+    pub first: u32,
+    pub inputs: Vec<u16>,
+    pub signature: [[u8; 32]; 2],
+}
+
+/// The word of a page on the inputs of its person, and what else it tells.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Upload {
     pub era: u16,
     pub life: u8,
-    pub first: u32,
-    pub rows: Vec<u16>,
+    pub block: Option<Block>,
+    pub changes: u16,
+    pub recheck: u16,
     pub digests: Vec<(u32, u64)>,
     pub timing: Option<Timing>,
     pub ended: Option<u32>,
-}
-
-/// The inputs that a page has of a fenced seat.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Report {
-    pub seat: u8,
-    pub life: u8,
-    pub have: u32,
-    pub inputs: Vec<u16>,
 }
 
 /// Why an episode ended.
@@ -105,6 +116,7 @@ pub(crate) struct Change {
     pub life: u8,
     pub from: u32,
     pub inputs: Vec<u16>,
+    pub key: Option<[u8; 32]>,
 }
 
 /// How a person is.

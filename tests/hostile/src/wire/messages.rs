@@ -54,6 +54,7 @@ pub(crate) enum ClientMessage {
         entry: Entry,
         language: Option<String>,
         reads: Vec<String>,
+        key: [u8; 32],
     },
     Clock {
         sent_us: u64,
@@ -92,10 +93,6 @@ pub(crate) enum ClientMessage {
     Trouble {
         message: String,
     },
-    Report {
-        era: u16,
-        report: Report,
-    },
     Silent {
         era: u16,
         seat: u8,
@@ -110,6 +107,10 @@ pub(crate) enum ClientMessage {
     Unloading,
     TakeBack {
         era: u16,
+    },
+    Recount {
+        era: u16,
+        recount: Recount,
     },
     Say {
         round: u16,
@@ -179,6 +180,7 @@ pub(crate) enum ServerMessage {
     Running {
         era: u16,
         through: u32,
+        own: u32,
         changes: Vec<Change>,
     },
     Signal {
@@ -192,6 +194,8 @@ pub(crate) enum ServerMessage {
     Archived {
         era: u16,
         through: u32,
+        own: u32,
+        agreed: u32,
         notes: u32,
     },
     Peer {
@@ -207,10 +211,17 @@ pub(crate) enum ServerMessage {
         score: i64,
         digest: u64,
     },
-    Fence {
+    Inputs {
         era: u16,
         seat: u8,
         life: u8,
+        first: u32,
+        inputs: Vec<u16>,
+    },
+    Recheck {
+        era: u16,
+        number: u16,
+        agreed: u32,
     },
     Change {
         era: u16,

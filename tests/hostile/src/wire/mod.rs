@@ -3,6 +3,7 @@
 //! It must not use the crate `protocol`: an attacker has the page of prose and no more, and a mistake that both sides
 //! share would hide itself.
 
+pub(crate) mod chain;
 pub(crate) mod datagram;
 mod episode;
 pub(crate) mod log;
@@ -13,7 +14,7 @@ use anyhow::{Context as _, bail};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// The version of the formats.
-pub(crate) const VERSION: u8 = 4;
+pub(crate) const VERSION: u8 = 5;
 
 /// Encodes a control message.
 pub(crate) fn encode<M: Serialize>(message: &M) -> anyhow::Result<Vec<u8>> {

@@ -1,0 +1,77 @@
+//! A true seal over inputs that the server never got: the partner's connection broke before they were uploaded.
+
+use std::time::Duration;
+
+use anyhow::Context as _;
+
+use crate::item::{Observed, Variant};
+use crate::player::Player;
+use crate::study::Study;
+use crate::wire::messages::{ClientMessage, Recount};
+use crate::world::World;
+
+pub(crate) const NAME: &str = "late-seal";
+pub(crate) const TRIES: &str =
+    "A partner's connection breaks, and the page shows a true seal over inputs that the server never got.";
+
+pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
+    let tick_hz = variant.choose("ticks per second", &[30, 20, 60]);
+    let after_s = variant.draw("after s", 2, 5) as u32;
+    world.serve(&Study::pair(20 * tick_hz, tick_hz), &[]).await?;
+    let page = world.attacker().await?;
+    let victim = world.victim("bot").await?;
+    let mut player = Player::await_start(page).await?;
+    player
+        .run_until(Duration::from_secs(30), |player| {
+            player.tick().is_some_and(|tick| tick >= after_s * tick_hz)
+        })
+        .await?;
+    let before = player.seal;
+    player
+        .run_until(Duration::from_secs(5), |player| player.seal != before)
+        .await?;
+    drop(victim);
+    let (through, signature) = player.seal.context("the partner has sent no seal")?;
+    let partner = player.partner();
+    player.claim_silence(partner, true).await?;
+    player
+        .run_while(Duration::from_secs(8), |player| player.changes.is_empty())
+        .await?;
+    let heard = player.inputs[partner].clone();
+    let cut = player.words_until[partner];
+    anyhow::ensure!(
+        cut < through && through as usize <= heard.len(),
+        "the server has all {cut} inputs; {through} were sealed, {} heard",
+        heard.len()
+    );
+    let inputs = heard[cut as usize..through as usize].to_vec();
+    let recount = Recount {
+        seat: partner as u8,
+        life: 0,
+        first: cut,
+        inputs,
+        signature,
+    };
+    let era = player.plan.era;
+    // Once what plays there now is in the record.
+    player.run(Duration::from_secs(3)).await?;
+    player.page.send(&ClientMessage::Recount { era, recount }).await?;
+    player
+        .run_while(Duration::from_secs(20), |player| player.end.is_none())
+        .await?;
+    drop(player);
+    world.stop().await?;
+    let (is_sound, said) = world.verify().await?;
+    let events = world.table("events").await?;
+    let names = ["diverged", "equivocation"];
+    let named = events.iter().filter(|row| {
+        let is_kind = names.contains(&row["kind"].as_str()) && !row["tick"].is_empty();
+        is_kind && row["seat"] == partner.to_string()
+    });
+    let named = named.count();
+    let seen = format!(
+        "its seat was cut at tick {cut}, and {through} inputs were under its seal; the honest page is named {named} times; \
+         verify: {said}"
+    );
+    Ok(Observed::broken_if(named > 0 || !is_sound, seen))
+}

@@ -1,0 +1,88 @@
+//! The chain of a page's own inputs, as far as an attacker wants to sign one, true or not.
+
+use ed25519_dalek::{Signer as _, SigningKey};
+use sha2::{Digest as _, Sha256};
+
+use super::messages::Block;
+
+/// A chain of blocks of one life of a seat.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    head: [u8; 32],
+    /// The tick of the next input.
+    pub next: u32,
+}
+
+impl Chain {
+    /// The chain before the first block.
+    pub(crate) fn new(episode: &str, seat: u8, life: u8, first: u32) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(b"coplay inputs\0");
+        hash.update(episode);
+        hash.update([0, seat, life]);
+        Self {
+            head: hash.finalize().into(),
+            next: first,
+        }
+    }
+
+    /// Signs the next block.
+    pub(crate) fn sign(&mut self, key: &SigningKey, inputs: Vec<u16>, salt: [u8; 16]) -> Block {
+        let first = self.next;
+        let mut leaf = Sha256::new();
+        leaf.update(salt);
+        leaf.update(first.to_le_bytes());
+        for input in &inputs {
+            leaf.update(input.to_le_bytes());
+        }
+        let mut hash = Sha256::new();
+        hash.update(self.head);
+        hash.update(leaf.finalize());
+        self.head = hash.finalize().into();
+        self.next += inputs.len() as u32;
+        let signature = key.sign(&self.head);
+        Block {
+            first,
+            inputs,
+            salt,
+            signature: [*signature.r_bytes(), *signature.s_bytes()],
+        }
+    }
+}
+
+/// Signs a seal over all inputs of a life of a seat.
+pub(crate) fn sign_seal(
+    key: &SigningKey,
+    episode: &str,
+    seat: u8,
+    life: u8,
+    inputs: &[u16],
+) -> [[u8; 32]; 2] {
+    let mut hash = Sha256::new();
+    hash.update(b"coplay seal\0");
+    hash.update(episode);
+    hash.update([0, seat, life]);
+    for input in inputs {
+        hash.update(input.to_le_bytes());
+    }
+    // The lives whose seals are forged begin at tick 0.
+    hash.update((inputs.len() as u32).to_le_bytes());
+    let signature = key.sign(&hash.finalize());
+    [*signature.r_bytes(), *signature.s_bytes()]
+}
+
+/// The tick after the last input under a seal, and its signature; `None` for a packet that is no seal.
+pub(crate) fn read_seal(bytes: &[u8]) -> Option<(u32, [[u8; 32]; 2])> {
+    let bytes: &[u8; 71] = bytes.try_into().ok()?;
+    if bytes[0] & 0x0f != 0 {
+        return None;
+    }
+    let through = u32::from_le_bytes([bytes[4], bytes[5], bytes[6], 0]);
+    let (halves, _) = bytes[7..].as_chunks();
+    Some((through, [halves[0], halves[1]]))
+}
+
+/// The bytes of a public key.
+pub(crate) fn public(key: &SigningKey) -> [u8; 32] {
+    key.verifying_key().to_bytes()
+}
