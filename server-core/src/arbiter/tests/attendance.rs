@@ -156,6 +156,7 @@ fn only_actions_that_do_something_are_signs_of_life() {
         let (era, ..) = stage.playing();
         for number in 0..8 {
             stage.wait(10 * SECOND);
+            stage.archive(2, era, 0, (number + 1) * 10 * HZ);
             let mut block = block(Tick(number * 10 * HZ), 10 * HZ as usize);
             block.inputs.fill(input(noop));
             let message = ClientMessage::Upload(Upload {

@@ -30,14 +30,17 @@ fn outcomes(stage: &Stage) -> Vec<Outcome> {
     ended.collect()
 }
 
-/// A page tells a digest that no replica has.
+/// A page tells a digest that no replica has, and again when it is asked.
 fn diverge(stage: &mut Stage, conn: u64, era: Era, life: u8) {
-    let wrong = Upload {
-        life: Life(life),
-        digests: vec![(Tick(0), WRONG)],
-        ..blank(era)
-    };
-    stage.say(conn, ClientMessage::Upload(wrong));
+    for recheck in 0..2 {
+        let wrong = Upload {
+            life: Life(life),
+            recheck,
+            digests: vec![(Tick(0), WRONG)],
+            ..blank(era)
+        };
+        stage.say(conn, ClientMessage::Upload(wrong));
+    }
 }
 
 #[test]
@@ -124,6 +127,7 @@ fn an_upload_that_no_correct_page_sends_is_a_fault() {
     stage.say(2, ClientMessage::Upload(early));
     for _ in 0..30 {
         stage.wait(SECOND);
+        super::silence::tick(&mut stage, 1);
     }
     assert_eq!(stage.ended, [EndReason::PartnerLeft]);
     stage.resume(3, &token, None);
