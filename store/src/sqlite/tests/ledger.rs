@@ -94,7 +94,7 @@ async fn a_changed_payment_or_outcome_is_noticed() {
 #[tokio::test]
 async fn payments_of_an_older_database_are_taken_as_they_are() {
     let (data, store) = ended().await;
-    let older = "DROP TABLE ledger; PRAGMA user_version = 12";
+    let older = "DROP TABLE ledger; PRAGMA user_version = 13";
     raw_sql(older).execute(&store.pool).await.unwrap();
     assert_eq!(store.altered_payments().await.unwrap(), [""; 0]);
     store.close().await;
