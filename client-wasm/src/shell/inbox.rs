@@ -16,6 +16,7 @@ use super::lifetime;
 use crate::episode::module::Module;
 
 /// An input of the page.
+#[allow(clippy::large_enum_variant, reason = "an input is dealt with at once")]
 pub(crate) enum Input {
     /// News of the connection with this number.
     Socket(SocketId, SocketNews),
