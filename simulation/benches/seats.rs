@@ -124,6 +124,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
         faults: Vec::new(),
         heals_us: 30_000_000,
         kill: None,
+        liar: None,
         even_us: None,
     }
 }

@@ -6,7 +6,7 @@ use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, Restored, RestoredSession, Write,
 };
 use server_core::token::token_hash;
-use study::{Payment, Progress, Study};
+use study::{Outcome, Payment, Progress, Study};
 
 /// A session.
 #[derive(Clone, Debug)]
@@ -52,6 +52,29 @@ impl Database {
     /// The messages that people wrote to their groups.
     pub fn messages(&self) -> &[MessageRow] {
         &self.messages
+    }
+
+    /// The participant to whom a token leads back.
+    pub fn find_participant(&self, token: &str) -> Option<&str> {
+        let hash = token_hash(token);
+        let mut sessions = self.sessions.iter();
+        let row = sessions.find(|row| row.token_hash == hash)?;
+        Some(&row.participant)
+    }
+
+    /// Judges the pay of everybody but the participant whose page is dishonest.
+    ///
+    /// # Errors
+    /// Somebody who was honest ends as one whose page failed.
+    pub fn judge_pay(&self, liar: Option<&str>) -> Result<(), String> {
+        let sessions = self.sessions.iter();
+        for row in sessions.filter(|row| liar != Some(row.participant.as_str())) {
+            let payment = row.payment.as_ref();
+            if payment.is_some_and(|payment| payment.outcome == Outcome::PageFailed) {
+                return Err(format!("blame: {} goes without pay", row.participant));
+            }
+        }
+        Ok(())
     }
 
     /// Carries a write out.

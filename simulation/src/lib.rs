@@ -20,6 +20,7 @@ pub mod channels;
 pub mod database;
 pub mod disk;
 pub mod fault_injection;
+pub mod lie;
 pub mod native;
 pub mod network_conditions;
 pub mod oracle;

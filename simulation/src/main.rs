@@ -17,7 +17,7 @@ use simulation::seeds::{self, Case, Ground};
 
 const HELP: &str = "\
 cargo xtask dst [--seeds N] [--from K] [--seats N] [--kills N] [--all-kills] [--json]
-                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--trace]
+                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--lying K] [--trace]
 
 Plays whole studies of real pages and the real server core on a virtual clock and a
 simulated network: delay, loss, bursts, reordering, doubles, partitions, wrong clocks,
@@ -38,6 +38,7 @@ printed with the command that plays it alone. Exits non-zero if one fails.
                  dies after message N; crowd:S:N:WHO on bad networks
 --leased K       the run alone in which a seat is given back while the other person's
                  page is cut off from the server
+--lying K        the run alone in which one page is dishonest
 --slow K         the run alone in which one machine is 10 to 30 % too slow
 --trace          every message and event of a single run
 --threads N      (default: all cores)
@@ -81,6 +82,7 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
             Long("kills") => options.kills = parser.value()?.parse()?,
             Long("seed") => options.alone = Some(Case::Seed(parser.value()?.parse()?)),
             Long("leased") => options.alone = Some(Case::Leased(parser.value()?.parse()?)),
+            Long("lying") => options.alone = Some(Case::Lying(parser.value()?.parse()?)),
             Long("slow") => options.alone = Some(Case::Slow(parser.value()?.parse()?)),
             Long("kill") => {
                 let text = parser.value()?.string()?;
@@ -148,6 +150,7 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
     }
     cases.extend((0..options.kills).map(Case::Leased));
     cases.extend((0..10 * options.kills).map(Case::Slow));
+    cases.extend((0..20 * options.kills).map(Case::Lying));
     let all = options.from..options.from + options.seeds;
     cases.extend(all.clone().map(seed));
     if options.seats.is_none() {

@@ -18,6 +18,7 @@
 //! | `draft` | what a person typed stays on their page, and what the server promised to keep comes back with every other one |
 //! | `answers` | whatever dies meanwhile, the answers that a person gave are stored once, as they were typed |
 //! | `messages` | what was shown of a chat is stored, and nothing twice |
+//! | `blame` | where one page is dishonest, nobody else is named, or goes without pay |
 //! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second of up to ten people |
 
 mod pages;
@@ -30,6 +31,7 @@ use client_core::Peer;
 use protocol::change::Change;
 use protocol::control::{ClientMessage, EndReason, Plan, ServerMessage, Upload};
 use protocol::datagram::Datagram;
+use protocol::log::Record;
 use protocol::seal::Seal;
 use protocol::{Era, Life, Seat, Tick};
 
@@ -75,11 +77,21 @@ pub struct Oracle {
     truths: BTreeMap<u16, Truth>,
     typing: Typing,
     watches: BTreeMap<(usize, u16, u8), Watch>,
+    /// True if one page is dishonest, so that others may have been told other inputs.
+    is_lied_to: bool,
     /// The figures of the run.
     pub figures: Figures,
 }
 
 impl Oracle {
+    /// Nothing seen yet. `is_lied_to`: one page is dishonest.
+    pub fn new(is_lied_to: bool) -> Self {
+        Self {
+            is_lied_to,
+            ..Self::default()
+        }
+    }
+
     /// A page of a person sends a message.
     pub fn typed(&mut self, person: usize, page: usize, message: &ClientMessage) {
         self.typing.sent(person, page, message);
@@ -99,6 +111,47 @@ impl Oracle {
     /// The check that fails.
     pub fn judge_typing(&self, database: &Database) -> Result<(), String> {
         self.typing.judge(database)
+    }
+
+    /// Where nobody lies, no page is asked for its digests again.
+    ///
+    /// # Errors
+    /// It is.
+    pub fn is_right(&self, message: &ServerMessage) -> Result<(), String> {
+        match message {
+            ServerMessage::Recheck { agreed, .. } => Err(format!(
+                "digest: a page has another than the replica, later than after {} ticks",
+                agreed.0
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Judges whom the logs name where the page of a participant is dishonest.
+    ///
+    /// # Errors
+    /// Somebody else is named.
+    pub fn judge_blame(&self, disk: &Disk, liar: Option<&str>) -> Result<(), String> {
+        for truth in self.truths.values() {
+            let Some(file) = disk.open(&truth.episode) else {
+                continue;
+            };
+            let log = protocol::log::read(&file.copy()).map_err(|error| error.to_string())?;
+            for record in &log.records {
+                let named = match record {
+                    Record::Diverged { seat, .. } => *seat,
+                    Record::Recount { recount, .. } => recount.seat,
+                    _ => continue,
+                };
+                let participant = &log.header.participants[named.index()];
+                if liar != Some(participant.as_str()) {
+                    return Err(format!(
+                        "blame: {participant} is named, and was honest: {record:?}"
+                    ));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// A page was told something.
@@ -138,13 +191,6 @@ impl Oracle {
             ServerMessage::Return(back) => {
                 let mut changes = back.changes.iter();
                 changes.try_for_each(|change| self.change(back.era, change))?;
-            }
-            // Nobody tells others anything else than the server here.
-            ServerMessage::Recheck { agreed, .. } => {
-                return Err(format!(
-                    "digest: a page has another than the replica, later than after {} ticks",
-                    agreed.0
-                ));
             }
             ServerMessage::Archived { era, notes, .. } => {
                 if let Some((of, seat, life)) = plays
@@ -298,7 +344,7 @@ impl Oracle {
             let news = agreed.max(watch.confirmed)..confirmed;
             truth.settled(seat, news, session.changes())?;
         }
-        truth.compare(session, watch.settled, settled)?;
+        truth.compare(session, watch.settled, settled, self.is_lied_to)?;
         for &(tick, digest) in session
             .digests()
             .iter()

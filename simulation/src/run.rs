@@ -14,6 +14,7 @@ use protocol::{Era, Seat};
 use crate::bounds::LOADS_WITHIN_US;
 use crate::channels::Channels;
 use crate::fault_injection::FaultInjection;
+use crate::lie::Liar;
 use crate::native::Native;
 use crate::network_conditions::NetworkConditions;
 use crate::oracle::{Figures, Oracle};
@@ -141,7 +142,7 @@ impl Run {
             gone: vec![false; people],
             wires: Wires::default(),
             channels: Channels::default(),
-            oracle: Oracle::default(),
+            oracle: Oracle::new(scenario.liar.is_some()),
             delivered: 0,
             moved: BTreeMap::new(),
             sent: Vec::new(),
@@ -191,6 +192,7 @@ impl Run {
         self.settle()?;
         self.oracle.judge(&self.server.storage().disk)?;
         self.oracle.judge_typing(&self.server.storage().database)?;
+        self.judge_blame()?;
         Ok(RunReport {
             figures: self.oracle.figures,
             delivered: self.delivered,
@@ -323,13 +325,36 @@ impl Run {
         if let Some(problem) = self.pages[at].poll_problem() {
             return Err(problem);
         }
-        let number = self.pages[at].number;
+        let (number, person) = (self.pages[at].number, self.pages[at].person);
         if let Some(peer) = self.pages[at].peer_mut() {
+            if self.scenario.liar.is_some_and(|liar| liar.person == person) {
+                return Ok(());
+            }
             self.oracle.watch(number, peer)?;
-            self.watch_progress(at)?;
+            if self.scenario.liar.is_none() {
+                self.watch_progress(at)?;
+            }
             self.watch_pace(at)?;
         }
         Ok(())
+    }
+
+    /// The lies of a page, if it is the dishonest one.
+    fn liar_of(&self, at: usize) -> Option<Liar> {
+        let liar = self.scenario.liar;
+        liar.filter(|liar| liar.person == self.pages[at].person)
+    }
+
+    /// Nobody honest is named in a log, or goes without pay.
+    fn judge_blame(&self) -> Result<(), String> {
+        let Some(liar) = self.scenario.liar else {
+            return Ok(());
+        };
+        let storage = self.server.storage();
+        let token = self.tokens[liar.person].as_deref();
+        let liar = token.and_then(|token| storage.database.find_participant(token));
+        self.oracle.judge_blame(&storage.disk, liar)?;
+        storage.database.judge_pay(liar)
     }
 
     /// Does what a page asks for.

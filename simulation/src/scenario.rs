@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::lie::Liar;
 use crate::network_conditions::{Conditions, End, Partition};
 use crate::rng::SeededRng;
 use crate::study_draw::StudyDraw;
@@ -117,6 +118,8 @@ pub struct Scenario {
     pub heals_us: u64,
     /// The victim that dies right after the message of this number.
     pub kill: Option<(u64, Victim)>,
+    /// The page that is dishonest, if one is.
+    pub liar: Option<Liar>,
     /// How long after their start people must have found one pace, microseconds: from then on nobody is more than two
     /// ticks ahead of another.
     pub even_us: Option<u64>,
@@ -187,6 +190,7 @@ impl Scenario {
             faults,
             heals_us,
             kill: None,
+            liar: None,
             even_us: None,
         }
     }
@@ -230,12 +234,28 @@ impl Scenario {
             faults: Vec::new(),
             heals_us,
             kill,
+            liar: None,
             even_us: None,
         }
     }
 }
 
 impl Scenario {
+    /// Two to four people on a good network, one of whose pages is dishonest.
+    pub fn lying(seed: u64) -> Self {
+        let mut scenario = Self::calm(seed, None);
+        let mut rng = SeededRng::new(seed, "liar");
+        scenario.liar = Some(Liar::draw(
+            &mut rng,
+            scenario.people.len(),
+            scenario.terms.horizon,
+        ));
+        // A page that keeps others waiting is missed after a while, and comes back, again and again.
+        scenario.heals_us += 60_000_000;
+        scenario.has_screens();
+        scenario
+    }
+
     /// Two people, one of whose machines is 10 to 30 % too slow.
     pub fn slow(seed: u64) -> Self {
         let mut scenario = Self::calm(seed, None);

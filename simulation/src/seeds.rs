@@ -22,6 +22,8 @@ pub enum Case {
     Leased(u64),
     /// The run of a seed in which one machine is too slow.
     Slow(u64),
+    /// The run of a seed in which one page is dishonest.
+    Lying(u64),
     /// The run of a seed with this many seats.
     Seats(u64, u8),
     /// The run of a seed on this ground in which somebody dies after the message of this number.
@@ -106,6 +108,7 @@ impl Case {
             Self::Seed(seed) => Scenario::new(seed),
             Self::Leased(seed) => Scenario::leased(seed),
             Self::Slow(seed) => Scenario::slow(seed),
+            Self::Lying(seed) => Scenario::lying(seed),
             Self::Seats(seed, seats) => Scenario::seated(seed, seats),
             Self::Kill(ground, seed, number, death) => {
                 ground.scenario(seed, Some((number, death.victim())))
@@ -119,6 +122,7 @@ impl Case {
             Self::Seed(seed) => format!("--seed {seed}"),
             Self::Leased(seed) => format!("--leased {seed}"),
             Self::Slow(seed) => format!("--slow {seed}"),
+            Self::Lying(seed) => format!("--lying {seed}"),
             Self::Seats(seed, seats) => format!("--seed {seed} --seats {seats}"),
             Self::Kill(ground, seed, number, death) => {
                 let crowd = if ground == Ground::Crowd {

@@ -115,8 +115,11 @@ impl Run {
         at: usize,
         channel: u64,
         seat: Seat,
-        bytes: Vec<u8>,
+        mut bytes: Vec<u8>,
     ) -> Result<(), String> {
+        if let (Some(liar), Some(layout)) = (self.liar_of(at), self.pages[at].layout()) {
+            liar.change_packet(&mut bytes, layout);
+        }
         let Some(found) = self.channels.get(channel) else {
             return Ok(());
         };

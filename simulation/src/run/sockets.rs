@@ -29,6 +29,27 @@ impl Run {
     }
 
     pub(super) fn up(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
+        let Some(liar) = self.liar_of(at) else {
+            return self.up_as_is(at, message);
+        };
+        let mut message = message.clone();
+        liar.change_message(&mut message);
+        if let Some(peer) = self.pages[at].peer() {
+            let plan = peer.plan();
+            let claims = liar.claims(&message, plan.seat, plan.controllers.len() as u8);
+            for claim in claims {
+                self.up_as_is(at, &claim)?;
+            }
+        }
+        if let (ClientMessage::Relay { bytes, .. }, Some(layout)) =
+            (&mut message, self.pages[at].layout())
+        {
+            liar.change_packet(bytes, layout);
+        }
+        self.up_as_is(at, &message)
+    }
+
+    fn up_as_is(&mut self, at: usize, message: &ClientMessage) -> Result<(), String> {
         let page = &self.pages[at];
         let Some(conn) = page.conn else { return Ok(()) };
         self.oracle.typed(page.person, page.number, message);
@@ -154,6 +175,9 @@ impl Run {
             .peer()
             .map(|peer| (peer.plan().era, peer.plan().seat, peer.plan().life));
         self.oracle.promised(at, &message)?;
+        if self.scenario.liar.is_none() {
+            self.oracle.is_right(&message)?;
+        }
         self.oracle.told(plays, &message)?;
         if let Some(peer) = page.peer() {
             self.oracle.tells(peer, &message)?;
