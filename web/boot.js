@@ -60,8 +60,8 @@ const start = async () => {
   ticker.onmessage = () => {
     beaten = performance.now();
     coplay.tick();
-    ticker.postMessage(0);
   };
+  coplay.ask_for_beats(ms => ticker.postMessage(ms));
   // Where a keyboard on the screen covers the page instead of making it smaller, what stands at its foot stands above it.
   const seen = window.visualViewport;
   for (const event of ["resize", "scroll"]) {

@@ -1,9 +1,7 @@
-// A page out of sight has its timers slowed down; those of a worker go on. A beat waits until the one before
-// is answered, so that a busy page is not buried in them.
-let waits = false;
-onmessage = () => { waits = false; };
-setInterval(() => {
-  if (waits) return;
-  waits = true;
-  postMessage(0);
-}, 4);
+// A page out of sight has its timers slowed down; those of a worker go on. The page asks for each beat, in so many
+// milliseconds; what it asked before does not count any more.
+let timer;
+onmessage = ({ data: ms }) => {
+  clearTimeout(timer);
+  timer = setTimeout(() => postMessage(0), ms);
+};

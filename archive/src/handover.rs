@@ -2,20 +2,16 @@
 //! continues.
 
 use protocol::change::{Change, LEAD_S};
-use protocol::datagram::MAX_INPUTS;
 use protocol::log::{Header, Record};
 use protocol::{Controller, Life, Seat, Tick};
 
 use super::inputs::SeatInputs;
-use super::{Episode, MAX_CHANGES_LEN, Refused, encoded_len};
-use server_core::arbiter::{KnownInputs, Recheck, Snapshot};
-
-/// The most inputs that a change brings: two minutes at 60 Hz, which the server may have been away.
-const MAX_BACKFILL: u32 = 8_192;
+use super::{Episode, MAX_CHANGES_LEN, Page, Refused, encoded_len};
+use server_core::arbiter::Snapshot;
 
 impl Episode {
-    /// Takes a seat from its person, after the last input that their own page has said: what other pages have of them
-    /// beyond counts for nothing.
+    /// Takes a seat from its person, after the last input that their own page has said, or at the furthest tick that can
+    /// be told: what other pages have of them beyond counts for nothing.
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
@@ -26,7 +22,7 @@ impl Episode {
         if controller == Controller::Human {
             return Err(Refused::Change("a person cannot take it"));
         }
-        let tick = self.said(seat).max(self.through());
+        let tick = self.cut(seat);
         let change = Change {
             number: 0,
             seat,
@@ -34,9 +30,7 @@ impl Episode {
             controller,
             life: Life(0),
             from: tick,
-            inputs: self
-                .inputs_between(seat, self.first_lacked(seat), tick)
-                .inputs,
+            inputs: self.backfill(seat, tick),
             key: None,
         };
         self.change(change)
@@ -115,68 +109,36 @@ impl Episode {
         Ok(change)
     }
 
-    /// The inputs that the page of a seat has said in its present life, from the first tick that some page may lack.
-    pub fn known_inputs(&self, seat: Seat) -> KnownInputs {
-        let end = self.said(seat);
-        self.inputs_between(seat, self.first_lacked(seat), end)
-    }
-
-    /// The request to a page to say its digests anew, with the inputs of all other people since they were equal.
-    pub fn recheck(&mut self, seat: Seat) -> Recheck {
-        let others = (0..).map(Seat).take(self.seats());
-        let others = others
-            .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
-        let others: Vec<Seat> = others.collect();
-        let told = others.iter().map(|other| self.said(*other)).min();
-        self.pages[seat.index()].told = told.unwrap_or(Tick(u32::MAX));
-        let page = &self.pages[seat.index()];
-        let inputs = |other| self.inputs_between(other, page.agreed, self.said(other));
-        Recheck {
-            number: page.recheck,
+    /// Applies a change that is durable and `len` bytes long.
+    pub(super) fn remember_change(&mut self, change: Change, len: usize) {
+        self.limit_told(&change);
+        let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
+        // It has been asked nothing yet.
+        *page = Page {
             agreed: page.agreed,
-            inputs: others.into_iter().map(inputs).collect(),
-        }
-    }
-
-    /// The first tick of whose inputs of a seat some page may lack one, or have another: nobody's own inputs are further
-    /// beyond those of the others than a packet holds, who comes back began at what was durable, and what a page was told
-    /// otherwise is found out by its digests, unless it says none for long.
-    fn first_lacked(&self, seat: Seat) -> Tick {
-        let others = (0..).map(Seat).take(self.seats());
-        let others = others
-            .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
-        let back = |packets: usize| {
-            let inputs = (packets * MAX_INPUTS) as u32;
-            Tick(self.through().0.saturating_sub(inputs))
+            len: page.len,
+            notes: page.notes,
+            ..Page::default()
         };
-        let agreed = others.clone().map(|other| self.pages[other.index()].agreed);
-        let least = agreed.fold(back(1), Tick::min).max(back(8));
-        let silent = others.filter_map(|other| Some((other, self.last(other)?)));
-        let silent = silent.filter(|(other, back)| self.said(*other) <= back.tick);
-        silent.map(|(_, back)| back.from).fold(least, Tick::min)
-    }
-
-    /// The inputs of a seat in its present life between two ticks, at most [`MAX_BACKFILL`].
-    fn inputs_between(&self, seat: Seat, first: Tick, end: Tick) -> KnownInputs {
-        let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
-        let first = first.max(entered).0.max(end.0.saturating_sub(MAX_BACKFILL));
-        let first = first.min(end.0);
-        let rows = self.rows.chunks_exact(self.seats()).skip(first as usize);
-        let durable = rows.map(|row| row[seat.index()]);
-        let ahead = self.inputs[seat.index()].iter();
-        let unplayed = Tick(first).max(self.through());
-        let ahead = ahead.flat_map(|inputs: &SeatInputs| inputs.from(unplayed));
-        let inputs = durable.chain(ahead).take((end.0 - first) as usize);
-        KnownInputs {
-            seat,
-            life: self.life(seat),
-            first: Tick(first),
-            inputs: inputs.collect(),
+        // A page that loses the seat has last words.
+        if change.controller == Controller::Human {
+            page.notes = 0;
         }
+        // Nobody's state after the change is as they thought before they knew it.
+        let stands = |tick: Tick, claimant: Seat| claimant != seat && tick <= change.tick;
+        self.claims
+            .retain(|(tick, claimant), _| stands(*tick, *claimant));
+        let key = change
+            .key
+            .filter(|_| change.controller == Controller::Human);
+        let (episode, life, first) = (&self.header.episode, change.life, change.tick);
+        self.inputs[seat.index()] = key.map(|key| SeatInputs::new(episode, seat, life, first, key));
+        self.changes_len += len;
+        self.changes.push(change);
     }
 }
 
-/// How many ticks ahead a seat is given. In turns nobody else can have played any.
+/// How many ticks ahead a seat is given. In turns the others go on only with what the person chooses.
 pub fn lead(header: &Header) -> u32 {
     match header.rules.turns {
         true => 0,

@@ -11,6 +11,7 @@ mod file;
 pub mod fixtures;
 mod handover;
 mod inputs;
+mod known;
 mod recount;
 mod replica;
 mod restore;
@@ -35,6 +36,7 @@ use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
 pub use handover::lead;
+pub use known::cut;
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
 pub use restore::{StageGone, restore_episode};
@@ -88,6 +90,8 @@ struct Page {
     recheck: u16,
     heard: u16,
     told: Tick,
+    /// Until its digests agree from this tick on, they prove nothing: there are final inputs that it cannot know.
+    untold: Tick,
     /// True if it simulates something else than the replica.
     diverged: bool,
     /// True once it has said something in its life.
@@ -280,32 +284,7 @@ impl Episode {
                 }
             }
             Record::Erased { .. } => {}
-            Record::Change(change) => {
-                let (seat, page) = (change.seat, &mut self.pages[change.seat.index()]);
-                // It has been asked nothing yet.
-                *page = Page {
-                    agreed: page.agreed,
-                    len: page.len,
-                    notes: page.notes,
-                    ..Page::default()
-                };
-                // A page that loses the seat has last words.
-                if change.controller == Controller::Human {
-                    page.notes = 0;
-                }
-                // Nobody's state after the change is as they thought before they knew it.
-                let stands = |tick: Tick, claimant: Seat| claimant != seat && tick <= change.tick;
-                self.claims
-                    .retain(|(tick, claimant), _| stands(*tick, *claimant));
-                let key = change
-                    .key
-                    .filter(|_| change.controller == Controller::Human);
-                let (episode, life, first) = (&self.header.episode, change.life, change.tick);
-                self.inputs[seat.index()] =
-                    key.map(|key| SeatInputs::new(episode, seat, life, first, key));
-                self.changes_len += len;
-                self.changes.push(change);
-            }
+            Record::Change(change) => self.remember_change(change, len),
             Record::Digest {
                 tick,
                 seat: Some(seat),

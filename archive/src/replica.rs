@@ -238,9 +238,14 @@ impl Replica {
         &self.outcome
     }
 
-    /// The score now.
+    /// The score of the group now.
     pub fn score(&self) -> i64 {
         self.score
+    }
+
+    /// The score of a seat now.
+    pub fn seat_score(&mut self, seat: Seat) -> i64 {
+        self.world.seat_score(seat.index())
     }
 
     /// The action that a seat must play in the next tick; `None` if a person may play anything.
@@ -354,7 +359,7 @@ pub(super) fn add_network(
 pub fn replay(
     log: &Log,
     stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
-    mut each: impl FnMut(&[Action], &Replica),
+    mut each: impl FnMut(&[Action], &mut Replica),
 ) -> Result<Replica, ReplayError> {
     let mut replica = Replica::open(&log.header, stored)?;
     for record in &log.records {
@@ -365,7 +370,7 @@ pub fn replay(
                     replica
                         .step(row)
                         .map_err(|error| ReplayError::Row { tick, error })?;
-                    each(row, &replica);
+                    each(row, &mut replica);
                 }
             }
             Record::Change(change) => replica.change(change)?,

@@ -12,6 +12,9 @@ use protocol::{Controller, Life, Seat, Tick, digest_ticks};
 use super::inputs::SeatInputs;
 use super::{Episode, MAX_NOTES_LEN, Refused, RowError, encoded_len};
 
+/// The most rows of a record: those of sixteen seats fit into one.
+pub(super) const ROWS_PER_RECORD: usize = 8_192;
+
 /// The result of an upload; everything that it reports is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendedUpload {
@@ -264,9 +267,13 @@ impl Episode {
             seat: None,
             digest: self.replica.digest(tick).expect("the tick was played"),
         });
-        std::iter::once(Record::Actions { first, rows })
-            .chain(digests)
-            .collect()
+        let seats = self.seats();
+        let parts = rows.chunks(ROWS_PER_RECORD * seats).enumerate();
+        let actions = parts.map(|(number, rows)| Record::Actions {
+            first: Tick(first.0 + (number * ROWS_PER_RECORD) as u32),
+            rows: rows.to_vec(),
+        });
+        actions.chain(digests).collect()
     }
 
     /// Compares the digests that pages claim with the replica's, as far as it is. A page that differs is asked once more;
@@ -283,10 +290,11 @@ impl Episode {
             match self.replica.digest(tick) {
                 Some(expected) if expected == found => {
                     let page = &mut self.pages[seat.index()];
-                    if page.heard < page.recheck {
+                    // What is known to agree already would only take room.
+                    if page.heard < page.recheck || tick <= page.agreed {
                         continue;
                     }
-                    page.agreed = page.agreed.max(tick);
+                    page.agreed = tick;
                     let (seat, digest) = (Some(seat), found);
                     records.push(Record::Digest { tick, seat, digest });
                 }
@@ -297,7 +305,8 @@ impl Episode {
     }
 
     /// A page differs from the replica. Perhaps others have told it other inputs than the server: it gets those that count,
-    /// and is to say its digests anew. If it differs where it has been told everything, it is named.
+    /// and is to say its digests anew. If it differs where it has been told everything since its last right digest, it is
+    /// named.
     fn differ(
         &mut self,
         seat: Seat,
@@ -317,6 +326,9 @@ impl Episode {
         if page.recheck == 0 || tick.min(last) > page.told {
             page.recheck = page.recheck.max(page.heard).saturating_add(1);
             self.claims.retain(|(_, claimant), _| *claimant != seat);
+            return None;
+        }
+        if page.agreed < page.untold {
             return None;
         }
         page.diverged = true;

@@ -25,6 +25,13 @@ impl HostFacts for Build {
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
         let world = open_world(env)?;
         let spec = world.spec();
+        if spec.secret {
+            let reason = "the environment keeps secrets from players, and every player's page would compute them: \
+                          it cannot be played peer to peer";
+            return Err(EnvFault::Module {
+                reason: reason.into(),
+            });
+        }
         let actions = spec
             .actions
             .iter()

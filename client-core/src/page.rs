@@ -463,6 +463,11 @@ impl<W: World> Page<W> {
         self.call_peer(now_us, |peer, now| peer.handle_datagram(now, from, bytes));
     }
 
+    /// The page of a seat has begun to build a data channel.
+    pub fn handle_channel_begun(&mut self, now_us: u64, seat: Seat) {
+        self.call_peer(now_us, |peer, now| peer.handle_channel_begun(now, seat));
+    }
+
     /// The data channel to a seat opened, or closed, or will not open.
     pub fn handle_channel(&mut self, now_us: u64, seat: Seat, is_open: bool) {
         self.call_peer(now_us, |peer, now| peer.handle_channel(now, seat, is_open));

@@ -23,6 +23,9 @@ use crate::shell::layout::{self, PageLayout};
 use crate::shell::{credentials, dom, iframe};
 use stages::Card;
 
+/// The longest time between two beats, microseconds.
+const LONGEST_PAUSE_US: u64 = 40_000;
+
 /// The shell of a page.
 pub(crate) struct App {
     page: Page<Module>,
@@ -72,6 +75,14 @@ impl App {
         })
     }
 
+    /// When the page wants its next beat, page clock, microseconds: when something is due, and now and then for what is
+    /// counted and typed.
+    pub(crate) fn next_beat_us(&mut self) -> u64 {
+        let now_us = dom::page_us();
+        let due = self.page.poll_timeout(now_us).map(|(due_us, _)| due_us);
+        due.unwrap_or(u64::MAX).min(now_us + LONGEST_PAUSE_US)
+    }
+
     /// Handles one input.
     pub(crate) fn handle_input(&mut self, input: Input) {
         let now_us = dom::page_us();
@@ -92,6 +103,16 @@ impl App {
             } => {
                 self.with_play(now_us, |play, peer, now| {
                     play.handle_touch(peer, now, (finger, action, at_ms))
+                });
+            }
+            Input::Pointer {
+                at,
+                change,
+                finger,
+                at_ms,
+            } => {
+                self.with_play(now_us, |play, peer, now| {
+                    play.handle_pointer(peer, now, (finger, at, change, at_ms))
                 });
             }
             Input::Printed { code, name } => {

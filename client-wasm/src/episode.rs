@@ -3,6 +3,7 @@
 //! These modules must not know of stages.
 
 pub mod controls;
+pub mod gamepads;
 pub mod keys;
 pub mod partners;
 pub mod tween;
@@ -13,6 +14,8 @@ pub(crate) mod measure;
 pub(crate) mod module;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod play;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod pointer;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod screen;
 #[cfg(target_arch = "wasm32")]

@@ -1,14 +1,20 @@
 //! The handle of the page: few methods, called by `web/boot.js`, tests and the demonstration.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
+use js_sys::Function;
 use wasm_bindgen::prelude::*;
 use web_sys::{AbortSignal, Element, Event, KeyboardEvent};
 
 use crate::app::App;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, lifetime, panic_handler};
+
+/// A beat that comes so much later than wanted is asked for anew, microseconds.
+const BEAT_EARLIER_US: u64 = 1_000;
+/// The time to the next beat where something stays due, milliseconds.
+const OVERDUE_MS: u32 = 4;
 
 /// A participant's page.
 #[wasm_bindgen]
@@ -20,6 +26,10 @@ pub struct Coplay {
 struct SharedApp {
     inbox: Inbox,
     app: RefCell<App>,
+    /// Asks for the next beat, in so many milliseconds.
+    ask_for_beat: RefCell<Option<Function>>,
+    /// When it comes, by what was asked last, page clock, microseconds.
+    beat_us: Cell<u64>,
 }
 
 impl SharedApp {
@@ -30,6 +40,22 @@ impl SharedApp {
         };
         while let Some(input) = self.inbox.poll() {
             app.handle_input(input);
+        }
+        self.want_beat(&mut app);
+    }
+
+    /// Asks for the next beat, if the one before has come, or comes too late.
+    fn want_beat(&self, app: &mut App) {
+        let (now_us, wanted_us) = (dom::page_us(), app.next_beat_us());
+        let beat_us = self.beat_us.get();
+        let is_ahead = beat_us > now_us && beat_us <= wanted_us + BEAT_EARLIER_US;
+        let ask = self.ask_for_beat.borrow();
+        if let Some(ask) = ask.as_ref().filter(|_| !is_ahead) {
+            let in_us = wanted_us.checked_sub(now_us).filter(|in_us| *in_us > 0);
+            // Browsers count whole milliseconds, and leave out the rest.
+            let in_ms = in_us.map_or(OVERDUE_MS, |in_us| in_us.div_ceil(1_000) as u32);
+            self.beat_us.set(now_us + u64::from(in_ms) * 1_000);
+            ask.call1(&JsValue::NULL, &in_ms.into()).ok();
         }
     }
 
@@ -56,12 +82,20 @@ impl Coplay {
         let page = Rc::new(SharedApp {
             inbox: inbox.clone(),
             app: RefCell::new(app),
+            ask_for_beat: RefCell::default(),
+            beat_us: Cell::default(),
         });
         let woken = Rc::clone(&page);
         inbox.open(Rc::new(move || woken.handle_inputs()));
         subscribe(&page);
         inbox.send(Input::Tick);
         Ok(Self { page })
+    }
+
+    /// Has `ask` called with the milliseconds after which the page wants a beat.
+    pub fn ask_for_beats(&self, ask: Function) {
+        self.page.ask_for_beat.replace(Some(ask));
+        self.page.inbox.send(Input::Tick);
     }
 
     /// One beat of the Worker.

@@ -3,6 +3,7 @@
 pub(crate) mod credentials;
 pub(crate) mod dom;
 pub(crate) mod frames;
+pub(crate) mod gamepads;
 pub(crate) mod iframe;
 pub(crate) mod inbox;
 pub(crate) mod layout;

@@ -163,8 +163,9 @@ Examples:
     },
     /// Simulate every recorded episode again, and compare.
     #[command(after_help = "\
-Compares each recorded digest, score and end with a new simulation, and reports differences.
-Exits with 1 if there are any.
+Compares each recorded digest, score and end with a new simulation, and reports differences. Compares the database with
+the recorded episodes, and the payments with their ledger. Exits with 1 if anything differs.
+The last hash of the ledger is printed. Note it elsewhere: with --ledger-hash, a later run fails if the ledger has lost it.
 
 Example:
   coplay verify --data coplay-data --json")]
@@ -172,6 +173,9 @@ Example:
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
         data: PathBuf,
+        /// A hash of the ledger of payments that an earlier run printed; the ledger must still have it.
+        #[arg(long, value_name = "HASH")]
+        ledger_hash: Option<String>,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,

@@ -97,8 +97,15 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             report(&summary, json)?;
             Ok(done_if(summary.skipped.is_empty()))
         }
-        Command::Verify { data, json } => {
-            let found = dataset::verify::verify(&data).await?;
+        Command::Verify {
+            data,
+            ledger_hash,
+            json,
+        } => {
+            let mut found = dataset::verify::verify(&data).await?;
+            if let Some(noted) = ledger_hash {
+                found.require_hash(&noted);
+            }
             report(&found, json)?;
             Ok(done_if(found.is_fine()))
         }

@@ -7,6 +7,7 @@ mod guides;
 mod http;
 mod own_agent;
 mod own_module;
+mod records;
 mod refusals;
 mod rehearse;
 mod study;

@@ -13,10 +13,11 @@ use protocol::control::{EndReason, Upload};
 use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::{Controller, Era, Life, Seat, Tick};
-use store::SqliteStore;
 use store::data_folder::DataDir;
 use study::Study;
 use study::stage::StageKind;
+
+use crate::records::write_rows;
 
 const CLONE: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 const LSTM: &[u8] = include_bytes!("../../onnx/tests/golden/lstm.onnx");
@@ -189,8 +190,9 @@ async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
     );
     episode.end(EndReason::Played).unwrap();
     assert_eq!(log_of(&mut episode).rows(), rows);
+    let header = episode.header().clone();
     drop(episode);
-    SqliteStore::open(home.path()).await.unwrap().close().await;
+    write_rows(home.path(), &header).await;
     let path = archive::path(&data.episodes(), "E-1").unwrap();
     Episode::recover(&path).unwrap();
     let report = verify(home.path()).await.unwrap();

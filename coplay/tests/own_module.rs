@@ -10,8 +10,9 @@ use dataset::verify::{StoredModule, verify};
 use protocol::control::{EndReason, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat, Tick};
-use store::SqliteStore;
 use store::data_folder::DataDir;
+
+use crate::records::write_rows;
 
 const FACTS: &str = r#"{"spec":{"id":"counter","version":"1.0.0","title":"Counter","seats":1,
 "actions":[{"name":"wait","momentary":false,"keys":[]},{"name":"count","momentary":true,"keys":["Space"]}],"noop":0,
@@ -19,10 +20,18 @@ const FACTS: &str = r#"{"spec":{"id":"counter","version":"1.0.0","title":"Counte
 
 /// A sound module, written by hand.
 fn counter() -> Vec<u8> {
-    let facts: String = FACTS.bytes().map(|byte| format!("\\{byte:02x}")).collect();
+    counter_of(FACTS)
+}
+
+/// The same with these facts.
+fn counter_of(facts_text: &str) -> Vec<u8> {
+    let facts: String = facts_text
+        .bytes()
+        .map(|byte| format!("\\{byte:02x}"))
+        .collect();
     let text = include_str!("../../module/tests/hosted/counter.wat")
         .replace("FACTS", &facts)
-        .replace("LENGTH", &FACTS.len().to_string());
+        .replace("LENGTH", &facts_text.len().to_string());
     wat::parse_str(text).unwrap()
 }
 
@@ -45,6 +54,13 @@ fn problems(env: &str, module: Option<&[u8]>) -> String {
     let problems = read_study(dir.path()).unwrap_err();
     assert_eq!(problems.len(), 1, "{problems:?}");
     problems[0].to_string()
+}
+
+#[test]
+fn a_module_with_secrets_is_refused() {
+    let secret = FACTS.replace("\"noop\":0", "\"noop\":0,\"secret\":true");
+    let problem = problems("counter@1.0.0", Some(&counter_of(&secret)));
+    assert!(problem.contains("timeline[0].module: the environment keeps secrets from players"));
 }
 
 #[test]
@@ -150,8 +166,9 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     );
     let ending = episode.end(EndReason::Played).unwrap();
     assert_eq!((ending.ticks, ending.score), (Tick(20), 20));
+    let header = episode.header().clone();
     drop(episode);
-    SqliteStore::open(home.path()).await.unwrap().close().await;
+    write_rows(home.path(), &header).await;
 
     let path = archive::path(&data.episodes(), "E-1").unwrap();
     Episode::recover(&path).unwrap();

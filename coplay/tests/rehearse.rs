@@ -4,6 +4,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
@@ -14,7 +15,23 @@ fn study() -> PathBuf {
 /// The option with which the real program is rehearsed.
 const PROCESS: &str = "--process";
 
+/// Rehearsals that run now.
+static REHEARSALS: RwLock<()> = RwLock::new(());
+
+/// Rehearses beside others.
 fn rehearse(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {
+    let _beside = REHEARSALS.read().unwrap_or_else(PoisonError::into_inner);
+    run(study, args)
+}
+
+/// Rehearses while no other rehearsal takes the processor: the real program keeps time, and what its bots do in an
+/// instant that is long past comes out otherwise.
+fn rehearse_alone(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {
+    let _alone = REHEARSALS.write().unwrap_or_else(PoisonError::into_inner);
+    run(study, args)
+}
+
+fn run(study: &Path, args: &[&str]) -> (Option<i32>, Value, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
         .arg("rehearse")
         .arg(study)
@@ -69,13 +86,9 @@ fn assert_whole(report: &Value, mode: &str) {
     let acknowledged = report["tables"]["acknowledged"].as_u64().unwrap();
     let rows = |table: &str| report["tables"]["rows"][table].as_u64().unwrap();
     assert!(rows("responses") >= acknowledged && acknowledged > 100);
-    assert_eq!(
-        (
-            rows("sessions"),
-            report["tables"]["rows"].as_object().unwrap().len()
-        ),
-        (24, 14)
-    );
+    // Of those who went for good, whoever had not passed a stage is forgotten.
+    assert!((ended..=24).contains(&rows("sessions")), "{report:#}");
+    assert_eq!(report["tables"]["rows"].as_object().unwrap().len(), 14);
     for (table, least) in [
         ("steps", 2_000),
         ("lobby", 16),
@@ -214,7 +227,7 @@ fn the_virtual_and_the_process_run_of_a_study_come_to_the_same_outcomes_and_judg
     let (code, by_clock, said) = rehearse(scratch.path(), &args);
     assert_eq!(code, Some(0), "{by_clock:#} {said}");
     let args = [&args[..], &[PROCESS]].concat();
-    let (code, by_process, said) = rehearse(scratch.path(), &args);
+    let (code, by_process, said) = rehearse_alone(scratch.path(), &args);
     assert_eq!(code, Some(0), "{by_process:#} {said}");
     assert_eq!(
         (&by_clock["mode"], &by_process["mode"]),
@@ -352,7 +365,8 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
-fn assert_quota(args: &[&str]) {
+/// Holds a rehearsal to its quota; gives the number of groups that an AI partner completed.
+fn assert_quota(args: &[&str]) -> u64 {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("thanks.md"), "# Thanks\n").unwrap();
     std::fs::write(scratch.path().join("study.yaml"), QUOTA).unwrap();
@@ -366,27 +380,31 @@ fn assert_quota(args: &[&str]) {
         "--arrivals-per-min",
         "12",
     ];
-    let (code, report, said) = rehearse(scratch.path(), &[&common[..], args].concat());
+    let args = [&common[..], args].concat();
+    let (code, report, said) = match args.contains(&PROCESS) {
+        true => rehearse_alone(scratch.path(), &args),
+        false => rehearse(scratch.path(), &args),
+    };
     assert_eq!(code, Some(0), "{report:#} {said}");
     let cells = report["cells"].as_object().unwrap().values();
     let count = |of: &str| -> u64 { cells.clone().map(|cell| cell[of].as_u64().unwrap()).sum() };
-    assert!(
-        count("with_ai") > 0 && count("completed") >= 3,
-        "{report:#}"
-    );
+    assert!(count("completed") >= 3, "{report:#}");
     assert!(
         report["outcomes"]["study_full"].as_u64() > Some(0),
         "{report:#}"
     );
     assert!(report["kills"].as_u64() > Some(0), "{report:#}");
+    count("with_ai")
 }
 
 #[test]
 fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_server_dies() {
-    assert_quota(&["--seed", "4", PROCESS]);
     for seed in ["4", "5", "6"] {
-        assert_quota(&["--seed", seed]);
+        assert!(assert_quota(&["--seed", seed]) > 0, "seed {seed}");
     }
+    // The real program comes to another sequence each time, now and then to one without an AI partner.
+    let mut seeds = ["4", "5", "6", "7"].into_iter();
+    assert!(seeds.any(|seed| assert_quota(&["--seed", seed, PROCESS]) > 0));
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod responses;
 mod screening;
 mod seats;
 mod seen;
+mod step_events;
 mod steps;
 mod table;
 mod visits;

@@ -7,6 +7,7 @@ mod frames;
 mod inputs;
 mod notes;
 mod order;
+mod people;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,11 +19,11 @@ use archive::{ReplayError, Replica, ReplicaError, replay};
 use protocol::hash::sha256_hex;
 use protocol::log::{self, Log};
 use serde::Serialize;
-use store::data_folder;
-use store::reason_name;
+use store::{LedgerState, data_folder, reason_name};
 
 use crate::progress::Progress;
 use notes::OwnInputs;
+use people::{EpisodePeople, check_people};
 
 pub use inputs::ShortSeat;
 pub use notes::FaultyNotes;
@@ -39,6 +40,20 @@ pub struct VerifyReport {
     pub lacks_database: bool,
     /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each.
     pub altered: Vec<String>,
+    /// The end of the ledger of payments; `None` while it is empty.
+    pub ledger: Option<LedgerEnd>,
+    /// The hash of every entry of it.
+    #[serde(skip)]
+    hashes: Vec<String>,
+}
+
+/// The end of the ledger of payments, for researchers to note: a ledger that was shortened since has it no longer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LedgerEnd {
+    /// Number of entries.
+    pub entries: usize,
+    /// The hash over the last one and the one before, 64 hex digits.
+    pub hash: String,
 }
 
 /// The result of verifying one episode.
@@ -74,6 +89,8 @@ pub struct Verified {
     pub torn: bool,
     /// The state of the module that was played.
     pub module: StoredModule,
+    #[serde(skip)]
+    people: EpisodePeople,
     /// The verdict, with the reason in `because` unless everything is equal.
     #[serde(flatten)]
     pub verdict: EpisodeVerdict,
@@ -113,6 +130,22 @@ impl VerifyReport {
             && self.altered.is_empty()
             && self.episodes.iter().all(Verified::is_fine)
     }
+
+    fn read_ledger(&mut self, state: LedgerState) {
+        (self.altered, self.hashes) = (state.altered, state.hashes);
+        let (entries, last) = (self.hashes.len(), self.hashes.last().cloned());
+        self.ledger = last.map(|hash| LedgerEnd { entries, hash });
+    }
+
+    /// Requires that the ledger of payments has an entry with this hash, as an earlier report had it.
+    pub fn require_hash(&mut self, noted: &str) {
+        let mut hashes = self.hashes.iter();
+        if !hashes.any(|hash| hash.eq_ignore_ascii_case(noted)) {
+            self.altered.push(format!(
+                "the ledger of payments has no entry with the hash {noted}; its end was cut off, or it was written anew"
+            ));
+        }
+    }
 }
 
 impl Verified {
@@ -133,19 +166,24 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
         "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
-    let known = store::episodes(data).await?;
+    let mut known = store::episodes(data).await?;
     let files = archive::files(data)?;
     let mut progress = Progress::new(files.len());
     let mut report = VerifyReport {
         lacks_database: !files.is_empty() && !data.join(store::FILE).is_file(),
-        altered: store::altered_payments(data).await?,
         ..VerifyReport::default()
     };
+    report.read_ledger(store::ledger(data).await?);
     for path in files {
         report.episodes.push(check(data, path)?);
         progress.step("episodes");
     }
     known.iter().for_each(|known| compare(&mut report, known));
+    if !report.lacks_database {
+        // Those that began meanwhile, too; some of the others may be erased by now.
+        known.extend(store::episodes(data).await?);
+        check_people(&mut report, &known, &store::withdrawn(data).await?);
+    }
     Ok(report)
 }
 
@@ -202,6 +240,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         frames: 0,
         torn: false,
         module: StoredModule::Unnamed,
+        people: EpisodePeople::default(),
         verdict: EpisodeVerdict::Equal,
     };
     match log::read(&bytes) {
@@ -218,6 +257,7 @@ impl Verified {
     fn simulate(&mut self, data: &Path, log: &Log) -> anyhow::Result<()> {
         self.module = module(data, &log.header.module)?;
         self.torn = log.torn;
+        self.people = EpisodePeople::new(log);
         self.reason = log.ending.map(|ending| reason_name(ending.reason));
         self.ticks = log.through.0;
         let mut events = BTreeMap::new();
@@ -320,6 +360,9 @@ impl fmt::Display for VerifyReport {
                 "DIFFERS: the database {} is missing, although there are episodes",
                 store::FILE
             )?;
+        }
+        if let Some(LedgerEnd { entries, hash }) = &self.ledger {
+            writeln!(f, "ledger of payments: entry {entries}, hash {hash}")?;
         }
         let fine = self
             .episodes

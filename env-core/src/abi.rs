@@ -1,4 +1,4 @@
-//! The module form of an environment: version 1 of the binary interface that `docs/environment-abi.md` describes.
+//! The module form of an environment: version 2 of the binary interface that `docs/environment-abi.md` describes.
 //!
 //! [`export_env!`](crate::export_env) gives a `cdylib` the exports; [`Host`] holds what lies behind them.
 //! Rust hosts of modules read outcomes with [`decode_outcome`].
@@ -13,19 +13,26 @@ use crate::envs::build;
 use crate::instance::Instance;
 
 /// Version of the interface.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// The oldest version whose modules still run: what they lack is optional.
+pub const OLDEST_VERSION: u32 = 1;
 /// Number of slots of a module.
 pub const SLOTS: u32 = 64;
 /// The longest message that a module takes, bytes.
 pub const INBOX_LIMIT: u32 = 1 << 20;
 
-/// Writes an outcome for so many seats: rewards `f32` a seat, terminated `u16`, truncated `u16`, over `u32`,
-/// number of events `u32`, then an event each: kind `u16`, seat `u8`, 0 `u8`, value `f32`; little-endian.
-pub fn encode_outcome(outcome: &StepOutcome, seats: usize, out: &mut Vec<u8>) {
+/// Writes an outcome for so many seats, each with so many components of its reward: rewards `f32` a seat,
+/// terminated `u16`, truncated `u16`, over `u32`, number of events `u32`, then an event each: kind `u16`, seat `u8`,
+/// 0 or one more than the seat to which it happened `u8`, value `f32`; then components `f32`, seat by seat; little-endian.
+pub fn encode_outcome(outcome: &StepOutcome, seats: usize, components: usize, out: &mut Vec<u8>) {
     // Room for all of it at once: bytes that arrive one by one are most of the cost of a step in a module.
     let rewards = outcome.rewards.iter().take(seats);
     let start = out.len();
-    out.resize(start + 4 * rewards.len() + 12 + 8 * outcome.events.len(), 0);
+    let parts = seats * components;
+    out.resize(
+        start + 4 * (rewards.len() + parts) + 12 + 8 * outcome.events.len(),
+        0,
+    );
     let mut rest = &mut out[start..];
     for reward in rewards {
         put(&mut rest, reward.to_le_bytes());
@@ -36,8 +43,13 @@ pub fn encode_outcome(outcome: &StepOutcome, seats: usize, out: &mut Vec<u8>) {
     put(&mut rest, (outcome.events.len() as u32).to_le_bytes());
     for event in &outcome.events {
         put(&mut rest, event.kind.to_le_bytes());
-        put(&mut rest, [event.seat, 0]);
+        let to = event.to.map_or(0, |seat| seat.saturating_add(1));
+        put(&mut rest, [event.seat, to]);
         put(&mut rest, event.value.to_le_bytes());
+    }
+    // Where nothing was earned they stay zero.
+    for part in outcome.components.iter().take(parts) {
+        put(&mut rest, part.to_le_bytes());
     }
 }
 
@@ -52,7 +64,12 @@ fn put<const N: usize>(rest: &mut &mut [u8], bytes: [u8; N]) {
 
 /// Reads what [`encode_outcome`] wrote into `outcome`, whose memory is reused; `None` if the bytes are malformed,
 /// and then `outcome` holds nothing of use.
-pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut StepOutcome) -> Option<()> {
+pub fn decode_outcome(
+    mut bytes: &[u8],
+    seats: usize,
+    components: usize,
+    outcome: &mut StepOutcome,
+) -> Option<()> {
     fn take<const N: usize>(bytes: &mut &[u8]) -> Option<[u8; N]> {
         let (first, rest) = bytes.split_first_chunk::<N>()?;
         *bytes = rest;
@@ -67,12 +84,18 @@ pub fn decode_outcome(mut bytes: &[u8], seats: usize, outcome: &mut StepOutcome)
     outcome.over = u32::from_le_bytes(take(&mut bytes)?) != 0;
     for _ in 0..u32::from_le_bytes(take(&mut bytes)?) {
         let kind = u16::from_le_bytes(take(&mut bytes)?);
-        let [seat, _] = take(&mut bytes)?;
+        let [seat, to] = take(&mut bytes)?;
         outcome.events.push(StepEvent {
             kind,
             seat,
+            to: to.checked_sub(1),
             value: f32::from_le_bytes(take(&mut bytes)?),
         });
+    }
+    for _ in 0..seats * components {
+        outcome
+            .components
+            .push(f32::from_le_bytes(take(&mut bytes)?));
     }
     bytes.is_empty().then_some(())
 }
@@ -175,7 +198,7 @@ impl<E: Environment> Host<E> {
                 over: true,
                 ..StepOutcome::default()
             };
-            encode_outcome(&over, seats, &mut self.outbox);
+            encode_outcome(&over, seats, 0, &mut self.outbox);
             return 1;
         };
         let mut actions = [instance.spec().noop; MAX_SEATS];
@@ -185,8 +208,9 @@ impl<E: Environment> Host<E> {
         {
             *action = Action::from_le_bytes([bytes[0], bytes[1]]);
         }
+        let components = instance.spec().components.len();
         let outcome = instance.step(&actions[..seats]);
-        encode_outcome(outcome, seats, &mut self.outbox);
+        encode_outcome(outcome, seats, components, &mut self.outbox);
         u32::from(outcome.over)
     }
 
@@ -220,12 +244,45 @@ impl<E: Environment> Host<E> {
             .map_or(0, |instance| instance.mask(seat as usize).cast_signed())
     }
 
-    /// Draws the state.
+    /// The seats whose actions count in the next step, a bit each.
+    pub fn acting(&mut self) -> u32 {
+        let acting = self.instance.as_mut().map_or(0, World::acting);
+        acting.into()
+    }
+
+    /// The score of a seat; 0 for one that does not exist.
+    pub fn seat_score(&mut self, seat: u32) -> i64 {
+        seated(&mut self.instance, seat).map_or(0, |instance| instance.seat_score(seat as usize))
+    }
+
+    /// The action that the point in the inbox, two `f32`, means on a seat's picture; -1 for none.
+    pub fn point(&mut self, seat: u32) -> i32 {
+        let mut at = [0.0; 2];
+        for (value, bytes) in at.iter_mut().zip(cut(&self.inbox, 8).chunks_exact(4)) {
+            *value = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        }
+        let action = seated(&mut self.instance, seat).and_then(|one| one.point(seat as usize, at));
+        action.map_or(-1, i32::from)
+    }
+
+    /// Draws all of the state.
     pub fn draw(&mut self) -> u32 {
+        self.picture_of(None)
+    }
+
+    /// Draws the state as a seat sees it; 0 bytes for a seat that does not exist.
+    pub fn draw_for(&mut self, seat: u32) -> u32 {
+        match seated(&mut self.instance, seat) {
+            Some(_) => self.picture_of(Some(seat as usize)),
+            None => self.answer(b""),
+        }
+    }
+
+    fn picture_of(&mut self, seat: Option<usize>) -> u32 {
         let Some(instance) = &mut self.instance else {
             return self.answer(b"");
         };
-        instance.draw(&mut self.picture);
+        instance.draw(seat, &mut self.picture);
         self.outbox.clear();
         let outbox = core::mem::take(&mut self.outbox);
         self.outbox =
@@ -366,6 +423,10 @@ macro_rules! export_env {
             coplay_restore(len: u32) -> i32 = |host| host.restore(len);
             coplay_inject(words: u32) -> () = |host| host.inject(words);
             coplay_mask(seat: u32) -> i64 = |host| host.mask(seat);
+            coplay_acting() -> u32 = |host| host.acting();
+            coplay_seat_score(seat: u32) -> i64 = |host| host.seat_score(seat);
+            coplay_draw_for(seat: u32) -> u32 = |host| host.draw_for(seat);
+            coplay_point(seat: u32) -> i32 = |host| host.point(seat);
         }
 
         /// The version of the interface.
@@ -389,7 +450,7 @@ macro_rules! export_env {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::contract::ParamError;
+    use crate::contract::{ParamError, Spec};
     use crate::envs::overcooked::Overcooked;
     use crate::grid::{Draws, Grid, GridWorld, Layout, Tables, WorldPlan};
 
@@ -412,23 +473,48 @@ mod tests {
             ..StepOutcome::default()
         };
         outcome.rewards[1] = -2.5;
-        outcome.events.push(StepEvent {
-            kind: 3,
-            seat: 1,
-            value: 7.25,
-        });
+        for to in [None, Some(0), Some(1)] {
+            outcome.events.push(StepEvent {
+                kind: 3,
+                seat: 1,
+                to,
+                value: 7.25,
+            });
+        }
         let (mut bytes, mut read) = (Vec::new(), StepOutcome::default());
-        encode_outcome(&outcome, 2, &mut bytes);
-        assert_eq!(bytes.len(), 2 * 4 + 2 + 2 + 4 + 4 + 8);
-        assert_eq!(decode_outcome(&bytes, 2, &mut read), Some(()));
+        encode_outcome(&outcome, 2, 0, &mut bytes);
+        assert_eq!(bytes.len(), 2 * 4 + 2 + 2 + 4 + 4 + 3 * 8);
+        assert_eq!(decode_outcome(&bytes, 2, 0, &mut read), Some(()));
         assert_eq!(read, outcome);
         assert_eq!(
-            decode_outcome(&bytes[..bytes.len() - 1], 2, &mut read),
+            decode_outcome(&bytes[..bytes.len() - 1], 2, 0, &mut read),
             None
         );
         bytes.push(0);
-        assert_eq!(decode_outcome(&bytes, 2, &mut read), None);
-        assert_eq!(decode_outcome(&bytes, 17, &mut read), None);
+        assert_eq!(decode_outcome(&bytes, 2, 0, &mut read), None);
+        assert_eq!(decode_outcome(&bytes, 17, 0, &mut read), None);
+    }
+
+    #[test]
+    fn components_survive_their_bytes() {
+        let spec = Spec {
+            seats: 2,
+            components: alloc::vec!["soups".into(), "onions".into()],
+            ..Spec::default()
+        };
+        let mut outcome = StepOutcome::default();
+        outcome.earn(&spec, 1, 0, 20.0);
+        outcome.earn(&spec, 1, 1, 0.5);
+        assert_eq!(outcome.rewards[..2], [0.0, 20.5]);
+        let (mut bytes, mut read) = (Vec::new(), StepOutcome::default());
+        encode_outcome(&outcome, 2, 2, &mut bytes);
+        assert_eq!(decode_outcome(&bytes, 2, 2, &mut read), Some(()));
+        assert_eq!(read.components, [0.0, 0.0, 20.0, 0.5]);
+        assert_eq!(decode_outcome(&bytes, 2, 1, &mut read), None);
+        bytes.clear();
+        encode_outcome(&StepOutcome::default(), 2, 2, &mut bytes);
+        assert_eq!(decode_outcome(&bytes, 2, 2, &mut read), Some(()));
+        assert_eq!(read.components, [0.0; 4]);
     }
 
     #[test]
@@ -442,6 +528,8 @@ mod tests {
         host.load(5);
         assert_eq!(host.observe(2), 0);
         assert_eq!(host.mask(2), 0);
+        assert_eq!((host.seat_score(2), host.draw_for(2)), (0, 0));
+        assert_eq!((host.point(2), host.point(0)), (-1, -1));
         assert_eq!(host.describe(u32::MAX), 0);
         assert_eq!(host.restore(u32::MAX), -1);
         host.inject(u32::MAX);
@@ -548,6 +636,8 @@ mod tests {
         let lengths = [host.observe(0), host.describe(0), host.draw(), host.state()];
         assert_eq!((lengths, host.facts()), ([0; 4], 0));
         assert_eq!((host.mask(0), host.digest(), host.score()), (0, 0, 0));
+        assert_eq!((host.acting(), host.seat_score(0)), (0, 0));
+        assert_eq!((host.draw_for(0), host.point(0)), (0, -1));
         assert_eq!(host.restore(0), -1);
 
         let params = br#"{"features":["agent_position"]}"#;

@@ -18,27 +18,35 @@ pub type Action = u16;
 pub const MAX_SEATS: usize = 16;
 
 /// One action of the action space.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionSpec {
     /// Name in the field's terms, such as `move_up`.
     pub name: String,
     /// True if the action is a press rather than a state that lasts: a press enters one tick only,
     /// and a peer's prediction never repeats it.
     pub momentary: bool,
-    /// Default keys, as `KeyboardEvent.code` values. A study may map others.
+    /// Default keys, as `KeyboardEvent.code` values, and buttons of a gamepad, as [`crate::gamepad::BUTTONS`].
+    /// A study may map others.
     pub keys: Vec<String>,
+    /// True if the action is a directive: the environment carries it out over several steps, by rules in its state,
+    /// until it is done or another action comes.
+    #[serde(default)]
+    pub directive: bool,
 }
 
 /// One field of an observation, in order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FieldSpec {
     /// Name of the feature.
     pub name: String,
     /// Shape, row-major; the values are `f32`.
     pub shape: Vec<u32>,
+    /// The least and the greatest value, where the environment states them.
+    #[serde(default)]
+    pub range: Option<[f32; 2]>,
 }
 
-/// The facts that the parameters fix.
+/// The facts that the parameters fix. What modules of version 1 do not say is what the default says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Environment id, such as `overcooked`.
@@ -49,7 +57,7 @@ pub struct Spec {
     pub title: String,
     /// Number of seats, 1 to [`MAX_SEATS`].
     pub seats: u8,
-    /// The action space, the same for every seat.
+    /// The action space; [`Spec::seat_actions`] may leave a seat only some of it.
     pub actions: Vec<ActionSpec>,
     /// The action that does nothing.
     pub noop: Action,
@@ -65,9 +73,71 @@ pub struct Spec {
     /// so that a batch may give the same numbers in a quarter of the bytes.
     #[serde(default)]
     pub compact: bool,
+    /// The actions that each seat has, if they differ: a set for every seat, the no-op in all of them.
+    /// Empty if every seat has every action. An action that a seat does not have is the no-op.
+    #[serde(default)]
+    pub seat_actions: Vec<Vec<Action>>,
+    /// The least and the greatest reward of a seat in one step, where the environment states them.
+    #[serde(default)]
+    pub reward_range: Option<[f32; 2]>,
+    /// Names of the parts whose sum is a seat's reward; see [`StepOutcome::components`].
+    #[serde(default)]
+    pub components: Vec<String>,
+    /// True if every seat sees the whole state, in its picture, its words and its observation.
+    #[serde(default = "yes")]
+    pub perfect_information: bool,
+    /// True if the state holds what no page may know, such as hidden cards.
+    /// Such an environment is not played peer to peer: every page would compute it.
+    #[serde(default)]
+    pub secret: bool,
+    /// True if a point on the picture may mean an action; see [`Environment::point`].
+    #[serde(default)]
+    pub pointer: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Default for Spec {
+    /// No environment: without a name, seats and actions.
+    fn default() -> Self {
+        Self {
+            id: String::new(),
+            version: String::new(),
+            title: String::new(),
+            seats: 0,
+            actions: Vec::new(),
+            noop: 0,
+            observation: Vec::new(),
+            tick_hz: 0,
+            horizon: 0,
+            events: Vec::new(),
+            compact: false,
+            seat_actions: Vec::new(),
+            reward_range: None,
+            components: Vec::new(),
+            perfect_information: true,
+            secret: false,
+            pointer: false,
+        }
+    }
 }
 
 impl Spec {
+    /// Checks whether a seat has an action.
+    pub fn has_action(&self, seat: usize, action: Action) -> bool {
+        let own = self.seat_actions.get(seat);
+        usize::from(action) < self.actions.len() && own.is_none_or(|own| own.contains(&action))
+    }
+
+    /// The actions that a seat has: bit `a` for action `a`.
+    pub fn action_bits(&self, seat: usize) -> u64 {
+        (0..self.actions.len().min(64))
+            .filter(|&action| self.has_action(seat, action as Action))
+            .fold(0, |bits, action| bits | 1 << action)
+    }
+
     /// Number of `f32` values in the observation of one seat.
     pub fn observation_len(&self) -> usize {
         self.observation
@@ -78,10 +148,20 @@ impl Spec {
 
     /// The least and the greatest value that an observation may have.
     pub fn observation_range(&self) -> RangeInclusive<f32> {
-        match self.compact {
-            true => f32::from(i8::MIN)..=f32::from(i8::MAX),
-            false => f32::NEG_INFINITY..=f32::INFINITY,
-        }
+        let any = match self.compact {
+            true => [f32::from(i8::MIN), f32::from(i8::MAX)],
+            false => [f32::NEG_INFINITY, f32::INFINITY],
+        };
+        let ranges = self.observation.iter().map(|field| field.range);
+        let stated = ranges.reduce(|one, two| {
+            let ([from, to], [other_from, other_to]) = (one?, two?);
+            Some([
+                if other_from < from { other_from } else { from },
+                if other_to > to { other_to } else { to },
+            ])
+        });
+        let [from, to] = stated.flatten().unwrap_or(any);
+        from..=to
     }
 
     /// The action that a peer predicts after `last`: the same again, or the no-op after a press.
@@ -95,13 +175,15 @@ impl Spec {
     }
 }
 
-/// Something that happened in a step, for rewards by component, sounds and analysis.
+/// Something that happened in a step, for sounds and analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepEvent {
     /// Index into [`Spec::events`].
     pub kind: u16,
     /// The seat that caused it.
     pub seat: u8,
+    /// The seat to which it happened, if there is one.
+    pub to: Option<u8>,
     /// How much; the meaning belongs to the kind.
     pub value: f32,
 }
@@ -119,6 +201,9 @@ pub struct StepOutcome {
     pub over: bool,
     /// Events, in a fixed order.
     pub events: Vec<StepEvent>,
+    /// The rewards in parts: for each seat in turn, one value for each of [`Spec::components`].
+    /// Empty if the environment names no components, or nothing was earned.
+    pub components: Vec<f32>,
 }
 
 impl StepOutcome {
@@ -127,6 +212,23 @@ impl StepOutcome {
         self.rewards = [0.0; MAX_SEATS];
         (self.terminated, self.truncated, self.over) = (0, 0, false);
         self.events.clear();
+        self.components.clear();
+    }
+
+    /// Adds to the reward of a seat, under one of the components that `spec` names.
+    pub fn earn(&mut self, spec: &Spec, seat: usize, component: usize, amount: f32) {
+        let names = spec.components.len();
+        if self.components.is_empty() {
+            self.components.resize(usize::from(spec.seats) * names, 0.0);
+        }
+        if let Some(part) = self.components.get_mut(seat * names + component)
+            && component < names
+        {
+            *part += amount;
+        }
+        if let Some(reward) = self.rewards.get_mut(seat) {
+            *reward += amount;
+        }
     }
 }
 
@@ -191,13 +293,31 @@ pub trait Environment: Sized {
         u64::MAX
     }
 
-    /// The score that people see: what is confirmed of it also decides their pay.
+    /// The seats whose actions count in the next step: bit `s` for seat `s`. By default all of them.
+    /// Fewer make turns; the action of another seat is then the no-op.
+    fn acting(&self, _state: &Self::State) -> u16 {
+        u16::MAX
+    }
+
+    /// The score of the group, which people see: what is confirmed of it also decides their pay.
     fn score(&self, state: &Self::State) -> i64;
 
-    /// Draws the state.
-    fn draw(&self, state: &Self::State, out: &mut DrawList);
+    /// The score of a seat; by default the group's.
+    fn seat_score(&self, state: &Self::State, _seat: usize) -> i64 {
+        self.score(state)
+    }
+
+    /// Draws the state: as a seat sees it, or all of it for nobody's eyes in particular.
+    fn draw(&self, state: &Self::State, seat: Option<usize>, out: &mut DrawList);
+
+    /// The action that a point on a seat's picture means, in cells from its left upper corner; `None` if it means nothing.
+    /// By default no point does; [`Spec::pointer`] says so.
+    fn point(&self, _state: &Self::State, _seat: usize, _at: [f32; 2]) -> Option<Action> {
+        None
+    }
 
     /// Tells the state in words, as seen from a seat: for screen readers and language models.
+    /// The words leave out everything that the seat may not see.
     fn describe(&self, state: &Self::State, seat: usize, out: &mut String);
 
     /// Checks that a state read from bytes belongs to this environment: indexes in range, no NaN.
@@ -244,10 +364,22 @@ pub trait World {
     /// # Errors
     /// [`StateError`]; the state is then unchanged.
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError>;
-    /// The score that people see.
+    /// The seats whose actions count in the next step, a bit each; see [`Environment::acting`].
+    fn acting(&mut self) -> u16 {
+        u16::MAX
+    }
+    /// The score of the group, which people see.
     fn score(&mut self) -> i64;
-    /// Replaces `out` by the picture of the state.
-    fn draw(&mut self, out: &mut DrawList);
+    /// The score of a seat; see [`Environment::seat_score`].
+    fn seat_score(&mut self, _seat: usize) -> i64 {
+        self.score()
+    }
+    /// Replaces `out` by the picture of the state as a seat sees it, or of all of it.
+    fn draw(&mut self, seat: Option<usize>, out: &mut DrawList);
+    /// The action that a point on a seat's picture means; see [`Environment::point`].
+    fn point(&mut self, _seat: usize, _at: [f32; 2]) -> Option<Action> {
+        None
+    }
     /// Replaces `out` by the state in words, as seen from a seat.
     fn describe(&mut self, seat: usize, out: &mut String);
     /// Replaces the random draws of the next step; see [`Environment::inject`].
@@ -300,12 +432,24 @@ impl<W: World + ?Sized> World for Box<W> {
         (**self).restore(bytes)
     }
 
+    fn acting(&mut self) -> u16 {
+        (**self).acting()
+    }
+
     fn score(&mut self) -> i64 {
         (**self).score()
     }
 
-    fn draw(&mut self, out: &mut DrawList) {
-        (**self).draw(out);
+    fn seat_score(&mut self, seat: usize) -> i64 {
+        (**self).seat_score(seat)
+    }
+
+    fn draw(&mut self, seat: Option<usize>, out: &mut DrawList) {
+        (**self).draw(seat, out);
+    }
+
+    fn point(&mut self, seat: usize, at: [f32; 2]) -> Option<Action> {
+        (**self).point(seat, at)
     }
 
     fn describe(&mut self, seat: usize, out: &mut String) {

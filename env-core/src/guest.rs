@@ -5,16 +5,17 @@
 //! Who runs the code (an interpreter, the browser) is an [`Engine`]; this module must not know which.
 
 mod export;
+mod world;
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use crate::abi::{self, INBOX_LIMIT, SLOTS};
+use crate::abi::{self, INBOX_LIMIT};
 use crate::conformance::{Violation, sane};
-use crate::contract::{Action, MAX_SEATS, Spec, StateError, StepOutcome, World};
+use crate::contract::{Action, MAX_SEATS, Spec, StepOutcome};
 use crate::digest::Fnv1a;
 use crate::draw::DrawList;
 
@@ -122,19 +123,7 @@ pub struct Guest<E> {
 /// Stands for the facts until the module has said them.
 fn unknown() -> ModuleFacts {
     ModuleFacts {
-        spec: Spec {
-            id: String::new(),
-            version: String::new(),
-            title: String::new(),
-            seats: 0,
-            actions: Vec::new(),
-            noop: 0,
-            observation: Vec::new(),
-            tick_hz: 0,
-            horizon: 0,
-            events: Vec::new(),
-            compact: false,
-        },
+        spec: Spec::default(),
         params_schema: serde_json::Value::Null,
         sprites: Vec::new(),
     }
@@ -155,10 +144,11 @@ impl<E: Engine> Guest<E> {
             fault: None,
         };
         let version = guest.call(Export::Abi, 0)? as u32;
-        if version != abi::VERSION {
+        if !(abi::OLDEST_VERSION..=abi::VERSION).contains(&version) {
             return Err(ModuleError::Unfit(format!(
-                "the module speaks version {version} of the interface, and version {} is spoken here: \
+                "the module speaks version {version} of the interface, and versions {} to {} are spoken here: \
                  build it with the `env-core` or the header of this release",
+                abi::OLDEST_VERSION,
                 abi::VERSION
             )));
         }
@@ -294,15 +284,15 @@ impl<E: Engine> Guest<E> {
             .last_chunk()
             .copied()
             .map_or(0, u32::from_le_bytes);
-        if count > 0 {
-            self.receive(
-                Export::Step,
-                (head + 8 * i64::from(count)).min(u32::MAX.into()),
-            )?;
+        let components = self.facts.spec.components.len();
+        let parts = (seats * components) as i64;
+        if count > 0 || parts > 0 {
+            let len = head + 8 * i64::from(count) + 4 * parts;
+            self.receive(Export::Step, len.min(u32::MAX.into()))?;
         }
-        abi::decode_outcome(&self.message, seats, &mut self.outcome).ok_or_else(|| {
-            ModuleError::fault(Export::Step, "gave an outcome that cannot be read")
-        })?;
+        abi::decode_outcome(&self.message, seats, components, &mut self.outcome).ok_or_else(
+            || ModuleError::fault(Export::Step, "gave an outcome that cannot be read"),
+        )?;
         if over != i64::from(self.outcome.over) {
             let what = format!(
                 "returned {over}, and its outcome says over: {}",
@@ -345,19 +335,41 @@ impl<E: Engine> Guest<E> {
             .map_err(|violation| ModuleError::unlawful(Export::Observe, &violation))
     }
 
-    fn try_draw(&mut self) -> Result<DrawList, ModuleError> {
-        self.ask(Export::Draw, 0)?;
+    fn try_draw(&mut self, seat: Option<usize>) -> Result<DrawList, ModuleError> {
+        let (export, argument) = match seat.filter(|_| self.engine.has(Export::DrawFor)) {
+            Some(seat) => (Export::DrawFor, seat as i64),
+            None => (Export::Draw, 0),
+        };
+        self.ask(export, argument)?;
         match postcard::take_from_bytes(&self.message) {
             Ok((list, [])) => Ok(list),
             Ok((_, rest)) => Err(ModuleError::fault(
-                Export::Draw,
+                export,
                 format!("gave a picture with {} bytes too many", rest.len()),
             )),
             Err(error) => Err(ModuleError::fault(
-                Export::Draw,
+                export,
                 format!("gave a picture that cannot be read: {error}"),
             )),
         }
+    }
+
+    fn try_point(&mut self, seat: usize, [x, y]: [f32; 2]) -> Result<Option<Action>, ModuleError> {
+        let mut place = [0; 8];
+        place[..4].copy_from_slice(&x.to_le_bytes());
+        place[4..].copy_from_slice(&y.to_le_bytes());
+        self.send(&place)?;
+        let answer = self.call(Export::Point, seat as i64)?;
+        if answer == -1 {
+            return Ok(None);
+        }
+        let action = Action::try_from(answer)
+            .ok()
+            .filter(|&action| self.facts.spec.has_action(seat, action));
+        action.map(Some).ok_or_else(|| {
+            let what = format!("answered {answer}: it gives an action that the seat has, or -1");
+            ModuleError::fault(Export::Point, what)
+        })
     }
 
     fn try_describe(&mut self, seat: usize, out: &mut String) -> Result<(), ModuleError> {
@@ -367,113 +379,5 @@ impl<E: Engine> Guest<E> {
         out.clear();
         out.push_str(text);
         Ok(())
-    }
-}
-
-impl<E: Engine> World for Guest<E> {
-    fn spec(&self) -> &Spec {
-        &self.facts.spec
-    }
-
-    fn reset(&mut self, seed: u64) {
-        self.attempt((), |guest| {
-            guest.call(Export::Reset, seed.cast_signed()).map(drop)
-        });
-    }
-
-    fn step(&mut self, actions: &[Action]) -> &StepOutcome {
-        self.attempt((), |guest| guest.try_step(actions));
-        if self.fault.is_some() {
-            self.outcome.clear();
-            self.outcome.over = true;
-        }
-        &self.outcome
-    }
-
-    fn observe(&mut self, seat: usize, out: &mut Vec<f32>) {
-        let seen = self.attempt(false, |guest| guest.try_observe(seat, out).map(|()| true));
-        if !seen {
-            out.clear();
-            out.resize(self.facts.spec.observation_len(), 0.0);
-        }
-    }
-
-    fn mask(&mut self, seat: usize) -> u64 {
-        if !self.engine.has(Export::Mask) {
-            return u64::MAX;
-        }
-        self.attempt(u64::MAX, |guest| {
-            guest
-                .call(Export::Mask, seat as i64)
-                .map(i64::cast_unsigned)
-        })
-    }
-
-    fn save(&mut self, slot: usize) {
-        if slot < SLOTS as usize {
-            self.attempt((), |guest| guest.call(Export::Save, slot as i64).map(drop));
-        }
-    }
-
-    fn load(&mut self, slot: usize) {
-        if slot < SLOTS as usize {
-            self.attempt((), |guest| guest.call(Export::Load, slot as i64).map(drop));
-        }
-    }
-
-    fn digest(&mut self) -> u64 {
-        self.attempt(0, Self::try_digest)
-    }
-
-    fn state(&mut self, out: &mut Vec<u8>) {
-        out.clear();
-        self.attempt((), |guest| {
-            guest.ask(Export::State, 0)?;
-            out.extend_from_slice(&guest.message);
-            Ok(())
-        });
-    }
-
-    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        if bytes.len() > INBOX_LIMIT as usize {
-            return Err(StateError);
-        }
-        let taken = self.attempt(false, |guest| {
-            guest.send(bytes)?;
-            Ok(guest.call(Export::Restore, bytes.len() as i64)? == 0)
-        });
-        if taken { Ok(()) } else { Err(StateError) }
-    }
-
-    fn score(&mut self) -> i64 {
-        self.attempt(0, |guest| guest.call(Export::Score, 0))
-    }
-
-    fn draw(&mut self, out: &mut DrawList) {
-        if let Some(list) = self.attempt(None, |guest| guest.try_draw().map(Some)) {
-            *out = list;
-        }
-    }
-
-    fn describe(&mut self, seat: usize, out: &mut String) {
-        self.attempt((), |guest| guest.try_describe(seat, out));
-        if let Some(fault) = &self.fault {
-            *out = fault.to_string();
-        }
-    }
-
-    fn inject(&mut self, draws: &[u32]) {
-        let bytes: Vec<u8> = draws.iter().flat_map(|draw| draw.to_le_bytes()).collect();
-        if bytes.len() > INBOX_LIMIT as usize {
-            return;
-        }
-        self.attempt((), |guest| {
-            guest.send(&bytes)?;
-            guest.call(Export::Inject, draws.len() as i64).map(drop)
-        });
-    }
-
-    fn fault(&self) -> Option<String> {
-        self.fault.as_ref().map(ModuleError::to_string)
     }
 }

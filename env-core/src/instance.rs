@@ -115,12 +115,24 @@ impl<E: Environment> World for Instance<E> {
         Ok(())
     }
 
+    fn acting(&mut self) -> u16 {
+        self.env.acting(&self.state)
+    }
+
     fn score(&mut self) -> i64 {
         self.env.score(&self.state)
     }
 
-    fn draw(&mut self, out: &mut DrawList) {
-        self.env.draw(&self.state, out);
+    fn seat_score(&mut self, seat: usize) -> i64 {
+        self.env.seat_score(&self.state, seat)
+    }
+
+    fn draw(&mut self, seat: Option<usize>, out: &mut DrawList) {
+        self.env.draw(&self.state, seat, out);
+    }
+
+    fn point(&mut self, seat: usize, at: [f32; 2]) -> Option<Action> {
+        self.env.point(&self.state, seat, at)
     }
 
     fn describe(&mut self, seat: usize, out: &mut String) {

@@ -18,6 +18,7 @@ pub mod contract;
 pub mod digest;
 pub mod draw;
 pub mod envs;
+pub mod gamepad;
 pub mod grid;
 pub mod guest;
 pub mod instance;

@@ -64,6 +64,7 @@ impl Environment for Counter {
             name: name.into(),
             momentary: false,
             keys: vec![key.into()],
+            ..ActionSpec::default()
         };
         Spec {
             id: Self::ID.into(),
@@ -75,11 +76,13 @@ impl Environment for Counter {
             observation: vec![FieldSpec {
                 name: "sum".into(),
                 shape: vec![2],
+                ..FieldSpec::default()
             }],
             tick_hz: 10,
             horizon: 40,
             events: vec!["counted".into()],
             compact: false,
+            ..Spec::default()
         }
     }
 
@@ -107,6 +110,7 @@ impl Environment for Counter {
             outcome.events.push(env_core::StepEvent {
                 kind,
                 seat: 0,
+                to: None,
                 value: 1.0,
             });
         }
@@ -131,7 +135,7 @@ impl Environment for Counter {
         i64::from(state.sum)
     }
 
-    fn draw(&self, state: &State, out: &mut DrawList) {
+    fn draw(&self, state: &State, _seat: Option<usize>, out: &mut DrawList) {
         out.begin(1.0, 1.0, 0);
         for item in 0..=u32::from(self.0 == TWIN_ITEMS) {
             out.push(

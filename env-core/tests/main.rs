@@ -14,3 +14,4 @@ mod search_rescue;
 mod story;
 mod strange;
 mod toolkit;
+mod turns;

@@ -245,7 +245,7 @@ fn displays_and_lit_buttons_show_the_soup_that_is_wanted() {
     let mut scene = Scene::new(layout("grounded_coord_ring"));
     let shown = |scene: &Scene<Second>| {
         let mut list = DrawList::default();
-        scene.env.draw(&scene.state, &mut list);
+        scene.env.draw(&scene.state, None, &mut list);
         let soups = list.items.iter().filter(|item| match item.shape {
             Shape::Sprite(index) => {
                 OvercookedV2::sprites()[usize::from(index)].name == "tomato_soup"
@@ -260,6 +260,44 @@ fn displays_and_lit_buttons_show_the_soup_that_is_wanted() {
     assert_eq!(shown(&scene), 5, "and a button");
     scene.state.extra.target = 0;
     assert_eq!(shown(&scene), 0);
+}
+
+#[test]
+fn people_see_no_farther_than_policies() {
+    let mut scene = Scene::new(layout("grounded_coord_ring"));
+    let cells = |scene: &Scene<Second>, seat| {
+        let mut list = DrawList::default();
+        scene.env.draw(&scene.state, seat, &mut list);
+        let agents = list
+            .items
+            .iter()
+            .filter(|item| item.id == 1 || item.id == 2);
+        (agents.count(), list.items.len())
+    };
+    let words = |scene: &Scene<Second>, seat| {
+        let mut words = String::new();
+        scene.env.describe(&scene.state, seat, &mut words);
+        words
+    };
+    let cell = |row: u16, col: u16| 9 * row + col;
+    // In opposite corners of the ring; a display is two cells from the first cook.
+    scene.state.agents[0].cell = cell(2, 1);
+    scene.state.agents[1].cell = cell(7, 7);
+    assert_eq!(cells(&scene, None).0, 2, "the whole kitchen has both cooks");
+    assert_eq!(cells(&scene, Some(0)).0, 1, "a cook sees itself alone");
+    assert!(words(&scene, 0).contains("Your partner is out of sight."));
+    assert!(words(&scene, 0).contains("Wanted now"));
+    scene.state.agents[1].cell = cell(3, 1);
+    assert_eq!(cells(&scene, Some(0)).0, 2, "and a cook beside it");
+    assert!(words(&scene, 1).contains("Your partner is at"));
+
+    let everything = r#"{"layout": "grounded_coord_ring", "view_radius": null}"#;
+    let mut world = env_core::envs::open("overcooked_v2", everything).unwrap();
+    let (mut own, mut whole) = (DrawList::default(), DrawList::default());
+    world.draw(Some(0), &mut own);
+    world.draw(None, &mut whole);
+    assert_eq!(own, whole);
+    assert!(world.spec().perfect_information);
 }
 
 #[test]

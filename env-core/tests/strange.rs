@@ -100,7 +100,7 @@ fn look<W: GridWorld, C: CogridRules<W>>(grid: &Grid<W, C>, state: &State<W::Ext
         grid.mask(state, seat);
         grid.describe(state, seat, &mut words);
     }
-    grid.draw(state, &mut picture);
+    grid.draw(state, None, &mut picture);
 }
 
 #[test]

@@ -36,7 +36,7 @@ pub(crate) fn ceil(number: f64) -> f64 {
 }
 
 /// Two decimals: the multiple of 0.01 that is nearest to the exact value of the number, away from zero if two are.
-pub(crate) fn round2(number: f64) -> f64 {
+pub fn round2(number: f64) -> f64 {
     let size = number.abs();
     // At 2^46 neighbours are 1/64 apart, so rounding has nothing to do above, and 100 times the fraction fits below.
     if !size.is_finite() || size >= 70_368_744_177_664.0 {

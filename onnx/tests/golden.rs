@@ -33,10 +33,12 @@ fn spec(values: usize, actions: usize) -> Spec {
         name: format!("a{index}"),
         momentary: false,
         keys: Vec::new(),
+        ..ActionSpec::default()
     };
     let all = FieldSpec {
         name: "all".into(),
         shape: vec![values as u32],
+        ..FieldSpec::default()
     };
     Spec {
         id: "lab".into(),
@@ -50,6 +52,7 @@ fn spec(values: usize, actions: usize) -> Spec {
         horizon: 100,
         events: Vec::new(),
         compact: false,
+        ..Spec::default()
     }
 }
 

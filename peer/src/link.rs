@@ -97,6 +97,11 @@ impl PeerLink {
         !self.failed && !self.open && now_us < self.rebuild_us
     }
 
+    /// The other page has begun to build the data channel: an attempt of this page would only end that one.
+    pub fn begun(&mut self, now_us: u64) {
+        self.rebuild_us = self.rebuild_us.max(now_us + REBUILT_AFTER_US);
+    }
+
     /// The data channel opened.
     pub fn opened(&mut self, now_us: u64) {
         self.distrust(now_us, now_us);
@@ -410,6 +415,16 @@ mod tests {
         link.closed(100_000);
         assert_eq!(link.change(), Some(Link::Relay));
         assert!(!link.ways(100_000).direct && link.is_settled());
+    }
+
+    #[test]
+    fn a_channel_that_the_other_page_builds_is_given_its_time() {
+        let mut link = trusted(0);
+        link.closed(100_000);
+        let due_us = 100_000 + REBUILT_AFTER_US;
+        link.begun(due_us - 50_000);
+        assert!(!link.rebuild(due_us));
+        assert!(link.rebuild(due_us - 50_000 + REBUILT_AFTER_US));
     }
 
     #[test]

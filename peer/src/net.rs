@@ -183,6 +183,14 @@ impl Net {
         }
     }
 
+    /// The page of a seat has begun to build a data channel.
+    pub(crate) fn channel_begun(&mut self, now_us: u64, seat: Seat) {
+        let mut others = self.others.iter_mut();
+        if let Some(other) = others.find(|other| other.seat == seat) {
+            other.link.begun(now_us);
+        }
+    }
+
     /// The data channel to a seat opened, or closed, or will not open.
     pub(crate) fn channel(&mut self, now_us: u64, seat: Seat, open: bool) {
         let Some(other) = self.others.iter_mut().find(|other| other.seat == seat) else {
@@ -195,17 +203,21 @@ impl Net {
         }
     }
 
-    /// A datagram came; whether from one of the others.
-    pub(crate) fn heard(&mut self, now_us: u64, from: Seat, over: Link) -> bool {
+    /// True for the seat of another person, who may have left it since.
+    pub(crate) fn has_other(&self, seat: Seat) -> bool {
+        self.others.iter().any(|other| other.seat == seat)
+    }
+
+    /// A datagram came from one of the others.
+    pub(crate) fn heard(&mut self, now_us: u64, from: Seat, over: Link) {
         let other = self.others.iter_mut().find(|other| other.seat == from);
-        let Some(other) = other else { return false };
+        let Some(other) = other else { return };
         let before = other.link.link();
         other.link.heard(now_us, over);
         if before != other.link.link() {
             // Round trips of the other way say nothing.
             other.probe.iter_mut().for_each(Probe::restart);
         }
-        true
     }
 
     /// Sends a datagram by every way that it should take.

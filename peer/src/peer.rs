@@ -3,6 +3,7 @@
 mod person;
 mod seat;
 mod status;
+mod turn;
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -89,6 +90,8 @@ pub struct Peer<W: World> {
     over_us: Option<u64>,
     is_end_viewed: bool,
     verdict: Option<Verdict>,
+    /// In turns with a limit: the tick that the person here chooses for, and since when, page clock.
+    turn: Option<(Tick, u64)>,
 }
 
 impl<W: World> Peer<W> {
@@ -123,6 +126,7 @@ impl<W: World> Peer<W> {
             over_us: None,
             is_end_viewed: false,
             verdict: None,
+            turn: None,
             plan,
         }
     }
@@ -229,7 +233,10 @@ impl<W: World> Peer<W> {
                 notes,
                 ..
             } => {
-                self.recorder.borrow_mut().archived(own, notes);
+                let mut recorder = self.recorder.borrow_mut();
+                recorder.archived(own, notes);
+                recorder.agreed(agreed);
+                drop(recorder);
                 if let Some(session) = self.session_mut() {
                     session.handle_durable(through, agreed);
                 }
@@ -289,17 +296,23 @@ impl<W: World> Peer<W> {
         self.settle(now);
     }
 
+    /// The page of a seat has begun to build a data channel: this one lets it try.
+    pub fn handle_channel_begun(&mut self, now: Now, seat: Seat) {
+        self.net.channel_begun(now.page_us, seat);
+    }
+
     /// The data channel to a seat opened, or closed, or will not open.
     pub fn handle_channel(&mut self, now: Now, seat: Seat, open: bool) {
-        // Whoever has the whole episode leaves it, which says nothing about the way; what this page has yet to say goes
-        // through the server as well, once the channel is silent.
-        let is_over = self
-            .session()
-            .is_some_and(|session| session.ended().is_some());
-        let is_done = self.verdict.is_some() || is_over;
-        if open || !is_done {
+        if open || !self.is_done() {
             self.net.channel(now.page_us, seat, open);
         }
+    }
+
+    /// True once this page has the whole episode. Whoever has it leaves, so that a channel that closes or falls silent
+    /// says nothing about the way any more; what is yet to be said goes through the server as well.
+    fn is_done(&self) -> bool {
+        let session = self.session();
+        self.verdict.is_some() || session.is_some_and(|session| session.ended().is_some())
     }
 
     /// The server has let this page in again, or the connection to it is gone; the match goes on.
@@ -327,6 +340,7 @@ impl<W: World> Peer<W> {
         if let Some(session) = self.session_mut().filter(|_| !is_cut_short) {
             session.handle_timeout(now.server_us);
         }
+        self.keep_turn(now);
         self.settle(now);
         if now.page_us >= self.beat_us {
             self.beat(now);
@@ -350,8 +364,11 @@ impl<W: World> Peer<W> {
 
     /// A datagram came, one way or the other.
     fn take(&mut self, now: Now, from: Seat, over: Link, bytes: &[u8]) {
-        if !self.net.heard(now.page_us, from, over) {
+        if !self.net.has_other(from) {
             return;
+        }
+        if !self.is_done() {
+            self.net.heard(now.page_us, from, over);
         }
         if self.seals.take_seal(from, bytes) {
             return;

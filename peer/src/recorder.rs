@@ -39,6 +39,8 @@ pub struct Recorder {
     recheck: u16,
     digests: Vec<(Tick, u64)>,
     sent_digests: usize,
+    /// Up to this tick the server has found the digests right.
+    agreed: Tick,
     ended: Option<Tick>,
     end_sent: bool,
     /// The note that is open for additions; its number is that of the next one to be closed.
@@ -78,6 +80,7 @@ impl Recorder {
             recheck: 0,
             digests: Vec::new(),
             sent_digests: 0,
+            agreed: Tick(0),
             ended: None,
             end_sent: false,
             timing: Timing::default(),
@@ -93,7 +96,7 @@ impl Recorder {
         self.life = life;
         self.chain = Chain::new(&self.episode, self.seat, life, first);
         self.inputs.clear();
-        self.recheck = 0;
+        (self.recheck, self.agreed) = (0, Tick(0));
     }
 
     /// The first own input that is not here.
@@ -229,13 +232,17 @@ impl Recorder {
         }
     }
 
-    /// The connection is new: what flew over the old one goes out again, from what the server has: all ticks before
-    /// `through`, and every own input before tick `own`.
-    pub fn resume(&mut self, through: Tick, own: Tick) {
+    /// The server has found the digests up to this tick right. Those after it may be lost with the connection, even if
+    /// their ticks are final.
+    pub fn agreed(&mut self, agreed: Tick) {
+        self.agreed = self.agreed.max(agreed);
+    }
+
+    /// The connection is new: what flew over the old one goes out again, from what the server has: every own input before
+    /// tick `own`, and the digests that it has found right.
+    pub fn resume(&mut self, own: Tick) {
         self.archived(own, 0);
-        let known = self.digests.iter();
-        self.sent_digests = known.take_while(|(tick, _)| *tick <= through).count();
-        self.end_sent = false;
+        self.say_digests_after(self.agreed);
         self.flying.append(&mut self.waiting);
         std::mem::swap(&mut self.flying, &mut self.waiting);
         self.flying_blocks.append(&mut self.waiting_blocks);
@@ -245,6 +252,10 @@ impl Recorder {
     /// The digests after a tick, and the end, go out again, as the request of this number has it.
     pub fn recheck(&mut self, number: u16, agreed: Tick) {
         self.recheck = number;
+        self.say_digests_after(agreed);
+    }
+
+    fn say_digests_after(&mut self, agreed: Tick) {
         let known = self.digests.iter();
         self.sent_digests = known.take_while(|(tick, _)| *tick <= agreed).count();
         self.end_sent = false;
@@ -351,8 +362,9 @@ mod tests {
             blocks.push(recorder.upload().unwrap().block);
         }
         recorder.archived(Tick(2), 0);
+        recorder.agreed(Tick(1));
         assert_eq!(recorder.unsaved(), 2);
-        recorder.resume(Tick(2), Tick(2));
+        recorder.resume(Tick(2));
         recorder.key(key(3), None);
         let again = recorder.upload().unwrap();
         assert_eq!((&again.block, again.ended), (&blocks[1], Some(Tick(4))));
@@ -370,13 +382,29 @@ mod tests {
     }
 
     #[test]
+    fn digests_of_final_ticks_that_the_server_has_not_found_right_are_said_again() {
+        let mut recorder = Recorder::for_testing();
+        let digests = [(Tick(2), 22), (Tick(4), 44), (Tick(6), 66)];
+        recorder.add_inputs([0; 6].into_iter());
+        recorder.absorb(0, &digests, None);
+        assert_eq!(recorder.upload().unwrap().digests, digests);
+        // The inputs have come, as others in other uploads, and the digests were lost with the connection.
+        recorder.archived(Tick(6), 0);
+        recorder.agreed(Tick(2));
+        recorder.agreed(Tick(0));
+        recorder.resume(Tick(6));
+        assert_eq!(recorder.upload().unwrap().digests, digests[1..]);
+        assert_eq!(recorder.upload(), None);
+    }
+
+    #[test]
     fn archived_timing_is_not_told_twice() {
         let mut recorder = Recorder::for_testing();
         recorder.add_inputs([0, 1].into_iter());
         recorder.key(key(1), None);
         recorder.upload().unwrap();
         recorder.archived(Tick(2), 1);
-        recorder.resume(Tick(2), Tick(2));
+        recorder.resume(Tick(2));
         assert_eq!(recorder.upload(), None);
     }
 
@@ -419,7 +447,7 @@ mod tests {
         }
         recorder.archived(Tick(0), 2);
         recorder.key(key(9), None);
-        recorder.resume(Tick(0), Tick(0));
+        recorder.resume(Tick(0));
         let again: Vec<Timing> = std::iter::from_fn(|| recorder.upload())
             .filter_map(|upload| upload.timing)
             .collect();
@@ -439,7 +467,7 @@ mod tests {
             (Life(5), Some((100, vec![1, 2])))
         );
         recorder.add_inputs([3].into_iter());
-        recorder.resume(Tick(101), Tick(102));
+        recorder.resume(Tick(102));
         assert_eq!(said(&recorder.upload().unwrap()), Some((102, vec![3])));
         assert_eq!(recorder.unsaved(), 1);
     }
@@ -484,7 +512,7 @@ mod tests {
             });
         }
         recorder.close_chunk();
-        recorder.resume(Tick(0), Tick(0));
+        recorder.resume(Tick(0));
         let (mut rollbacks, mut frames) = (0, 0);
         while let Some(upload) = recorder.upload() {
             let note = upload.timing.as_ref().unwrap();

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use env_core::Action;
 use protocol::chain::SigningKey;
 use protocol::control::Recount;
-use protocol::datagram::Datagram;
+use protocol::datagram::{Datagram, TICK_LIMIT};
 use protocol::seal::{Seal, Transcript};
 use protocol::{Era, Life, Seat, Tick};
 
@@ -16,6 +16,8 @@ use protocol::{Era, Life, Seat, Tick};
 const KEPT_INPUTS: usize = 1_200;
 /// Seals of each other person that are kept.
 const KEPT_SEALS: usize = 24;
+/// Proofs that are tried for each life of somebody's seat: a dishonest page may seal what it told nobody, too.
+const PROOFS: u32 = 3;
 /// Time between two seals.
 const SEAL_US: u64 = 1_000_000;
 
@@ -39,11 +41,21 @@ struct Other {
     life: Life,
     /// The tick after the last of `told`; none before the first packet.
     end: Option<u32>,
-    told: VecDeque<Action>,
+    told: VecDeque<Told>,
     seals: VecDeque<Seal>,
     /// The first tick for which the server has something else.
     differs: Option<Tick>,
-    is_recounted: bool,
+    /// How many proofs went out, and the end of the seal of the last one.
+    recounts: u32,
+    recounted: Tick,
+}
+
+/// An input that somebody has told this page.
+#[derive(Clone, Copy)]
+struct Told {
+    input: Action,
+    /// True if only the server has told it so far.
+    is_from_server: bool,
 }
 
 impl Seals {
@@ -104,24 +116,13 @@ impl Seals {
         if packet.era != self.era || packet.from != from {
             return;
         }
-        if other.end.is_none() || other.life != packet.life {
+        if other.life != packet.life {
             *other = Other {
                 life: packet.life,
-                end: Some(packet.first.0),
                 ..Other::default()
             };
         }
-        let end = other.end.unwrap_or(packet.first.0);
-        // Who told more than this page has, in packets that are lost, tells it again.
-        let Some(known) = end.checked_sub(packet.first.0) else {
-            return;
-        };
-        other.told.extend(packet.inputs.iter().skip(known as usize));
-        let last = packet.first.0 + packet.inputs.len() as u32;
-        other.end = Some(end.max(last));
-        while other.told.len() > KEPT_INPUTS {
-            other.told.pop_front();
-        }
+        other.add(packet.first.0, &packet.inputs, false);
     }
 
     /// Takes a packet that may be a seal of its sender; true if it is one.
@@ -141,18 +142,13 @@ impl Seals {
         true
     }
 
-    /// Compares what the server has of somebody with what they told this page.
+    /// Compares what the server has of somebody with what they told this page, and keeps what they have not told: they
+    /// tell it no more, once this page has it.
     pub(crate) fn compare(&mut self, seat: Seat, life: Life, first: Tick, inputs: &[Action]) {
-        let Some(other) = self.others.get_mut(seat.index()) else {
-            return;
-        };
-        if other.life != life || other.differs.is_some() {
-            return;
+        let other = self.others.get_mut(seat.index());
+        if let Some(other) = other.filter(|other| other.life == life) {
+            other.add(first.0, inputs, true);
         }
-        let mut pairs = (first.0..).zip(inputs);
-        let differs =
-            pairs.find(|(tick, input)| other.at(*tick).is_some_and(|told| told != **input));
-        other.differs = differs.map(|(tick, _)| Tick(tick));
     }
 
     /// The next proof that somebody told this page something else than the server.
@@ -160,7 +156,7 @@ impl Seals {
         let seats = (0..).map(Seat).zip(&mut self.others);
         let mut found = seats.filter_map(|(seat, other)| Some((seat, other.prove()?, other)));
         let (seat, (first, seal), other) = found.next()?;
-        other.is_recounted = true;
+        (other.recounts, other.recounted) = (other.recounts + 1, seal.through);
         let inputs = (first.0..seal.through.0).map_while(|tick| other.at(tick));
         Some(Recount {
             seat,
@@ -173,20 +169,67 @@ impl Seals {
 }
 
 impl Other {
-    /// The input that was told for a tick.
-    fn at(&self, tick: u32) -> Option<Action> {
-        let first = self.end?.checked_sub(self.told.len() as u32)?;
-        let index = tick.checked_sub(first)?;
-        self.told.get(index as usize).copied()
+    /// Keeps inputs from a tick on. What comes after a gap is not kept: whoever told more than this page has, in packets
+    /// that are lost, tells it again.
+    fn add(&mut self, first: u32, inputs: &[Action], is_from_server: bool) {
+        let mut end = *self.end.get_or_insert(first);
+        if first > end || first >= TICK_LIMIT {
+            return;
+        }
+        for (tick, &input) in (first..).zip(inputs) {
+            let told = Told {
+                input,
+                is_from_server,
+            };
+            match self.slot(tick) {
+                None if tick == end => {
+                    self.told.push_back(told);
+                    end += 1;
+                    self.end = Some(end);
+                }
+                // So long ago that it was forgotten.
+                None => {}
+                Some(known) if known.is_from_server == is_from_server => {}
+                Some(known) => {
+                    let differs = known.input != input;
+                    if known.is_from_server {
+                        *known = told;
+                    }
+                    if differs {
+                        let before = self.differs.unwrap_or(Tick(tick));
+                        self.differs = Some(before.min(Tick(tick)));
+                    }
+                }
+            }
+        }
+        while self.told.len() > KEPT_INPUTS {
+            self.told.pop_front();
+        }
     }
 
-    /// The first tick that differs, and the first seal over it.
+    fn slot(&mut self, tick: u32) -> Option<&mut Told> {
+        let index = self.index(tick)?;
+        self.told.get_mut(index)
+    }
+
+    fn index(&self, tick: u32) -> Option<usize> {
+        let first = self.end?.checked_sub(self.told.len() as u32)?;
+        Some(tick.checked_sub(first)? as usize)
+    }
+
+    /// The input that was told for a tick.
+    fn at(&self, tick: u32) -> Option<Action> {
+        self.told.get(self.index(tick)?).map(|told| told.input)
+    }
+
+    /// The first tick that differs, and the first seal over it that was not tried.
     fn prove(&self) -> Option<(Tick, Seal)> {
-        let first = self.differs.filter(|_| !self.is_recounted)?;
+        let first = self.differs.filter(|_| self.recounts < PROOFS)?;
+        let after = first.max(self.recounted);
         self.at(first.0)?;
         let end = self.end?;
         let mut seals = self.seals.iter();
-        let seal = seals.find(|seal| seal.through > first && seal.through.0 <= end)?;
+        let seal = seals.find(|seal| seal.through > after && seal.through.0 <= end)?;
         Some((first, *seal))
     }
 }
@@ -258,6 +301,60 @@ mod tests {
         transcript.extend([1, 2].into_iter().chain(recount.inputs));
         let public = key().verifying_key().to_bytes();
         assert!(transcript.is_signed(&public, &recount.signature));
+    }
+
+    #[test]
+    fn whoever_lies_before_and_after_the_server_has_helped_is_proven_all_the_same() {
+        let (mut theirs, mut own) = (seals(1), seals(0));
+        let (told, server) = ([1, 2, 3, 4, 5, 6, 7], [1, 2, 9, 4, 5, 9, 7]);
+        theirs.add_inputs(told.into_iter());
+        own.note(OTHER, &packet(0, &told[..3]));
+        // It waits for the next inputs, and gets them from the server; so they are told by nobody else.
+        own.compare(OTHER, Life(0), Tick(0), &server[..5]);
+        own.note(OTHER, &packet(5, &told[5..]));
+        own.compare(OTHER, Life(0), Tick(5), &server[5..]);
+        assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
+        let recount = own.poll_recount().unwrap();
+        assert_eq!(
+            (recount.first, &recount.inputs[..]),
+            (Tick(2), &[3, 4, 5, 6, 7][..])
+        );
+    }
+
+    #[test]
+    fn what_somebody_tells_after_the_server_is_kept_as_they_told_it() {
+        let (mut theirs, mut own) = (seals(1), seals(0));
+        theirs.add_inputs([1, 2, 3, 4].into_iter());
+        own.compare(OTHER, Life(0), Tick(0), &[1, 9, 3]);
+        own.note(OTHER, &packet(1, &[2, 3, 4]));
+        assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
+        let recount = own.poll_recount().unwrap();
+        assert_eq!((recount.first, recount.inputs), (Tick(1), vec![2, 3, 4]));
+    }
+
+    #[test]
+    fn a_seal_over_what_nobody_was_told_does_not_use_up_the_proof() {
+        let (mut theirs, mut own) = (seals(1), seals(0));
+        theirs.add_inputs([5, 5].into_iter());
+        own.note(OTHER, &packet(0, &[1, 2]));
+        assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
+        own.compare(OTHER, Life(0), Tick(0), &[9, 2]);
+        assert_eq!(own.poll_recount().unwrap().inputs, [1, 2]);
+        assert_eq!(own.poll_recount(), None);
+        let told = [1, 2, 3, 4, 5];
+        let mut next = seals(1);
+        for end in 3..=told.len() {
+            let known = next.wanted().0 as usize;
+            next.add_inputs(told[known..end].iter().copied());
+            own.note(OTHER, &packet(end as u32 - 1, &told[end - 1..end]));
+            let seal = next.poll_seal(end as u64 * SEAL_US).unwrap();
+            assert!(own.take_seal(OTHER, &seal));
+            let is_tried = own
+                .poll_recount()
+                .is_some_and(|of| of.inputs == told[..end]);
+            // A few are enough.
+            assert_eq!(is_tried, end < 5, "{end}");
+        }
     }
 
     #[test]

@@ -23,7 +23,7 @@ fn main() {
         for round in 0..ROUNDS {
             world.reset(round.into());
             let mut list = DrawList::default();
-            world.draw(&mut list);
+            world.draw(None, &mut list);
             let start = Instant::now();
             let picture = renderer.rgb(&list, scale).expect("the room is small");
             let took = ms(start);

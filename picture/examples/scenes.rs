@@ -61,7 +61,7 @@ fn episode(id: &str) -> Result<DrawList, Box<dyn Error>> {
         }
     }
     let mut list = DrawList::default();
-    world.draw(&mut list);
+    world.draw(None, &mut list);
     // Words have a scene of their own: their font in a browser is that of the machine.
     list.items
         .retain(|item| !matches!(item.shape, Shape::Text { .. }));

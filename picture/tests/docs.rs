@@ -17,7 +17,7 @@ fn the_pictures_of_the_documents_are_those_of_the_environments() {
         let mut world = envs::open(id, "{}").unwrap();
         world.reset(1);
         let mut list = DrawList::default();
-        world.draw(&mut list);
+        world.draw(None, &mut list);
         let sprites = envs::sprites(id).unwrap();
         let renderer = Renderer::new(sprites.iter().map(|sprite| (sprite.name, sprite.svg)));
         let svg = renderer.unwrap().svg(&list, &world.spec().title);

@@ -17,7 +17,7 @@ use crate::{DecodeError, VERSION};
 
 pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
 pub use client::{Answer, ClientMessage, Draft, Entry};
-pub use plan::{IceServer, Plan};
+pub use plan::{IceServer, Plan, TurnLimit};
 pub use server::{EndReason, MAX_PART, Refusal, Return, ServerMessage};
 pub use upload::{Block, KeyEvent, Misprediction, Recount, Timing, Upload};
 pub use view::{

@@ -15,7 +15,7 @@ pub struct Rules {
         proptest(strategy = "proptest::option::of(crate::laws::exprs())")
     )]
     pub until: Option<Expr>,
-    /// True if a tick goes by with every action of the only person instead of with time.
+    /// True if a tick goes by once everybody who acts in it has chosen, instead of with time.
     pub turns: bool,
     /// True if every press enters one tick, however long it is held: as if all actions were momentary.
     pub press: bool,

@@ -112,7 +112,7 @@ impl World {
             self.renderer = Some(Mutex::new(Renderer::new(sprites).map_err(value)?));
         }
         let mut list = DrawList::default();
-        self.world().draw(&mut list);
+        self.world().draw(None, &mut list);
         let renderer = self.renderer.as_mut().expect("it was made above");
         let renderer = renderer.get_mut().unwrap_or_else(PoisonError::into_inner);
         Ok((list, renderer))

@@ -68,7 +68,8 @@ pub(super) async fn judge(
         }
         match session {
             Some(session) => wrong.extend(held_against(&played.study, record, session, &found)),
-            None if record.began_us.is_some() => {
+            // One that nobody began may be forgotten.
+            None if record.places.len() > 1 || record.outcome.is_some() => {
                 wrong.push("the data have no such session".to_owned())
             }
             None => {}

@@ -158,9 +158,13 @@ async fn assignments(data: &Path) -> anyhow::Result<BTreeMap<String, Assignment>
     let store = SqliteStore::read(data).await?;
     let sessions = store.sessions().await?;
     store.close().await;
-    let drawn = sessions.into_iter().map(|session| {
+    let mut drawn = BTreeMap::new();
+    for session in sessions {
         let progress: study::Progress = serde_json::from_str(&session.position)?;
-        Ok((session.participant, progress.assignment().clone()))
-    });
-    drawn.collect()
+        // One that nobody has begun may be forgotten.
+        if progress.has_begun() {
+            drawn.insert(session.participant, progress.assignment().clone());
+        }
+    }
+    Ok(drawn)
 }

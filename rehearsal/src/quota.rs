@@ -120,6 +120,7 @@ mod tests {
         let at = |s: u32| format!("2026-01-01T00:00:{s:02}.000Z");
         Session {
             id: format!("S-{name}"),
+            number: 0,
             participant: name.to_owned(),
             token_hash: String::new(),
             link_hash: None,

@@ -2,14 +2,18 @@
 
 use std::borrow::Cow;
 
-use env_core::World;
+use env_core::{MAX_SEATS, World};
 use formula::{Expr, Scope, Value};
 
 /// An episode after some ticks, as formulas know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Live {
-    /// The score that people see.
+    /// The score of the group, which people see.
     pub score: i64,
+    /// The score of each seat; 0 beyond the last one.
+    pub scores: [i64; MAX_SEATS],
+    /// Seats.
+    pub seats: u8,
     /// Ticks played.
     pub ticks: u32,
     /// Ticks per second.
@@ -21,8 +25,14 @@ pub struct Live {
 impl Live {
     /// The world after so many ticks.
     pub fn of<W: World + ?Sized>(world: &mut W, ticks: u32, tick_hz: u16) -> Self {
-        let horizon = world.spec().horizon;
+        let (horizon, seats) = (world.spec().horizon, world.spec().seats);
+        let score = |seat| match seat < usize::from(seats) {
+            true => world.seat_score(seat),
+            false => 0,
+        };
         Self {
+            scores: std::array::from_fn(score),
+            seats,
             score: world.score(),
             ticks,
             tick_hz: tick_hz.max(1),
@@ -44,8 +54,14 @@ impl Scope for Live {
     fn value(&self, name: &str) -> Option<Cow<'_, Value>> {
         // Scores are far below 2^53, above which a number would not be whole.
         #[allow(clippy::cast_precision_loss, reason = "see above")]
+        let number_of = |score: i64| score as f64;
+        if name == "scores" {
+            let scores = self.scores.iter().take(self.seats.into());
+            let scores = scores.map(|score| Value::Number(number_of(*score)));
+            return Some(Cow::Owned(Value::List(scores.collect())));
+        }
         let number = match name {
-            "score" => self.score as f64,
+            "score" => number_of(self.score),
             "ticks" => f64::from(self.ticks),
             "elapsed_s" => self.seconds(self.ticks),
             "left_s" => self.seconds(self.horizon.saturating_sub(self.ticks)),

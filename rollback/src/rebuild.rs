@@ -10,7 +10,7 @@ use protocol::{Controller, Seat, Tick};
 
 use crate::config::Config;
 use crate::effects::ChangeError;
-use crate::session::Session;
+use crate::session::{FORESEEN, Session};
 
 /// The record of an episode.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,8 @@ pub enum RebuildError {
         /// Why it does not fit; none if it does not exist.
         why: Option<ChangeError>,
     },
-    /// A frame shows what the frames before it rule out: another number of seats, or a tick beyond the window or an end.
+    /// A frame shows what the frames before it rule out: another number of seats, a tick beyond the window or an end, or
+    /// one that is too far away.
     #[error("frame {0} does not follow from those before")]
     Frame(usize),
 }
@@ -70,7 +71,16 @@ pub struct Rebuilder<'a, W: World, P> {
     seats: usize,
     /// Frames so far.
     shown: usize,
+    /// Ticks that may still be simulated.
+    left: u64,
 }
+
+/// Ticks that may be simulated for each tick of the record, and for as many more as pages play on without a server: half
+/// an hour at 60 Hz. A page goes back where a seat changes hands, or where it was told something else than the server.
+const EACH_TICK: u64 = 16;
+const MORE_TICKS: u64 = 1 << 17;
+/// Ticks that may be simulated for each frame besides: several windows.
+const EACH_FRAME: u64 = 256;
 
 impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P> {
     /// As for [`rebuild`].
@@ -79,6 +89,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         let seats = usize::from(world.spec().seats);
         let partners = config.controllers.iter().map(|c| policy(c, &mut partner));
         let partners = partners.collect();
+        let ticks = (record.rows.len() / seats.max(1)) as u64;
         Self {
             session: Session::new(config, world, partners),
             local,
@@ -86,6 +97,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             record,
             seats,
             shown: 0,
+            left: EACH_TICK * ticks + MORE_TICKS,
         }
     }
 
@@ -99,7 +111,9 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if number == 0 {
             self.session.begin_at(self.begun(frame));
         }
-        if [frame.have.len(), frame.fresh.len()] != [self.seats; 2] {
+        self.left += EACH_FRAME;
+        let is_whole = [frame.have.len(), frame.fresh.len()] == [self.seats; 2];
+        if !is_whole || u32::from(frame.ahead) > FORESEEN {
             return Err(RebuildError::Frame(number));
         }
         self.learn_changes(frame.changes)?;
@@ -107,7 +121,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             self.learn_inputs(frame, seat, number)?;
         }
         let session = &mut self.session;
-        if !session.go_to(frame.tick.0) {
+        if !session.go_to(frame.tick.0, &mut self.left) {
             return Err(RebuildError::Frame(number));
         }
         let mut digest = 0;

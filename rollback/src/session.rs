@@ -7,6 +7,7 @@ mod packets;
 mod preview;
 mod retrace;
 mod simulate;
+mod turns;
 
 use std::collections::VecDeque;
 
@@ -15,6 +16,7 @@ use protocol::datagram::{Datagram, DatagramLayout, MAX_INPUTS, TICK_LIMIT};
 use protocol::{Controller, Life, MAX_SEATS, Seat, Tick, digest_ticks};
 
 use self::guesses::Guesses;
+pub(crate) use self::preview::FORESEEN;
 use crate::checkpoints::Checkpoints;
 use crate::config::{Config, Predictor};
 use crate::effects::{SessionEvent, Stats};
@@ -183,7 +185,7 @@ impl<W: World> Session<W> {
     /// a momentary one enters exactly one. Before the first tick of the person is due, only what is held until then
     /// counts. Gives the first tick that it enters; none if it changes nothing, or too many presses wait already.
     ///
-    /// Where a tick goes by with every action of the person, this is the tick.
+    /// In turns it is the choice for the next tick, and counts if the person has a choice: [`Session::is_own_turn`].
     pub fn handle_action(&mut self, now_us: u64, action: Action) -> Option<Tick> {
         self.now_us = now_us;
         if self.config.rules.turns {
@@ -197,22 +199,6 @@ impl<W: World> Session<W> {
         before.map(|before| Tick(self.input_tick().0 + before as u32))
     }
 
-    /// A tick goes by with this action of the only person, once tick 0 is due.
-    fn take_turn(&mut self, action: Action) -> Option<Tick> {
-        let local = self.local()?;
-        let is_known = usize::from(action) < self.spec.actions.len();
-        if !is_known || self.now_us < self.schedule.due_us(0) || !self.may_run() {
-            return None;
-        }
-        let tick = self.inputs.have(local);
-        self.inputs.push(local, action);
-        while self.current <= tick && self.may_run() {
-            self.simulate_next();
-            self.confirm();
-        }
-        Some(Tick(tick))
-    }
-
     /// Runs the ticks that are due, a few at most, and sees to it that packets go out at the tick rate, held or not.
     /// It wants to be called at [`Session::poll_timeout`], and again at once if that has passed: a page that comes
     /// late again and again is taken for one that cannot keep up, and all others wait for it.
@@ -220,6 +206,7 @@ impl<W: World> Session<W> {
         self.now_us = now_us;
         self.resimulate();
         self.confirm();
+        self.take_turns();
         self.take_rest();
         self.keep_pace();
         let behind = self.lateness_us().unwrap_or(0) / self.period_us();

@@ -227,6 +227,7 @@ impl Environment for Wide {
             name: name.into(),
             momentary: false,
             keys: Vec::new(),
+            ..ActionSpec::default()
         };
         Ok(Self(Spec {
             id: "wide".into(),
@@ -238,11 +239,13 @@ impl Environment for Wide {
             observation: vec![FieldSpec {
                 name: "steps".into(),
                 shape: vec![1],
+                ..FieldSpec::default()
             }],
             tick_hz: HZ,
             horizon,
             events: Vec::new(),
             compact: false,
+            ..Spec::default()
         }))
     }
 
@@ -289,7 +292,7 @@ impl Environment for Wide {
         state.signed
     }
 
-    fn draw(&self, _state: &Numbers, _out: &mut DrawList) {}
+    fn draw(&self, _state: &Numbers, _seat: Option<usize>, _out: &mut DrawList) {}
 
     fn describe(&self, _state: &Numbers, _seat: usize, _out: &mut String) {}
 

@@ -77,6 +77,23 @@ fn all_seeds_end_with_one_log() {
 }
 
 #[test]
+fn people_in_turns_end_with_one_log_whoever_comes_and_goes() {
+    for seed in 0..100 {
+        let _named = Named(seed);
+        for scenario in [Scenario::new(seed), Scenario::troubled(seed)] {
+            let scenario = scenario.in_turns();
+            let report = play(&scenario, &Mischief::none());
+            let report = report.unwrap_or_else(|seen| panic!("{seen}\n{scenario:?}"));
+            let guesses = report
+                .stats
+                .iter()
+                .map(|stats| stats.predicted.iter().sum::<u32>());
+            assert_eq!(guesses.sum::<u32>(), 0, "nothing is guessed");
+        }
+    }
+}
+
+#[test]
 fn seats_change_hands_and_all_end_with_one_log() {
     let (seeds, are_many) = seeds();
     let (mut changes, mut frames) = (0, 0);

@@ -40,8 +40,11 @@ pub struct Limits {
     /// Sessions that are not finished, without those that were left before they passed a first stage; more are refused as
     /// `Full`.
     pub sessions: usize,
-    /// Time for which a session that has passed no stage counts for the balance of treatments after its page was closed.
+    /// Time for which a session that has passed no stage counts for the balance of treatments after its page was closed. It
+    /// is then forgotten.
     pub entering: Duration,
+    /// The same where somebody has typed something that is not sent yet, or is at a page of another site.
+    pub drafting: Duration,
     /// People who wait in one lobby at once.
     pub lobby: usize,
     /// Bytes of one message of a page.
@@ -104,6 +107,8 @@ pub struct Limits {
     pub early: Duration,
     /// Changes of seats in one episode; one more, and it ends as technical.
     pub changes: usize,
+    /// Times that one page may get its seat back in an episode; one that asks once more has failed.
+    pub returns: u32,
     /// Times that one page may diverge from the replica, or break the protocol, in an episode; once more, and it has failed.
     pub divergences: u32,
     /// Time by which the clock may be ahead of everything that is known; beyond it, nothing is erased by it.
@@ -138,6 +143,7 @@ impl Default for Limits {
             fetching: Duration::from_mins(10),
             sessions: 10_000,
             entering: Duration::from_mins(5),
+            drafting: Duration::from_hours(24),
             lobby: 500,
             message_bytes: protocol::control::MAX_MESSAGE,
             messages_per_s: 400,
@@ -174,10 +180,16 @@ impl Default for Limits {
             still: Duration::from_secs(3),
             early: Duration::from_secs(2),
             changes: 500,
+            returns: 40,
             divergences: 3,
             clock_ahead: Duration::from_hours(400 * 24),
             presences: 2_000,
             routes: 2_000,
         }
     }
+}
+
+/// A time in microseconds.
+pub(crate) fn us(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

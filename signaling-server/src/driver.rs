@@ -116,25 +116,23 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
 }
 
 impl Executor {
-    /// Makes a change durable. While the disk is full, it waits, and so does everything that follows; pages are told
-    /// that they are to come back.
+    /// Makes a change durable. While the disk is full or fails, it waits, and so does everything that follows; pages are
+    /// told that they are to come back.
     async fn store(&self, write: Write) -> Result<(), StoreError> {
         loop {
             let failed = match self.disk.has_room() {
                 true => self.persistence.write(write.clone()).await.err(),
                 false => Some(StoreError::NoRoom),
             };
-            match failed {
-                None => {
-                    self.disk.set_full(false);
-                    return Ok(());
-                }
-                Some(error) if !error.is_lack_of_room() || self.disk.is_given_up() => {
-                    return Err(error);
-                }
-                Some(_) => {}
-            }
-            if self.disk.set_full(true) {
+            let Some(error) = failed else {
+                self.disk.release_store();
+                return Ok(());
+            };
+            let fault = error.disk_fault().filter(|_| !self.disk.is_given_up());
+            let Some(fault) = fault else {
+                return Err(error);
+            };
+            if self.disk.hold_store(fault) {
                 self.connections.turn_all_away(Refusal::Stopping);
             }
             tokio::time::sleep(LOOKS_EACH).await;

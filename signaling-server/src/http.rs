@@ -51,9 +51,9 @@ pub fn build_handler(app: Arc<App>) -> Router {
 }
 
 async fn healthz(State(app): State<Arc<App>>) -> Response {
-    match app.disk.is_full() {
-        true => (StatusCode::SERVICE_UNAVAILABLE, "the disk is full\n").into_response(),
-        false => "ok\n".into_response(),
+    match app.disk.find_fault() {
+        Some(fault) => (StatusCode::SERVICE_UNAVAILABLE, format!("{fault}\n")).into_response(),
+        None => "ok\n".into_response(),
     }
 }
 

@@ -140,9 +140,10 @@ impl Server {
         let media = media(&study);
         let provider = study.recruitment.provider;
         let wants_signature = study.recruitment.signature.is_some();
-        let sentences = match study.sentences.is_empty() {
+        let sentences = study.page_sentences();
+        let sentences = match sentences.is_empty() {
             true => String::new(),
-            false => study.sentences.to_json(),
+            false => sentences.to_json(),
         };
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
@@ -158,7 +159,7 @@ impl Server {
             .await?;
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
-        clock.advance_to(restored.latest_us());
+        clock.advance_to(restored.begin_clock(clock.now_us()));
         let arbiter = Arbiter::new(
             clock.now_us(),
             study,

@@ -158,8 +158,7 @@ async fn serve(
         let _ = app.events.send(Event::Connected(conn, client)).await;
     }
     let greeted = match &admitted {
-        // There may be room again, and nobody has noticed.
-        _ if app.disk.is_full() && !app.disk.has_room() => Err(Some(Refusal::Stopping)),
+        _ if app.disk.holds_pages() => Err(Some(Refusal::Stopping)),
         Some(admitted) => tokio::select! {
             greeted = greet(app, conn, &mut socket) => greeted,
             // Others have something to say.

@@ -103,6 +103,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
             kitchen: people == 2,
             seats: people,
             turns: false,
+            alone: false,
             rounds: 1,
             episodes: 1,
             rests: false,

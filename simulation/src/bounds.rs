@@ -9,7 +9,6 @@ use protocol::control::SILENT_MS;
 use crate::network_conditions::End;
 use crate::scenario::{Fault, Scenario};
 use crate::server;
-use crate::study_draw::THINKS_US;
 
 /// The longest that a module takes to load, microseconds.
 pub const LOADS_WITHIN_US: u64 = 1_200_000;
@@ -65,8 +64,12 @@ impl Scenario {
             "hold" => u64::from(self.terms.grace_s) * 1_000_000,
             _ => 0,
         };
-        let thinks_us = if self.terms.turns { THINKS_US } else { 0 };
-        thinks_us + noticed_us + cut_us + held_us + self.unnoticed_us() + self.restarting_us()
+        self.terms.choice_us()
+            + noticed_us
+            + cut_us
+            + held_us
+            + self.unnoticed_us()
+            + self.restarting_us()
     }
 
     /// A machine that dies without a farewell just after its page has said that it does not hear another: the server

@@ -11,6 +11,7 @@ use study::{Outcome, Payment, Progress, Study};
 /// A session.
 #[derive(Clone, Debug)]
 struct Row {
+    number: usize,
     participant: String,
     token_hash: String,
     link_hash: Option<String>,
@@ -84,6 +85,7 @@ impl Database {
     pub fn write(&mut self, write: Write) -> Result<(), String> {
         match write {
             Write::NewSession {
+                number,
                 participant,
                 token,
                 link,
@@ -96,6 +98,7 @@ impl Database {
                     return Err(format!("a second session of {participant}"));
                 }
                 self.sessions.push(Row {
+                    number,
                     participant,
                     token_hash: token_hash(&token),
                     link_hash: link.as_deref().map(token_hash),
@@ -103,6 +106,10 @@ impl Database {
                     attendance,
                     payment: payment.map(|payment| *payment),
                 });
+            }
+            Write::Forget { participant } => {
+                self.session(&participant)?;
+                (self.sessions).retain(|row| row.participant != participant);
             }
             Write::Token { participant, token } => {
                 self.session(&participant)?.token_hash = token_hash(&token);
@@ -181,6 +188,7 @@ impl Database {
         episodes: &[(EpisodeRow, &Episode)],
     ) -> Result<Restored, String> {
         let sessions = self.sessions.iter().cloned().map(|row| RestoredSession {
+            number: row.number,
             participant: row.participant,
             token_hash: row.token_hash,
             link_hash: row.link_hash,

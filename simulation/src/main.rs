@@ -17,7 +17,7 @@ use simulation::seeds::{self, Case, Ground};
 
 const HELP: &str = "\
 cargo xtask dst [--seeds N] [--from K] [--seats N] [--kills N] [--all-kills] [--json]
-                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--lying K] [--trace]
+                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--lying K[..N]] [--trace]
 
 Plays whole studies of real pages and the real server core on a virtual clock and a
 simulated network: delay, loss, bursts, reordering, doubles, partitions, wrong clocks,
@@ -38,7 +38,8 @@ printed with the command that plays it alone. Exits non-zero if one fails.
                  dies after message N; crowd:S:N:WHO on bad networks
 --leased K       the run alone in which a seat is given back while the other person's
                  page is cut off from the server
---lying K        the run alone in which one page is dishonest
+--lying K        the run alone in which one page is dishonest; K..N: such runs from K up
+                 to N alone
 --slow K         the run alone in which one machine is 10 to 30 % too slow
 --trace          every message and event of a single run
 --threads N      (default: all cores)
@@ -53,6 +54,8 @@ struct Options {
     /// The most deaths that are tried in a crowd.
     crowd_kills: u64,
     alone: Option<Case>,
+    /// These runs alone, in each of which one page is dishonest.
+    lying: Option<std::ops::Range<u64>>,
     trace: bool,
     threads: usize,
     json: bool,
@@ -82,7 +85,15 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
             Long("kills") => options.kills = parser.value()?.parse()?,
             Long("seed") => options.alone = Some(Case::Seed(parser.value()?.parse()?)),
             Long("leased") => options.alone = Some(Case::Leased(parser.value()?.parse()?)),
-            Long("lying") => options.alone = Some(Case::Lying(parser.value()?.parse()?)),
+            Long("lying") => {
+                let text = parser.value()?.string()?;
+                let range = match text.split_once("..") {
+                    Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
+                    None => text.parse().ok().map(|seed: u64| (seed, seed + 1)),
+                };
+                let (from, to) = range.ok_or(format!("--lying {text} is not K or K..N"))?;
+                options.lying = Some(from..to);
+            }
             Long("slow") => options.alone = Some(Case::Slow(parser.value()?.parse()?)),
             Long("kill") => {
                 let text = parser.value()?.string()?;
@@ -133,6 +144,9 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
         Some(seats) => Case::Seats(seed, seats),
         None => Case::Seed(seed),
     };
+    if let Some(lying) = options.lying.clone() {
+        return Ok(lying.map(Case::Lying).collect());
+    }
     match options.alone {
         Some(Case::Seed(alone)) => return Ok(vec![seed(alone)]),
         Some(case) => return Ok(vec![case]),

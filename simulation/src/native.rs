@@ -104,8 +104,8 @@ impl World for Native {
         self.world.score()
     }
 
-    fn draw(&mut self, out: &mut DrawList) {
-        self.world.draw(out);
+    fn draw(&mut self, seat: Option<usize>, out: &mut DrawList) {
+        self.world.draw(seat, out);
     }
 
     fn describe(&mut self, seat: usize, out: &mut String) {

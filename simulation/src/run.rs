@@ -216,7 +216,7 @@ impl Run {
     /// Lets the archive finish what nobody waits for any more.
     fn settle(&mut self) -> Result<(), String> {
         // Turns that nobody takes any more last until their session expires.
-        let lasts_us = if self.scenario.terms.turns {
+        let lasts_us = if self.scenario.terms.alone {
             2 * HOUR_US
         } else {
             100_000_000
@@ -343,6 +343,15 @@ impl Run {
     fn liar_of(&self, at: usize) -> Option<Liar> {
         let liar = self.scenario.liar;
         liar.filter(|liar| liar.person == self.pages[at].person)
+    }
+
+    /// Changes a packet for another page, if the page is the dishonest one.
+    fn lie(&mut self, at: usize, bytes: &mut Vec<u8>) {
+        let (liar, layout) = (self.liar_of(at), self.pages[at].layout());
+        let page = &self.pages[at];
+        if let (Some(liar), Some(layout), Some(peer)) = (liar, layout, page.peer()) {
+            liar.change_packet(bytes, layout, &peer.plan().episode, &page.key);
+        }
     }
 
     /// Nobody honest is named in a log, or goes without pay.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::lie::Liar;
+use crate::lie::{Liar, Lie};
 use crate::network_conditions::{Conditions, End, Partition};
 use crate::rng::SeededRng;
 use crate::study_draw::StudyDraw;
@@ -137,7 +137,8 @@ impl Scenario {
     /// The run of a seed, of two to eight seats.
     pub fn new(seed: u64) -> Self {
         Self::drawn(seed, |terms| {
-            terms.slow_down(&mut SeededRng::new(seed, "turns"));
+            let together = &mut SeededRng::new(seed, "turns together");
+            terms.slow_down(&mut SeededRng::new(seed, "turns"), together);
             terms.fill_pages(&mut SeededRng::new(seed, "pages"));
         })
     }
@@ -241,15 +242,27 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Two to four people on a good network, one of whose pages is dishonest.
+    /// Two to four people on a good network, one of whose pages is dishonest; in half of the runs the server dies once or twice.
     pub fn lying(seed: u64) -> Self {
-        let mut scenario = Self::calm(seed, None);
+        let mut rng = SeededRng::new(seed, "calm");
+        let mut terms = StudyDraw::short(&mut rng);
+        terms.seats = SeededRng::new(seed, "liar's seats").pick(&[2, 2, 3, 4]);
+        let mut scenario = Self::short(seed, rng, terms, Mood::Calm, None);
         let mut rng = SeededRng::new(seed, "liar");
-        scenario.liar = Some(Liar::draw(
-            &mut rng,
-            scenario.people.len(),
-            scenario.terms.horizon,
-        ));
+        let (people, horizon) = (scenario.people.len(), scenario.terms.horizon);
+        let liar = Liar::draw(&mut rng, people, horizon);
+        if matches!(liar.lie, Lie::ComesAndGoes | Lie::PausesAndSeals) {
+            // Long enough to come back several times.
+            scenario.terms.horizon = 100;
+            scenario.heals_us += 8_000_000;
+        }
+        scenario.liar = Some(liar);
+        let mut rng = SeededRng::new(seed, "outages");
+        for _ in 0..rng.pick(&[0, 0, 1, 2]) {
+            let at_us = rng.between(3_000_000, 14_000_000);
+            let away_us = rng.between(50_000, 6_000_000);
+            scenario.faults.push((at_us, Fault::Restart { away_us }));
+        }
         // A page that keeps others waiting is missed after a while, and comes back, again and again.
         scenario.heals_us += 60_000_000;
         scenario.has_screens();

@@ -15,6 +15,9 @@ use crate::tab::ITEM;
 /// The longest pause between two actions of anybody, microseconds.
 pub const THINKS_US: u64 = 1_020_000;
 
+/// Seconds that people who play in turns together have for a choice.
+pub const TURN_S: u64 = 2;
+
 /// The stages around an episode at which people read, type and write to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
@@ -43,8 +46,10 @@ pub struct StudyDraw {
     pub kitchen: bool,
     /// Seats of the environment.
     pub seats: u8,
-    /// True if a tick goes by with every action of a person, who plays alone, with AI partners in the other seats.
+    /// True if a tick goes by once everybody who acts has chosen.
     pub turns: bool,
+    /// True if a person plays alone, with AI partners in the other seats.
+    pub alone: bool,
     /// How often lobby and episode come.
     pub rounds: u8,
     /// How many episodes each has.
@@ -90,6 +95,7 @@ impl StudyDraw {
                 rng.pick(&[2, 2, 2, 3, 3, 4, 5, 6, 8])
             },
             turns: false,
+            alone: false,
             rounds: rng.pick(&[1, 1, 2]),
             episodes: 1,
             rests: false,
@@ -117,6 +123,7 @@ impl StudyDraw {
             kitchen: false,
             seats: 2,
             turns: false,
+            alone: false,
             rounds: 1,
             episodes: 1,
             rests: false,
@@ -162,16 +169,21 @@ impl StudyDraw {
             beside: rng.one_in(5),
         };
         // There is no group that could write.
-        if self.turns {
+        if self.alone {
             (pages.chat, pages.beside) = (false, false);
         }
         self.pages = pages;
     }
 
-    /// Draws whether people play in turns, apart from the rest for the same reason.
-    pub fn slow_down(&mut self, rng: &mut SeededRng) {
-        if rng.one_in(8) {
+    /// Draws whether people play in turns, alone or together, apart from the rest for the same reason.
+    pub fn slow_down(&mut self, rng: &mut SeededRng, together: &mut SeededRng) {
+        self.turns = rng.one_in(8);
+        self.alone = self.turns;
+        if !self.turns && together.one_in(8) {
             self.turns = true;
+        }
+        if self.turns {
+            let rng = if self.alone { rng } else { together };
             self.horizon = rng.between(4, 40) as u32;
             // In turns no time passes that a formula could ask for.
             self.until = self.until.take().filter(|until| !until.contains("_s"));
@@ -181,14 +193,24 @@ impl StudyDraw {
     /// The longest time that an episode takes when nothing goes wrong, microseconds.
     pub fn playing_us(&self) -> u64 {
         if self.turns {
-            return u64::from(self.horizon) * THINKS_US;
+            return u64::from(self.horizon) * self.choice_us();
         }
         u64::from(self.horizon) * 1_000_000 / u64::from(self.tick_hz)
     }
 
+    /// The longest time between two turns when nothing goes wrong, microseconds: together people wait for whoever needs
+    /// all of it.
+    pub fn choice_us(&self) -> u64 {
+        match (self.turns, self.alone) {
+            (false, _) => 0,
+            (true, true) => THINKS_US,
+            (true, false) => TURN_S * 1_000_000,
+        }
+    }
+
     fn yaml(&self) -> String {
         // Nobody else ends the turns of somebody who is gone.
-        let expires = if self.turns { ", expires_h: 1" } else { "" };
+        let expires = if self.alone { ", expires_h: 1" } else { "" };
         let mut text = format!(
             "format: 1\nstudy: {{id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu{expires}}}\ntimeline:\n",
         );
@@ -207,7 +229,7 @@ impl StudyDraw {
             policy,
             ..
         } = self;
-        let partner = match self.turns {
+        let partner = match self.alone {
             true => format!(", {{policy: {policy}}}"),
             false => ", partner".to_owned(),
         };
@@ -241,14 +263,16 @@ impl StudyDraw {
         let until = until.map_or(String::new(), |until| format!("\n    until: '{until}'"));
         let (grace_s, meanwhile, then, window) =
             (self.grace_s, self.meanwhile, self.then, self.window);
-        let (lobby, mode) = match self.turns {
-            true => (String::new(), "turns"),
-            false => (
-                format!(
-                    "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, regroup_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}\n"
-                ),
-                "ticks",
+        let lobby = match self.alone {
+            true => String::new(),
+            false => format!(
+                "  - {{id: lobby{round}, type: lobby, group_size: {seats}, timeout_s: 5, regroup_s: 5, on_timeout: bot, bot: {{policy: {policy}}}}}\n"
             ),
+        };
+        let mode = match (self.turns, self.alone) {
+            (false, _) => "ticks".to_owned(),
+            (true, true) => "turns".to_owned(),
+            (true, false) => format!("turns\n    turn_limit_s: {TURN_S}"),
         };
         let Pages {
             text: reads,

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use client_core::{
     Credentials, Now, Page, PageEffect, PageEvent, Peer, SocketId, StopReason, World as _,
 };
+use protocol::chain::SigningKey;
 use protocol::control::{ClientMessage, ServerMessage};
 use protocol::datagram::DatagramLayout;
 use protocol::hash::sha256;
@@ -83,6 +84,8 @@ pub struct Tab {
     pub conn: Option<u64>,
     /// The page.
     pub page: Page<Native>,
+    /// The key with which the page signs.
+    pub key: SigningKey,
     /// The open data channels, by seat.
     pub channels: BTreeMap<Seat, u64>,
     /// The time at which the page wants to run next, microseconds of the run.
@@ -128,6 +131,7 @@ impl Tab {
             session,
             ..Credentials::default()
         };
+        let secret = sha256(&rng.bits().to_le_bytes());
         let mut tab = Self {
             number,
             person,
@@ -135,7 +139,8 @@ impl Tab {
             frozen_us: 0,
             is_hidden: false,
             conn: None,
-            page: Page::new(0, credentials, sha256(&rng.bits().to_le_bytes())),
+            page: Page::new(0, credentials, secret),
+            key: SigningKey::from_bytes(&secret),
             channels: BTreeMap::new(),
             wakes_us: now_us,
             acts_us,

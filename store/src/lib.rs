@@ -19,8 +19,8 @@ use protocol::control::EndReason;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
-    Answers, Episode, Group, Identifier, Member, Message, NewEpisode, NewSession, PageTime,
-    ParticipantLink, PayState, Payment, Place, Response, Said, Session, Wait, Withdrawn,
+    Answers, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode, NewSession,
+    PageTime, ParticipantLink, PayState, Payment, Place, Response, Said, Session, Wait, Withdrawn,
 };
 pub use sqlite::{FILE, SqliteStore};
 
@@ -50,17 +50,49 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// True if the disk did not take what was written: it is full, or failed.
+    /// Why the disk did not take what was written; `None` if something else failed, which no waiting helps.
+    pub fn disk_fault(&self) -> Option<DiskFault> {
+        match self {
+            Self::NoRoom => Some(DiskFault::Full),
+            Self::Database(sqlx::Error::Io(error)) => Some(DiskFault::of_io(error)),
+            Self::Database(error) => {
+                let error = error.as_database_error()?;
+                let code = error.code()?.parse().ok()?;
+                DiskFault::of_code(code, error.message())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Why a disk does not take what is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DiskFault {
+    /// It is full, or a quota is used up.
+    Full,
+    /// Something else is wrong, as the system or the database names it.
+    Failing(String),
+}
+
+impl DiskFault {
+    /// The fault behind an error of the system.
+    pub fn of_io(error: &std::io::Error) -> Self {
+        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+        match error.kind() {
+            StorageFull | QuotaExceeded => Self::Full,
+            _ => Self::Failing(error.to_string()),
+        }
+    }
+
+    /// The fault behind a result code of SQLite, which says so.
     ///
     /// Source: result codes of SQLite, 10 (`SQLITE_IOERR`) and 13 (`SQLITE_FULL`), in the lowest byte of extended ones.
-    pub fn is_lack_of_room(&self) -> bool {
-        let code = match self {
-            Self::NoRoom => return true,
-            Self::Database(error) => error.as_database_error().and_then(|error| error.code()),
+    fn of_code(code: u32, said: &str) -> Option<Self> {
+        match code & 0xff {
+            13 => Some(Self::Full),
+            10 => Some(Self::Failing(format!("{said} (SQLite {code})"))),
             _ => None,
-        };
-        let code = code.and_then(|code| code.parse().ok());
-        code.is_some_and(|code: u32| matches!(code & 0xff, 10 | 13))
+        }
     }
 }
 
@@ -91,18 +123,17 @@ pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
     known
 }
 
-/// The rows of a data folder that decide who is paid what, and are not as they were stored: a sentence for each. Empty
-/// without a database.
+/// The ledger of payments of a data folder, read also while a server writes to it; empty without a database.
 ///
 /// # Errors
 /// [`StoreError`]
-pub async fn altered_payments(data: &Path) -> Result<Vec<String>, StoreError> {
+pub async fn ledger(data: &Path) -> Result<LedgerState, StoreError> {
     let Some(store) = SqliteStore::find(data).await? else {
-        return Ok(Vec::new());
+        return Ok(LedgerState::default());
     };
-    let altered = store.altered_payments().await;
+    let state = store.ledger().await;
     store.close().await;
-    altered
+    state
 }
 
 const REASONS: [(EndReason, &str); 3] = [
@@ -143,4 +174,31 @@ pub fn reason_name(reason: EndReason) -> &'static str {
         .iter()
         .find(|(known, _)| *known == reason)
         .map_or("", |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn a_full_disk_and_a_failing_one_are_told_apart() {
+        let full = Some(DiskFault::Full);
+        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded] {
+            let error = StoreError::Database(sqlx::Error::Io(kind.into()));
+            assert_eq!(error.disk_fault(), full);
+        }
+        assert_eq!(StoreError::NoRoom.disk_fault(), full);
+        assert_eq!(DiskFault::of_code(13, "database or disk is full"), full);
+        // `SQLITE_IOERR_FSYNC`
+        let failing = DiskFault::of_code(1034, "disk I/O error");
+        let named = DiskFault::Failing("disk I/O error (SQLite 1034)".into());
+        assert_eq!(failing, Some(named));
+        let broken = StoreError::Database(sqlx::Error::Io(Error::other("a broken cable")));
+        let named = DiskFault::Failing("a broken cable".into());
+        assert_eq!(broken.disk_fault(), Some(named));
+        assert_eq!(DiskFault::of_code(11, "malformed"), None);
+        assert_eq!(StoreError::Marked.disk_fault(), None);
+    }
 }

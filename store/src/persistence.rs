@@ -89,6 +89,7 @@ impl Persistence {
     pub async fn write(&self, write: Write) -> Result<(), StoreError> {
         match write {
             Write::NewSession {
+                number,
                 participant,
                 token,
                 link,
@@ -99,6 +100,7 @@ impl Persistence {
             } => {
                 let study = &self.study;
                 let new = NewSession {
+                    number,
                     participant,
                     token,
                     link,
@@ -121,6 +123,7 @@ impl Persistence {
                 let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
                 self.store.withdraw(&participant, &receipt, group).await
             }
+            Write::Forget { participant } => self.store.forget_session(&participant).await,
             Write::Erase { participant } => self.erase(&participant).await,
             Write::Token { participant, token } => self.store.set_token(&participant, &token).await,
             Write::Reopen {

@@ -23,6 +23,8 @@ pub struct ParticipantLink {
 /// A session to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
+    /// Its number among all sessions of the study, from 0, also those that are forgotten.
+    pub number: usize,
     /// Pseudonym, such as `P-7K3Q`.
     pub participant: String,
     /// Secret that brings a page back to it.
@@ -110,9 +112,21 @@ pub struct Payment {
     pub paid_at: Option<String>,
 }
 
+/// The ledger of payments of a data folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LedgerState {
+    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each.
+    pub altered: Vec<String>,
+    /// The hash of every entry over itself and the one before, in their order; empty for an entry that is older than the
+    /// ledger.
+    pub hashes: Vec<String>,
+}
+
 /// A session as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
+    /// Its number among all sessions of the study, from 0, also those that are forgotten.
+    pub number: usize,
     /// Its own pseudonym, for exports: `S-` and 16 hex digits.
     pub id: String,
     /// Pseudonym of the participant.
@@ -347,6 +361,8 @@ pub struct Episode {
     pub draw: String,
     /// Number of the visit of the participant of each seat; empty if that is not known.
     pub visits: Vec<u16>,
+    /// Pseudonym of the participant of each seat, up to the last seat of a person; empty for an AI partner.
+    pub participants: Vec<String>,
     /// The values of names at the stage, JSON.
     pub bindings: String,
     /// ISO-8601 UTC.

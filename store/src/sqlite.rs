@@ -27,7 +27,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 14] = [
+const MIGRATIONS: [&str; 15] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -42,6 +42,7 @@ const MIGRATIONS: [&str; 14] = [
     include_str!("12_group_waits.sql"),
     include_str!("13_signs_of_life.sql"),
     include_str!("14_ledger.sql"),
+    include_str!("15_salts.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.
@@ -138,6 +139,9 @@ impl SqliteStore {
         for (done, migration) in MIGRATIONS.iter().enumerate().skip(self.version().await?) {
             let mut transaction = self.pool.begin().await?;
             raw_sql(*migration).execute(&mut *transaction).await?;
+            if done + 1 == ledger::WHOLE {
+                ledger::adopt_rows(&mut transaction).await?;
+            }
             // A pragma takes no parameters; the number is ours.
             let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", done + 1));
             raw_sql(version).execute(&mut *transaction).await?;

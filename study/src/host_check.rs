@@ -242,16 +242,16 @@ impl HostCheck<'_> {
             self.fault(&format!("{path}.mode"), message);
         }
         let actions: Vec<&str> = facts.actions.iter().map(String::as_str).collect();
-        for action in env
-            .keys
-            .keys()
-            .filter(|action| !actions.contains(&action.as_str()))
-        {
+        let keys = env.keys.keys();
+        let named = keys.map(|action| (format!("{path}.keys.{action}"), action));
+        let default = env.course.turn_default.iter();
+        let named = named.chain(default.map(|action| (format!("{path}.turn_default"), action)));
+        for (path, action) in named.filter(|(_, action)| !actions.contains(&action.as_str())) {
             let message = format!(
                 "the environment has no action `{action}`; {}",
                 hint(action, &actions)
             );
-            self.fault(&format!("{path}.keys.{action}"), message);
+            self.fault(&path, message);
         }
     }
 }

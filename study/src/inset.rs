@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use ::survey::{AnswerWords, Form, Values};
 use formula::Value;
-use serde_json::Value as Json;
 
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_AMOUNT;
@@ -15,7 +15,7 @@ use crate::payment;
 use crate::problem::{LineColumn, Problem, ProblemReport};
 use crate::progress::Progress;
 use crate::read::Cursor;
-use crate::stage::{Stage, StageKind};
+use crate::stage::StageKind;
 use crate::study::Study;
 use crate::yaml::{Data, Node};
 
@@ -33,7 +33,7 @@ pub(crate) struct Braces {
 pub(crate) struct Inset {
     formula: Formula,
     format: Format,
-    /// The stage and the item, if it is an answer as it was given.
+    /// The stage and the item, with a part of it, if it is an answer as it was given.
     answer: Option<(String, String)>,
 }
 
@@ -57,6 +57,8 @@ pub(crate) struct InsetScope<'a> {
     study: &'a Study,
     language: &'a str,
     values: BTreeMap<String, Value>,
+    /// The answers by stage and item.
+    answers: &'a BTreeMap<String, Values>,
 }
 
 /// The part of a text in double braces that comes first: where it begins, what stands in it, and where it ends.
@@ -107,13 +109,12 @@ impl Inset {
             Format::Money | Format::Percent | Format::Whole => &[&Type::Number],
         };
         let formula = Formula::read_text(place, source, types, wanted)?;
-        let mut parts = source.trim().split('.');
-        let answer = match (parts.next(), parts.next(), parts.next(), parts.next()) {
-            (Some("answers"), Some(stage), Some(item), None) => {
-                Some((stage.to_owned(), item.to_owned()))
-            }
-            _ => None,
-        };
+        let path = source.trim().strip_prefix("answers.");
+        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        let answer = path
+            .filter(|path| path.chars().all(is_word))
+            .and_then(|path| path.split_once('.'))
+            .map(|(stage, item)| (stage.to_owned(), item.to_owned()));
         Some(Self {
             formula,
             format,
@@ -126,6 +127,13 @@ impl Inset {
         let Ok(value) = self.formula.eval(&scope.values) else {
             return "–".to_owned();
         };
+        let answer = self
+            .answer
+            .as_ref()
+            .filter(|_| self.format == Format::Plain);
+        if let Some(text) = answer.and_then(|(stage, item)| scope.write_answer(stage, item)) {
+            return text;
+        }
         match (self.format, value) {
             (Format::Money, Value::Number(amount)) => scope.write_money(amount),
             (Format::Percent, Value::Number(share)) => {
@@ -133,7 +141,7 @@ impl Inset {
                 format!("{}{gap}%", scope.write_number((share * 100.0).round()))
             }
             (Format::Whole, Value::Number(number)) => scope.write_number(number.round()),
-            (_, value) => scope.write_value(&value, self.answer.as_ref()),
+            (_, value) => scope.write_value(&value),
         }
     }
 }
@@ -194,6 +202,7 @@ impl<'a> InsetScope<'a> {
             study,
             language: progress.language(study),
             values,
+            answers: &progress.facts().answers,
         }
     }
 
@@ -214,13 +223,10 @@ impl<'a> InsetScope<'a> {
         payment::amount_in_language(amount, currency.unwrap_or_default(), self.language)
     }
 
-    fn write_value(&self, value: &Value, answer: Option<&(String, String)>) -> String {
+    fn write_value(&self, value: &Value) -> String {
         if let Value::List(items) = value {
-            let items = items.iter().map(|item| self.write_value(item, answer));
+            let items = items.iter().map(|item| self.write_value(item));
             return items.collect::<Vec<_>>().join(", ");
-        }
-        if let Some(text) = answer.and_then(|answer| self.text_of_choice(value, answer)) {
-            return text;
         }
         let is_german = self.language.split('-').next() == Some("de");
         match value {
@@ -237,39 +243,22 @@ impl<'a> InsetScope<'a> {
         }
     }
 
-    /// The text of the choice that was answered, as the participant read it.
-    fn text_of_choice(&self, value: &Value, (stage, item): &(String, String)) -> Option<String> {
-        let is_it = |known: &&Stage| known.id == *stage;
-        let StageKind::Survey(survey) = &self.study.timeline.iter().find(is_it)?.kind else {
+    /// An answer as the participant chose it: the labels of choices, in the language that they read now. `None` if the form
+    /// does not ask this.
+    fn write_answer(&self, stage: &str, item: &str) -> Option<String> {
+        let mut stages = self.study.timeline.iter();
+        let StageKind::Survey(survey) = &stages.find(|known| known.id == stage)?.kind else {
             return None;
         };
-        let document = survey.in_language(self.language);
-        let element = find_element(&document, item)?;
-        let choices = element.get("choices")?.as_array()?;
-        let value = serde_json::to_value(value).ok()?;
-        let is_same = |given: &Json| match (given.as_f64(), value.as_f64()) {
-            (Some(one), Some(other)) => one == other,
-            _ => *given == value,
+        let say = |name| self.study.sentences.find(self.language, name);
+        let words = AnswerWords {
+            yes: say("yes"),
+            no: say("no"),
+            none: say("none"),
+            other: say("other"),
+            decimal: say("decimal"),
         };
-        let choice = choices
-            .iter()
-            .find(|choice| choice.get("value").is_some_and(is_same))?;
-        Some(choice.get("text")?.as_str()?.to_owned())
-    }
-}
-
-/// The element of a form with a name.
-fn find_element<'j>(document: &'j Json, name: &str) -> Option<&'j Json> {
-    match document {
-        Json::Array(items) => items.iter().find_map(|item| find_element(item, name)),
-        Json::Object(map) => {
-            if map.get("name").and_then(Json::as_str) == Some(name) && map.contains_key("choices") {
-                return Some(document);
-            }
-            ["pages", "elements"]
-                .iter()
-                .find_map(|key| find_element(map.get(*key)?, name))
-        }
-        _ => None,
+        let form = Form::of(&survey.in_language(self.language));
+        form.write_answer(item, self.answers.get(stage)?, words)
     }
 }

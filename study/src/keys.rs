@@ -6,6 +6,29 @@ use crate::limits::MAX_CHORD;
 use crate::problem::{hint, nearest};
 use crate::read::Cursor;
 
+/// The buttons of a gamepad, which are keys, too.
+///
+/// Source: `gamepad::BUTTONS` of `env-core`, which this crate does not know.
+pub const GAMEPAD_BUTTONS: [&str; 17] = [
+    "GamepadSouth",
+    "GamepadEast",
+    "GamepadWest",
+    "GamepadNorth",
+    "GamepadLeftBumper",
+    "GamepadRightBumper",
+    "GamepadLeftTrigger",
+    "GamepadRightTrigger",
+    "GamepadSelect",
+    "GamepadStart",
+    "GamepadLeftStick",
+    "GamepadRightStick",
+    "GamepadUp",
+    "GamepadDown",
+    "GamepadLeft",
+    "GamepadRight",
+    "GamepadHome",
+];
+
 /// Reads which keys and chords mean which action: none twice, and only keys that there are.
 pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> {
     let mut keys = BTreeMap::new();
@@ -66,7 +89,7 @@ fn chord(place: &Cursor<'_>) -> Option<String> {
     Some(codes.join("+"))
 }
 
-/// Why this is not a `KeyboardEvent.code` that can be a key.
+/// Why this is not a `KeyboardEvent.code` that can be a key, nor a button of a gamepad.
 ///
 /// Source: UI Events KeyboardEvent code Values, §3.1.
 fn fault(text: &str) -> Option<String> {
@@ -108,8 +131,14 @@ fn fault(text: &str) -> Option<String> {
         || last("Digit")
             .or(last("Numpad"))
             .is_some_and(|c| c.is_ascii_digit());
-    if known {
+    if known || GAMEPAD_BUTTONS.contains(&text) {
         return None;
+    }
+    if text.starts_with("Gamepad") {
+        return Some(format!(
+            "`{text}` is no button of a gamepad; {}",
+            hint(text, &GAMEPAD_BUTTONS)
+        ));
     }
     let hint = match text.chars().next() {
         Some(c) if text.len() == 1 && c.is_ascii_alphabetic() => {

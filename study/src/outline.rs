@@ -15,7 +15,7 @@ use crate::problem::{Problem, ProblemReport};
 use crate::recruitment::{Provider, usual_floor_per_hour};
 use crate::stage::chat::Chat;
 use crate::stage::lobby::OnTimeout;
-use crate::stage::{Stage, StageKind};
+use crate::stage::{Mode, Stage, StageKind};
 use crate::study::{FILE, Study};
 use crate::timeline::most::most;
 use crate::yaml::Data;
@@ -191,6 +191,9 @@ impl Study {
                 StageKind::Consent(it) => drop(all.insert(it.or_else)),
                 StageKind::Quiz(it) => drop(all.insert(it.or_else)),
                 StageKind::Lobby(it) => drop(all.insert(it.or_else)),
+                StageKind::External(it) => all.extend(it.or_else),
+                // Who comes too late for the group.
+                StageKind::Chat(_) => drop(all.insert(Outcome::TimedOut)),
                 StageKind::End(it) => drop(all.insert(it.outcome)),
                 StageKind::Debrief(it) => {
                     all.extend(it.allow_withdraw.then_some(Outcome::Withdrew))
@@ -205,7 +208,7 @@ impl Study {
                 _ => {}
             }
         }
-        all.extend(self.keeping.expires_h.map(|_| Outcome::TimedOut));
+        all.extend(self.expires_s().map(|_| Outcome::TimedOut));
         all.extend((self.design.quota != Quota::None).then_some(Outcome::StudyFull));
         all
     }
@@ -280,6 +283,15 @@ impl Study {
                 let message = "whoever is left over waits here without an end, as `on_timeout` is `wait`; write \
                                `on_timeout: bot` to let them play with an AI partner";
                 warn(&format!("{path}.on_timeout"), message.to_owned());
+            }
+            if let StageKind::Env(env) = &stage.kind
+                && env.course.mode == Mode::Turns
+                && env.course.turn_limit_s.is_none()
+                && env.people() > 1
+            {
+                let message = "whoever stops to play keeps the others waiting without an end; write a \
+                               `turn_limit_s`, such as `turn_limit_s: 60`";
+                warn(&format!("{path}.mode"), message.to_owned());
             }
             if let StageKind::Survey(survey) = &stage.kind {
                 survey

@@ -104,7 +104,7 @@ pub struct GroupVisit {
 }
 
 impl Progress {
-    /// LineColumn the first visit, with what was drawn for the participant.
+    /// At the first visit, with what was drawn for the participant.
     pub fn new(study: &Study, own: UnitAssignment) -> Self {
         let assignment = Assignment {
             own,

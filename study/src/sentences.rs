@@ -2,7 +2,10 @@
 //!
 //! The program's own sentences are in `texts/`. This module must not know where a page shows which.
 
+mod withdrawal;
+
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 use serde::Serialize;
 
@@ -17,6 +20,9 @@ use crate::yaml::{self, Data};
 /// The sentences in English, each with a comment that says what it is for.
 pub const ENGLISH: &str = include_str!("../../texts/en.yaml");
 
+/// The sentences in German.
+const GERMAN: &str = include_str!("../../texts/de.yaml");
+
 /// The languages that pages have learnt by themselves.
 const BUILT_IN: [&str; 2] = ["en", "de"];
 
@@ -29,9 +35,20 @@ const MOST_NAMED: usize = 8;
 pub struct Sentences(BTreeMap<String, BTreeMap<String, String>>);
 
 /// The sentences of the program in English, by name.
-fn english() -> BTreeMap<String, String> {
+fn english() -> &'static BTreeMap<String, String> {
+    static READ: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    READ.get_or_init(|| read_program(ENGLISH))
+}
+
+/// The sentences of the program in German, by name.
+fn german() -> &'static BTreeMap<String, String> {
+    static READ: OnceLock<BTreeMap<String, String>> = OnceLock::new();
+    READ.get_or_init(|| read_program(GERMAN))
+}
+
+fn read_program(file: &str) -> BTreeMap<String, String> {
     let report = ProblemReport::new("en.yaml");
-    let node = yaml::parse(ENGLISH, &report);
+    let node = yaml::parse(file, &report);
     let entries = match node.map(|node| node.data) {
         Some(Data::Map(entries)) => entries,
         _ => Vec::new(),
@@ -74,7 +91,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Sentences> 
         };
         let text = read_text(source.dir, &place, &file, MAX_PAGE, "fr.yaml")?;
         let report = ProblemReport::new(&file);
-        let sentences = of_file(&text, &english, &report);
+        let sentences = of_file(&text, english, &report);
         is_whole &= sentences.is_some();
         place.report.absorb(report);
         all.insert(tag.to_owned(), sentences.unwrap_or_default());
@@ -148,6 +165,20 @@ impl Sentences {
     /// The sentences as JSON, by language and name.
     pub fn to_json(&self) -> String {
         serde_json::json!(self.0).to_string()
+    }
+
+    /// A sentence in a language: the study's own, else the program's; in English if there is none.
+    pub(crate) fn find(&self, language: &str, name: &str) -> &str {
+        let main = language.split('-').next().unwrap_or_default();
+        let own = |tag: &str| self.0.get(tag).and_then(|own| own.get(name));
+        let of_program = match main {
+            "de" => german(),
+            _ => english(),
+        };
+        let found = own(language)
+            .or_else(|| own(main))
+            .or_else(|| of_program.get(name));
+        found.map_or("", String::as_str)
     }
 
     /// Returns whether pages speak a language, or its main part.

@@ -12,6 +12,7 @@ pub(crate) mod groups;
 pub(crate) mod most;
 pub(crate) mod names;
 pub(crate) mod read;
+pub(crate) mod retries;
 pub(crate) mod route;
 pub(crate) mod same;
 pub(crate) mod texts;

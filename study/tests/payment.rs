@@ -238,3 +238,55 @@ fn faults_in_what_is_paid_are_told_at_their_place() {
         assert!(told.contains(wanted), "{from} → {to}: {told}");
     }
 }
+
+#[test]
+fn what_a_withdrawal_means_for_the_pay_is_said_as_it_is() {
+    let meant = |name: &str, text: &str| {
+        let study = load(&format!("payment-means-{name}"), text).unwrap();
+        let sentences = study.page_sentences();
+        let all: serde_json::Value = serde_json::from_str(&sentences.to_json()).unwrap();
+        let meant = |language: &str| all[language]["withdraw_means"].as_str().map(str::to_owned);
+        (meant("en"), meant("de"))
+    };
+    let withdrew = |rule: &str| debriefed(&format!("    withdrew: {rule}\n"));
+    let terms = "  base: 4.50\n  time_rate_per_hour: 9.00\n";
+    let bonus = PAID.lines().last().unwrap();
+    let by_time = "  time_rate_per_hour: 9.00\n  outcomes:\n    completed: {do: approve, pay: time}\n    \
+                   partner_left: {do: approve, pay: time}\n    technical: {do: approve, pay: time}\n    \
+                   withdrew: {do: approve, pay: time}\n";
+    let rules = debriefed("");
+    let outcomes = rules.find("  outcomes:\n").unwrap()..rules.find("timeline:").unwrap();
+    let mut base_of_zero = rules.clone();
+    base_of_zero.replace_range(outcomes.clone(), "");
+    let of_time = base_of_zero.replacen(terms, by_time, 1).replace(bonus, "");
+    let base_of_zero = base_of_zero
+        .replacen(terms, "  base: 0.00\n", 1)
+        .replace(bonus, "");
+    let same = (
+        "What you are paid stays the same.",
+        "Ihre Vergütung bleibt gleich.",
+    );
+    let none = ("you won't be paid.", "erhalten Sie keine Vergütung.");
+    let other = ("the next page shows it.", "nennt ihn die nächste Seite.");
+    for (name, text, (english, german)) in [
+        ("usual", debriefed(""), same),
+        ("time", of_time, same),
+        ("none", withdrew("{do: return, pay: none}"), none),
+        ("other", withdrew("{do: return_then_pay, pay: time}"), other),
+        // One of those who come to the debriefing is paid by another rule.
+        ("full", withdrew("{do: approve, pay: base + bonus}"), other),
+    ] {
+        let (in_english, in_german) = meant(name, &text);
+        let (in_english, in_german) = (in_english.unwrap(), in_german.unwrap());
+        assert!(
+            in_english.starts_with("Your answers") && in_english.ends_with(english),
+            "{name}: {in_english}"
+        );
+        assert!(
+            in_german.starts_with("Ihre Antworten") && in_german.ends_with(german),
+            "{name}: {in_german}"
+        );
+    }
+    assert_eq!(meant("zero", &base_of_zero), (None, None));
+    assert_eq!(meant("nobody", PAID), (None, None));
+}

@@ -342,3 +342,73 @@ fn a_language_in_which_pages_have_no_words_is_told() {
         "{warnings:?}"
     );
 }
+
+const ASKED: &str = "format: 1
+study: {id: labels, version: 1.0.0, title: Labels, contact: lab@example.edu, language: en, languages: [en, de]}
+timeline:
+  - id: ask
+    type: survey
+    surveyjs:
+      elements:
+        - {type: radiogroup, name: job, showOtherItem: true, showNoneItem: true, choices: [{value: c, text: {en: Cook, de: Koch}}]}
+        - {type: rating, name: sure, rateValues: [{value: 1, text: {en: A bit, de: Etwas}}, {value: 2, text: {en: Very, de: Sehr}}]}
+        - {type: boolean, name: again, labelTrue: {en: Gladly, de: Gern}}
+        - {type: boolean, name: plain}
+        - {type: text, name: length, inputType: number, step: 0.5}
+        - type: matrix
+          name: trust
+          columns: [{value: 1, text: {en: Never, de: Nie}}, {value: 2, text: {en: Always, de: Immer}}]
+          rows: [fluent, kind]
+  - {id: how, type: instructions, pages: [how.md]}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+#[test]
+fn an_answer_is_shown_by_its_label_in_the_language_of_the_reader() {
+    let folder = Folder::new("texts-labels");
+    folder.write("study.yaml", ASKED);
+    let page = "{{ answers.ask.job }}; {{ answers.ask.sure }}; {{ answers.ask.again }}; {{ answers.ask.plain }}; \
+                {{ answers.ask.length }}; {{ answers.ask.trust.kind }}; {{ answers.ask.trust.fluent }}.";
+    for language in ["", ".de"] {
+        folder.write(&format!("how{language}.md"), page);
+        folder.write(&format!("thanks{language}.md"), "# Thanks\n");
+    }
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let shown = |language: &str, job: &[Answer]| {
+        let mut at = Progress::new(&study, UnitAssignment::default());
+        at.choose_language(&study, Some(&language.to_owned()), &[]);
+        let rest = [
+            answer("sure", "2"),
+            answer("again", "true"),
+            answer("plain", "false"),
+            answer("length", "1.5"),
+            answer("trust", "{\"kind\":2}"),
+        ];
+        let answers = &[job, &rest].concat()[..];
+        at.handle(&study, ProgressEvent::StageDone { at: 0, answers })
+            .expect("a step");
+        match at.view(&study) {
+            StageView::Instructions { pages, .. } => pages.concat(),
+            other => panic!("a page: {other:?}"),
+        }
+    };
+    let cook = [answer("job", "\"c\"")];
+    let page = shown("en", &cook);
+    assert!(
+        page.contains("Cook; Very; Gladly; No; 1.5; Always; –."),
+        "{page}"
+    );
+    let page = shown("de", &cook);
+    assert!(
+        page.contains("Koch; Sehr; Gern; Nein; 1,5; Immer; –."),
+        "{page}"
+    );
+    let none = shown("de", &[answer("job", "\"none\"")]);
+    assert!(none.contains("Nichts davon; "), "{none}");
+    let other = [
+        answer("job", "\"other\""),
+        answer("job-Comment", "\"Baker\""),
+    ];
+    let other = shown("de", &other);
+    assert!(other.contains("Baker; "), "{other}");
+}

@@ -1,10 +1,9 @@
-use std::fs;
-
 use protocol::control::{EndReason, Timing, Upload};
+use protocol::datagram::MAX_INPUTS;
 use protocol::log::{Header, LogWriter};
 
-use super::super::tests::{PERSON, PageScript, ZERO, ai, header, key, log_of, no_modules};
-use super::super::{AppendedUpload, path, replay};
+use super::super::tests::{Memory, PERSON, PageScript, ZERO, ai, header, key, log_of, no_modules};
+use super::super::{AppendedUpload, replay};
 use super::*;
 
 const ONE: Seat = Seat(1);
@@ -150,6 +149,68 @@ fn a_change_brings_no_more_inputs_than_a_page_can_lack_and_none_of_an_earlier_pa
     advance(&mut episode, given.tick.0 + 3);
     let change = episode.take(ONE, VACANT).unwrap();
     assert_eq!(change.inputs.len(), 3);
+}
+
+#[test]
+fn inputs_far_beyond_what_is_final_are_told_in_order_and_cut_where_a_page_can_begin() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 9_000);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    advance(&mut episode, 50);
+    for to in [8_000, 9_000] {
+        say(&mut episode, ONE, to);
+    }
+    let parts = episode.known_inputs(ONE);
+    let [known, rest] = &parts[..] else {
+        panic!("{} parts", parts.len())
+    };
+    assert!(known.first < episode.through(), "{:?}", known.first);
+    let inputs = known.inputs.iter().chain(&rest.inputs).copied();
+    assert!(inputs.eq((known.first.0..9_000).map(|tick| pressed(ONE, tick))));
+    assert_eq!(
+        (rest.first, known.inputs.len()),
+        (Tick(known.first.0 + 8_192), 8_192)
+    );
+    let change = episode.take(ONE, VACANT).unwrap();
+    assert_eq!(change.tick, Tick(50 + 8_192 - 8 * MAX_INPUTS as u32));
+    let first = change.tick.0 - change.inputs.len() as u32;
+    assert_eq!(first, known.first.0, "everybody can go on from there");
+    // The page that is left plays on to the cut and beyond.
+    for to in [8_000, 8_100] {
+        say(&mut episode, ZERO, to);
+    }
+    assert_eq!(episode.through(), Tick(8_100));
+    assert!(replay(&log_of(&mut episode), no_modules, |_, _| ()).is_ok());
+}
+
+#[test]
+fn nobody_is_named_for_inputs_that_no_change_has_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header([PERSON, PERSON], 600)).unwrap();
+    advance(&mut episode, 500);
+    let change = episode.take(ONE, VACANT).unwrap();
+    let told = change.tick.0 - change.inputs.len() as u32;
+    assert!(told > 0, "{told}");
+    advance(&mut episode, 520);
+    let mut claim = |recheck: u16, tick: u32, is_right: bool| {
+        let digest = episode.replica.digest(Tick(tick)).unwrap();
+        let upload = Upload {
+            recheck,
+            digests: vec![(Tick(tick), digest ^ u64::from(!is_right))],
+            ..next(&mut episode, ZERO, 520)
+        };
+        let answer = episode.append_upload(ZERO, &upload).unwrap();
+        if answer.recheck.is_some() {
+            episode.recheck(ZERO);
+        }
+        (answer.recheck, answer.diverged)
+    };
+    // What it was told before those inputs that the change brought, nobody has put right.
+    assert_eq!(claim(0, 510, false), (Some(1), false));
+    assert_eq!(claim(1, 510, false), (None, false));
+    // Once it has the right state, it has no excuse.
+    assert_eq!(claim(1, told + 4, true), (None, false));
+    assert_eq!(claim(1, 512, false), (None, true));
 }
 
 #[test]
@@ -336,7 +397,9 @@ fn what_cannot_change_hands_is_refused_and_leaves_no_trace() {
 
 #[test]
 fn changes_always_fit_into_a_message() {
-    let (dir, mut episode) = two_people();
+    let memory = Memory::default();
+    let header = header([PERSON, PERSON], 40);
+    let mut episode = Episode::create_in(Box::new(memory.clone()), header, no_modules).unwrap();
     let page = Some(key(ONE).verifying_key().to_bytes());
     let mut count = 0;
     let full = loop {
@@ -360,16 +423,16 @@ fn changes_always_fit_into_a_message() {
     let most = protocol::control::MAX_MESSAGE - protocol::control::MAX_PART;
     assert!(len < most, "{count} changes are {len} bytes, of {most}");
     drop(episode);
-    let episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
+    let episode = Episode::recover_from(Box::new(memory), no_modules).unwrap();
     assert_eq!(episode.changes(), changes);
 }
 
 /// A whole episode with a seat that is taken and given, from wherever it stands.
 fn finish(episode: &mut Episode) {
-    for (to, changes) in [(4, 0), (8, 1), (20, 2), (24, 2), (40, 3)] {
+    for (to, changes) in [(2, 0), (4, 1), (10, 2), (12, 2), (16, 3)] {
         if episode.changes().len() < changes {
             match changes {
-                2 => drop(give(episode, ONE, 10)),
+                2 => drop(give(episode, ONE, 5)),
                 1 => drop(episode.take(ONE, ai("random")).unwrap()),
                 _ => drop(episode.take(ONE, VACANT).unwrap()),
             }
@@ -383,17 +446,18 @@ fn finish(episode: &mut Episode) {
 
 #[test]
 fn a_crash_at_every_byte_between_changes_leaves_a_prefix_that_goes_on() {
-    let (dir, mut episode) = two_people();
+    let memory = Memory::default();
+    let header = header([PERSON, PERSON], 16);
+    let mut episode = Episode::create_in(Box::new(memory.clone()), header, no_modules).unwrap();
     let start = episode.file.read().unwrap().len();
     finish(&mut episode);
     let whole = episode.file.read().unwrap();
     let (expected, changes) = (log_of(&mut episode), episode.changes().to_vec());
     assert_eq!(changes.len(), 3);
     drop(episode);
-    let path = path(dir.path(), "e-1").unwrap();
     for cut in start..=whole.len() {
-        fs::write(&path, &whole[..cut]).unwrap();
-        let mut episode = Episode::recover(&path).unwrap();
+        *memory.0.lock().unwrap() = whole[..cut].to_vec();
+        let mut episode = Episode::recover_from(Box::new(memory.clone()), no_modules).unwrap();
         assert!(changes.starts_with(episode.changes()), "byte {cut}");
         let lives = [ZERO, ONE].map(|seat| episode.life(seat));
         assert_eq!(lives, [Life(0), Life(episode.changes().len() as u8)]);
@@ -405,29 +469,9 @@ fn a_crash_at_every_byte_between_changes_leaves_a_prefix_that_goes_on() {
     }
 }
 
-/// A file in memory, as a simulation has it.
-#[derive(Clone, Default)]
-struct Memory(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
-
-impl super::super::LogFile for Memory {
-    fn append(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.0.lock().unwrap().extend(bytes);
-        Ok(())
-    }
-
-    fn read(&mut self) -> std::io::Result<Vec<u8>> {
-        Ok(self.0.lock().unwrap().clone())
-    }
-
-    fn truncate(&mut self, len: usize) -> std::io::Result<()> {
-        self.0.lock().unwrap().truncate(len);
-        Ok(())
-    }
-}
-
 #[test]
 fn any_file_will_do() {
-    let header: Header = header([PERSON, PERSON], 40);
+    let header: Header = header([PERSON, PERSON], 16);
     let memory = Memory::default();
     let mut episode =
         Episode::create_in(Box::new(memory.clone()), header.clone(), no_modules).unwrap();

@@ -1,5 +1,5 @@
 use protocol::Tick;
-use protocol::control::Timing;
+use protocol::control::{Timing, Upload};
 
 use super::super::{Episode, Replica};
 use super::*;
@@ -93,6 +93,59 @@ fn what_cannot_have_been_shown_is_told() {
     ] {
         let error = noted(&frames, damage).unwrap_err();
         assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn frames_that_are_too_far_away_are_not_simulated() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 3_000_000);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    for (seat, frame) in [
+        (
+            ZERO,
+            Frame {
+                tick: Tick(200_000),
+                ..Frame::default()
+            },
+        ),
+        (
+            Seat(1),
+            Frame {
+                ahead: 200,
+                ..Frame::default()
+            },
+        ),
+    ] {
+        let frame = Frame {
+            have: vec![Tick(0); 2],
+            fresh: vec![Vec::new(); 2],
+            ..frame
+        };
+        let mut seen = Vec::new();
+        seen::encode(&[frame], 2, &mut seen);
+        let inputs = PageScript::new(&header, seat).block(0, vec![0; 8]);
+        let timing = Timing {
+            seen,
+            ..Timing::default()
+        };
+        let upload = Upload {
+            era: Era(1),
+            life: Life(0),
+            block: inputs,
+            changes: 0,
+            recheck: 0,
+            digests: Vec::new(),
+            timing: Some(timing),
+            ended: None,
+        };
+        episode.append_upload(seat, &upload).unwrap();
+    }
+    let log = log_of(&mut episode);
+    for page in Screens::new(&log).pages(no_modules).unwrap() {
+        let shown: Result<Vec<Rebuilt>, String> = page.frames.collect();
+        let error = shown.unwrap_err();
+        assert!(error.contains("does not follow"), "{error}");
     }
 }
 

@@ -212,3 +212,122 @@ fn a_page_that_sees_another_end_is_named() {
     let named = [named(ZERO, 5, 0, 0), named(ONE, 13, 0, 0)];
     assert_eq!(diverged(&mut episode), named);
 }
+
+#[test]
+fn a_right_digest_of_an_old_tick_is_not_written_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 8));
+    let file = path(dir.path(), "e-1").unwrap();
+    let len = || std::fs::metadata(&file).unwrap().len();
+    let before = len();
+    let old: Vec<(Tick, u64)> = all.digests.iter().take(2).copied().collect();
+    assert_eq!(old[1].0, Tick(8), "the last one that is known");
+    for _ in 0..3 {
+        let claim = Upload {
+            digests: old.clone(),
+            ..pages[1].part(&all, 8, 8)
+        };
+        let told = episode.append_upload(ONE, &claim).unwrap();
+        assert_eq!(told.agreed, Tick(8));
+        assert_eq!(len(), before);
+        drop(episode);
+        episode = Episode::recover(&file).unwrap();
+    }
+    both(&mut episode, &mut pages, &all, (8, 12));
+    assert!(len() > before, "new ones are");
+    assert_eq!(diverged(&mut episode), []);
+}
+
+#[test]
+fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 40);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 4));
+    episode
+        .append_upload(ONE, &pages[1].part(&all, 4, 8))
+        .unwrap();
+    let mut misled = pages[0].part(&all, 4, 8);
+    misled.digests[0].1 ^= 1;
+    let answer = episode.append_upload(ZERO, &misled).unwrap();
+    assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
+    // It is told everything while nobody else plays.
+    episode.take(ONE, Controller::Vacant).unwrap();
+    assert_eq!(episode.recheck(ZERO).inputs, []);
+    let page = Some(key(ONE).verifying_key().to_bytes());
+    let change = episode.give(ONE, PERSON, page, Some(Tick(9))).unwrap();
+    let mut own = |to: u32, recheck: u16, digests: Vec<(Tick, u64)>| Upload {
+        changes: 2,
+        recheck,
+        digests,
+        ..pages[0].part(&all, to - 8, to)
+    };
+    episode
+        .append_upload(ZERO, &own(16, 1, Vec::new()))
+        .unwrap();
+    let mut back = PageScript::from(&header, ONE, change.life, change.tick);
+    let said = Upload {
+        changes: 2,
+        digests: Vec::new(),
+        ..back.part(&all, change.tick.0, 24)
+    };
+    episode.append_upload(ONE, &said).unwrap();
+    let lied_to = own(24, 1, vec![(Tick(20), 7)]);
+    let answer = episode.append_upload(ZERO, &lied_to).unwrap();
+    assert_eq!((answer.through, answer.recheck), (Tick(24), Some(2)));
+    let [theirs] = &episode.recheck(ZERO).inputs[..] else {
+        panic!("the other page is told of")
+    };
+    assert_eq!(
+        (theirs.first, theirs.inputs.len()),
+        (change.tick, 24 - change.tick.0 as usize)
+    );
+    assert_eq!(diverged(&mut episode), []);
+    // Who differs in spite of that is named.
+    let again = Upload {
+        block: None,
+        ..own(24, 2, vec![(Tick(20), 7)])
+    };
+    assert!(episode.append_upload(ZERO, &again).unwrap().diverged);
+}
+
+#[test]
+fn after_a_long_outage_a_page_is_told_everything_before_it_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 8_400);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 4));
+    for (from, to) in [(4, 8_000), (8_000, 8_400)] {
+        episode
+            .append_upload(ONE, &pages[1].part(&all, from, to))
+            .unwrap();
+        let mut misled = pages[0].part(&all, from, to);
+        misled
+            .digests
+            .iter_mut()
+            .for_each(|(_, digest)| *digest ^= 1);
+        let answer = episode.append_upload(ZERO, &misled).unwrap();
+        assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
+    }
+    let asked = episode.recheck(ZERO);
+    assert_eq!(asked.agreed, Tick(4));
+    let mut end = 4;
+    for part in &asked.inputs {
+        assert_eq!((part.seat, part.first), (ONE, Tick(end)));
+        let rows = all.rows.chunks(2).skip(end as usize);
+        assert!(
+            part.inputs
+                .iter()
+                .eq(rows.map(|row| &row[1]).take(part.inputs.len()))
+        );
+        end += part.inputs.len() as u32;
+    }
+    assert_eq!(end, 8_400);
+    let fits = |part: &server_core::arbiter::KnownInputs| part.inputs.len() <= MAX_BLOCK;
+    assert!(asked.inputs.iter().all(fits));
+}

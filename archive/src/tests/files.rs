@@ -282,3 +282,22 @@ fn an_environment_that_breaks_down_stops_the_episode_and_keeps_what_was_played()
     let log = log_of(&mut episode);
     assert!(replay(&log, stored(&episodes), |_, _| ()).is_ok());
 }
+
+#[test]
+fn however_many_ticks_become_final_at_once_their_records_can_be_read_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
+    let rows: Vec<u16> = (0..600_000_u32).map(|at| (at % 6) as u16).collect();
+    for record in episode.played(Tick(0), rows.clone()) {
+        writer.append(&record, &mut bytes).unwrap();
+    }
+    assert_eq!(log::read(&bytes).unwrap().rows(), rows);
+    // The widest row has sixteen seats, and each action takes three bytes.
+    let widest = Record::Actions {
+        first: Tick(u32::MAX),
+        rows: vec![u16::MAX; upload::ROWS_PER_RECORD * protocol::MAX_SEATS],
+    };
+    assert!(encoded_len(&widest).is_ok());
+}

@@ -245,6 +245,11 @@ mod tests {
     use super::*;
 
     #[test]
+    fn studies_know_the_buttons_of_gamepads() {
+        assert_eq!(study::GAMEPAD_BUTTONS, env_core::gamepad::BUTTONS);
+    }
+
+    #[test]
     fn a_check_tells_each_law() {
         let checked = check("overcooked", r#"{"horizon":30}"#, 2, 7).unwrap();
         assert!(checked.is_fine() && checked.episodes == 2, "{checked}");

@@ -172,6 +172,7 @@ fn plan(era: u16, running: bool) -> Plan {
         countdown_s: None,
         hud: Vec::new(),
         chat: true,
+        turn: None,
     }
 }
 

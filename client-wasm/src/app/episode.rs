@@ -126,6 +126,7 @@ impl App {
     pub(super) fn hand_over_peer_news(&mut self, now_us: u64) {
         while let Some((seat, news)) = self.play.as_mut().and_then(Play::poll_news) {
             match news {
+                PeerNews::Begun => self.page.handle_channel_begun(now_us, seat),
                 PeerNews::Opened => self.page.handle_channel(now_us, seat, true),
                 PeerNews::Closed => self.page.handle_channel(now_us, seat, false),
                 PeerNews::Datagram(bytes) => self.page.handle_datagram(now_us, seat, &bytes),

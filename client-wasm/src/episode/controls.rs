@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use env_core::contract::ActionSpec;
-use env_core::{Action, Spec};
+use env_core::{Action, Spec, gamepad};
 
 use crate::episode::keys::Keys;
 use crate::messages;
@@ -166,7 +166,7 @@ fn reached<'a>(
 ) -> impl Iterator<Item = (Action, &'a ActionSpec)> + 'a {
     (0..)
         .zip(&spec.actions)
-        .filter(|(action, _)| keys.keys_of(*action).next().is_some())
+        .filter(|(action, _)| keyboard_keys(keys, *action).next().is_some())
 }
 
 /// The explanation of some keys.
@@ -214,7 +214,7 @@ pub fn explain_keys(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<Hi
             continue;
         }
         let mut all: Vec<Press> = Vec::new();
-        for press in keys.keys_of(action).map(press) {
+        for press in keyboard_keys(keys, action).map(press) {
             if !all.contains(&press) {
                 all.push(press);
             }
@@ -228,15 +228,21 @@ pub fn explain_keys(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<Hi
     hints
 }
 
+/// The keys and chords of an action, without the buttons of a gamepad.
+fn keyboard_keys(keys: &Keys, action: Action) -> impl Iterator<Item = &str> {
+    keys.keys_of(action)
+        .filter(|chord| !chord.contains(gamepad::PREFIX))
+}
+
 /// The actions of all four directions that are of one kind with this one, if each has the same number of single keys.
 fn cross<'a>(spec: &Spec, keys: &Keys, name: &'a str) -> Option<(&'a str, [Action; 4])> {
     let (_, kind) = PadDirection::of(name)?;
-    let count = |action: Action| keys.keys_of(action).count();
+    let count = |action: Action| keyboard_keys(keys, action).count();
     let mut four = [0; 4];
     for (slot, way) in four.iter_mut().zip(PadDirection::ALL) {
         let is = |(_, of): &(Action, &ActionSpec)| PadDirection::of(&of.name) == Some((way, kind));
         let (action, _) = reached(spec, keys).find(is)?;
-        if keys.keys_of(action).any(|chord| chord.contains('+')) {
+        if keyboard_keys(keys, action).any(|chord| chord.contains('+')) {
             return None;
         }
         *slot = action;
@@ -249,13 +255,15 @@ fn together(four: &[Action; 4], keys: &Keys, press: impl Fn(&str) -> Press) -> V
     let nth = |at: usize| {
         let keys = four
             .iter()
-            .filter_map(|action| keys.keys_of(*action).nth(at));
+            .filter_map(|action| keyboard_keys(keys, *action).nth(at));
         Press {
             names: keys.flat_map(|key| press(key).names).collect(),
             is_chord: false,
         }
     };
-    (0..keys.keys_of(four[0]).count().min(2)).map(nth).collect()
+    (0..keyboard_keys(keys, four[0]).count().min(2))
+        .map(nth)
+        .collect()
 }
 
 #[cfg(test)]
@@ -267,6 +275,7 @@ mod tests {
             name: name.to_owned(),
             momentary: false,
             keys: keys.iter().map(|&key| key.to_owned()).collect(),
+            ..ActionSpec::default()
         };
         let spec = Spec {
             id: "test".to_owned(),
@@ -280,6 +289,7 @@ mod tests {
             horizon: 10,
             events: Vec::new(),
             compact: false,
+            ..Spec::default()
         };
         let keys = Keys::new(&spec, &[], false);
         (spec, keys)
@@ -288,11 +298,11 @@ mod tests {
     fn kitchen() -> (Spec, Keys) {
         world(&[
             ("noop", &[]),
-            ("move_up", &["ArrowUp", "KeyW"]),
+            ("move_up", &["ArrowUp", "KeyW", "GamepadUp"]),
             ("move_down", &["ArrowDown", "KeyS"]),
             ("move_left", &["ArrowLeft", "KeyA"]),
             ("move_right", &["ArrowRight", "KeyD"]),
-            ("pick_up_or_drop", &["Space", "KeyE"]),
+            ("pick_up_or_drop", &["Space", "GamepadSouth", "KeyE"]),
             ("shout", &["ShiftLeft", "ShiftRight"]),
             ("sprint", &["ShiftLeft+KeyW"]),
         ])

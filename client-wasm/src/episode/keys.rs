@@ -251,6 +251,7 @@ mod tests {
             name: name.to_owned(),
             momentary,
             keys: keys.iter().map(|&key| key.to_owned()).collect(),
+            ..ActionSpec::default()
         };
         Spec {
             id: "test".to_owned(),
@@ -269,6 +270,7 @@ mod tests {
             horizon: 10,
             events: Vec::new(),
             compact: false,
+            ..Spec::default()
         }
     }
 

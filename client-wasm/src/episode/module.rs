@@ -57,6 +57,14 @@ extern "C" {
     fn coplay_inject(this: &Exports, words: i32) -> Result<(), JsValue>;
     #[wasm_bindgen(method, catch)]
     fn coplay_mask(this: &Exports, seat: i32) -> Result<i64, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_acting(this: &Exports) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_seat_score(this: &Exports, seat: i32) -> Result<i64, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_draw_for(this: &Exports, seat: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_point(this: &Exports, seat: i32) -> Result<i32, JsValue>;
 }
 
 /// A running environment inside a module.
@@ -76,7 +84,7 @@ pub(crate) async fn load_module(url: &str, params: &str) -> Result<Module, Strin
     if let Some(missing) = names.find(|name| !has(name)) {
         return Err(format!("{url} does not export {missing}"));
     }
-    let has_mask = has(Export::Mask.name());
+    let has = Export::ALL.map(|export| has(export.name()));
     let exports: Exports = exports.unchecked_into();
     let memory = exports.memory();
     let bytes = Uint8Array::new(&memory.buffer());
@@ -84,7 +92,7 @@ pub(crate) async fn load_module(url: &str, params: &str) -> Result<Module, Strin
         exports,
         memory,
         bytes,
-        has_mask,
+        has,
     };
     Guest::open(browser, params, MessageLimits::default())
         .map_err(|error| format!("{url}: {error}"))
@@ -96,7 +104,8 @@ pub(crate) struct Browser {
     memory: WebAssembly::Memory,
     /// All of the module's memory; void once the memory has grown.
     bytes: Uint8Array,
-    has_mask: bool,
+    /// The exports that it has, in the order of [`Export::ALL`].
+    has: [bool; Export::ALL.len()],
 }
 
 impl Browser {
@@ -131,13 +140,17 @@ impl Browser {
             Export::Restore => module.coplay_restore(short).map(i64::from),
             Export::Inject => module.coplay_inject(short).map(nothing),
             Export::Mask => module.coplay_mask(short),
+            Export::Acting => module.coplay_acting().map(i64::from),
+            Export::SeatScore => module.coplay_seat_score(short),
+            Export::DrawFor => module.coplay_draw_for(short).map(i64::from),
+            Export::Point => module.coplay_point(short).map(i64::from),
         }
     }
 }
 
 impl Engine for Browser {
     fn has(&self, export: Export) -> bool {
-        self.has_mask || !export.is_optional()
+        self.has[export as usize]
     }
 
     fn call(&mut self, export: Export, argument: i64) -> Result<i64, String> {

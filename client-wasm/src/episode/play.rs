@@ -13,14 +13,17 @@ use protocol::control::{ClientMessage, Plan};
 use protocol::{Controller, Seat, Tick};
 
 use crate::episode::controls::KeyboardLayout;
+use crate::episode::gamepads::Gamepads;
 use crate::episode::keys::Keys;
 use crate::episode::module::Module;
 use crate::episode::partners::PartnerNotices;
+use crate::episode::pointer::listen_to_pointers;
 use crate::episode::screen::Screen;
 use crate::episode::view::View;
 use crate::messages;
 use crate::net::peers::{self, PeerNews, Peers};
 use crate::shell::dom;
+use crate::shell::gamepads::read_gamepads;
 use crate::shell::inbox::Inbox;
 
 /// The episode's peer, which the page drives.
@@ -36,6 +39,7 @@ pub(crate) struct Play {
     /// The page.
     pub(crate) screen: Screen,
     keys: Keys,
+    gamepads: Gamepads,
     spec: Option<Spec>,
     view: Option<View>,
     /// The state of the picture: whether a turn of the person answers it, ticks that were simulated, and rollbacks.
@@ -61,6 +65,7 @@ impl Play {
             partners: PartnerNotices::new(plan),
             screen: Screen::new(&inbox, &partner_name(plan), plan.chat),
             keys: Keys::default(),
+            gamepads: Gamepads::default(),
             spec: None,
             view: None,
             pictured: None,
@@ -99,6 +104,9 @@ impl Play {
             self.keys = Keys::new(&spec, &plan.keys, plan.rules.press);
             self.screen
                 .explain_keys(&self.inbox, &spec, &self.keys, layout, plan.touch);
+            if spec.pointer {
+                listen_to_pointers(&self.inbox, &self.screen.canvas);
+            }
             let view = View::new(
                 self.screen.canvas.clone(),
                 &module.facts().sprites,
@@ -130,8 +138,11 @@ impl Play {
         self.peers.as_mut()
     }
 
-    /// Draws; `at_ms` is the time of the frame.
+    /// Asks for the gamepads, and draws; `at_ms` is the time of the frame.
     pub(crate) fn draw_frame(&mut self, peer: &mut EpisodePeer, now: Now, at_ms: f64) {
+        for (code, is_down) in self.gamepads.update(read_gamepads()) {
+            self.handle_key(peer, now, (code, is_down, now.page_us as f64 / 1_000.0));
+        }
         let Some(view) = &mut self.view else { return };
         peer.handle_shown(now, (at_ms * 1_000.0) as u64);
         view.draw_frame(dom::page_ms().max(at_ms));

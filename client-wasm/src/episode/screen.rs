@@ -179,6 +179,18 @@ impl Screen {
         self.canvas.focus().ok();
     }
 
+    /// Shows what the point under the pointer means: the name of an action, or nothing.
+    pub(crate) fn show_pointed(&self, action: Option<&str>) {
+        let name = action.unwrap_or_default();
+        if self.canvas.title() != name {
+            self.canvas.set_title(name);
+            self.canvas
+                .class_list()
+                .toggle_with_force("means", !name.is_empty())
+                .ok();
+        }
+    }
+
     /// Asks for the whole screen before the world runs, or beside it once it does; or not at all.
     pub(crate) fn ask_for_screen(&self, asks: bool, runs: bool) {
         dom::show_element(&self.ask, asks);

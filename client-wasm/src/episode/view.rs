@@ -154,6 +154,15 @@ impl View {
         }
     }
 
+    /// The point of the picture under a point of the canvas in CSS pixels, in cells; `None` beside the picture.
+    pub(crate) fn point_under(&mut self, at: [f64; 2]) -> Option<[f32; 2]> {
+        let (frame, ratio) = (self.fit(), dom::window().device_pixel_ratio());
+        let cells = |css: f64, margin: f64| ((css * ratio - margin) / frame.scale) as f32;
+        let [x, y] = [cells(at[0], frame.left), cells(at[1], frame.top)];
+        let inside = (0.0..self.list.width).contains(&x) && (0.0..self.list.height).contains(&y);
+        inside.then_some([x, y])
+    }
+
     /// Makes the canvas as fine as the screen, and the world as large as the canvas.
     fn fit(&mut self) -> Frame {
         let ratio = dom::window().device_pixel_ratio();

@@ -52,7 +52,7 @@ pub(super) fn read_sentences(file: &str) -> BTreeMap<String, String> {
 words! {
     language_name no_server reconnecting saving_paused not_taken wrong_code quiz_again last_attempt contact
     other_page open_other other_code other_link other_free code_there cannot withdraw withdraw_ask
-    withdraw_means withdraw_not untitled back_a_page next onward go_on_now agree disagree superseded space_key
+    withdraw_means withdraw_same_pay withdraw_no_pay withdraw_other_pay withdraw_not untitled back_a_page next onward go_on_now agree disagree superseded space_key
     shift_key enter_key control_key loading linking ready ask_fullscreen fullscreen_left fullscreen get_ready
     finished one_moment waiting_for_server waiting_for_others lobby looking i_am_here come_back asked_title
     matched_title regroup regroup_group coming_back back back_to_place back_from_ai broken stopped no_module
@@ -64,7 +64,7 @@ words! {
     looked_away gone gone_play_on replaced returning is_back waiting_for not_heard held_hidden held_gone
     round_over next_round round_in round round_of score time partner partner_ai direct via_server partner_lost
     connecting moment elsewhere play_here cannot_go_on reload preparing controls progress_of languages
-    required yes no answer_rows answer_this write_number write_email your_move frame frame_why frame_open
+    required yes no answer_rows answer_this write_number write_email your_move others_move frame frame_why frame_open
     frame_here frame_opened frame_waits frame_back frame_hands_in chat messages your_message send sending
     not_sent chat_not_yet chat_closed chat_lost chat_done chat_to_the_end to_game chat_keys you you_as
     chat_here chat_left chat_ai chat_with_ai time_left form_time form_time_up one_character_left characters_left open_chat

@@ -9,7 +9,7 @@ mod connection;
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::rc::Rc;
 
 use protocol::Seat;
@@ -25,9 +25,14 @@ use connection::Connection;
 /// The most news that wait to be taken; datagrams beyond that are lost, as on the way.
 const MAX_WAITING: usize = 4_096;
 
+/// Tells the connections of this page apart: two may have the same number on the way, if an offer was repeated.
+type Serial = NonZeroU64;
+
 /// News of the connection with a seat.
 #[derive(Debug)]
 pub(crate) enum PeerNews {
+    /// The other side has begun to connect.
+    Begun,
     /// The channel opened.
     Opened,
     /// The connection failed, or the other side closed or replaced it.
@@ -45,14 +50,14 @@ struct PeerQueue {
 
 #[derive(Default)]
 struct Waiting {
-    /// In the order in which they happened, with the number of the connection; what has none is true whatever
-    /// becomes of connections.
-    news: VecDeque<(Seat, Option<NonZeroU32>, PeerNews)>,
-    signals: VecDeque<(Seat, Signal)>,
+    /// In the order in which they happened, with their connection; what has none is true whatever becomes of
+    /// connections.
+    news: VecDeque<(Seat, Option<Serial>, PeerNews)>,
+    signals: VecDeque<(Seat, Option<Serial>, Signal)>,
 }
 
 impl PeerQueue {
-    fn put(&self, seat: Seat, connection: Option<NonZeroU32>, news: PeerNews) {
+    fn put(&self, seat: Seat, connection: Option<Serial>, news: PeerNews) {
         let mut waiting = self.waiting.borrow_mut();
         if waiting.news.len() < MAX_WAITING || !matches!(news, PeerNews::Datagram(_)) {
             waiting.news.push_back((seat, connection, news));
@@ -61,8 +66,10 @@ impl PeerQueue {
         self.inbox.send(Input::Tick);
     }
 
-    fn signal(&self, seat: Seat, signal: Signal) {
-        self.waiting.borrow_mut().signals.push_back((seat, signal));
+    fn signal(&self, seat: Seat, connection: Option<Serial>, signal: Signal) {
+        let mut waiting = self.waiting.borrow_mut();
+        waiting.signals.push_back((seat, connection, signal));
+        drop(waiting);
         self.inbox.send(Input::Tick);
     }
 }
@@ -74,6 +81,8 @@ pub(crate) struct Peers {
     queue: PeerQueue,
     /// At most one for each seat.
     connections: Vec<Connection>,
+    /// Of the next connection.
+    next: Serial,
 }
 
 impl Peers {
@@ -93,6 +102,7 @@ impl Peers {
                 waiting: Rc::default(),
             },
             connections: Vec::new(),
+            next: Serial::MIN,
         }
     }
 
@@ -102,7 +112,7 @@ impl Peers {
         if self.own < to {
             self.offer(to);
         } else {
-            self.queue.signal(to, Signal::Call);
+            self.queue.signal(to, None, Signal::Call);
         }
     }
 
@@ -141,7 +151,7 @@ impl Peers {
     pub(crate) fn poll_news(&mut self) -> Option<(Seat, PeerNews)> {
         loop {
             let (seat, connection, news) = self.queue.waiting.borrow_mut().news.pop_front()?;
-            let is_current = connection.is_none_or(|number| self.find(seat, number).is_some());
+            let is_current = connection.is_none_or(|serial| self.is_there(serial));
             if is_current && connection.is_some() && matches!(news, PeerNews::Closed) {
                 self.close(seat);
             }
@@ -151,11 +161,16 @@ impl Peers {
         }
     }
 
-    /// The next signal to send.
+    /// The next signal to send; those of connections that are gone are left out.
     pub(crate) fn poll_signal(&mut self) -> Option<ClientMessage> {
-        let (to, signal) = self.queue.waiting.borrow_mut().signals.pop_front()?;
-        let data = signal::encode(&signal);
-        Some(ClientMessage::Signal { to, data })
+        loop {
+            let next = self.queue.waiting.borrow_mut().signals.pop_front();
+            let (to, connection, signal) = next?;
+            if connection.is_none_or(|serial| self.is_there(serial)) {
+                let data = signal::encode(&signal);
+                return Some(ClientMessage::Signal { to, data });
+            }
+        }
     }
 
     /// Sends a datagram; it may be lost.
@@ -163,6 +178,10 @@ impl Peers {
         if let Some(connection) = self.connections.iter().find(|each| each.to == to) {
             connection.send(bytes);
         }
+    }
+
+    fn is_there(&self, serial: Serial) -> bool {
+        self.connections.iter().any(|each| each.serial == serial)
     }
 
     fn find(&self, seat: Seat, number: NonZeroU32) -> Option<&Connection> {
@@ -184,7 +203,10 @@ impl Peers {
     fn called(&mut self, from: Seat) {
         match self.connections.iter().find(|each| each.to == from) {
             Some(connection) if connection.is_unanswered() => connection.repeat_offer(),
-            _ => self.offer(from),
+            _ => {
+                self.offer(from);
+                self.queue.put(from, None, PeerNews::Begun);
+            }
         }
     }
 
@@ -194,12 +216,15 @@ impl Peers {
         }
         if let Some(connection) = self.open(from, number) {
             connection.answer(sdp);
+            self.queue.put(from, None, PeerNews::Begun);
         }
     }
 
     /// A new connection, in the place of the one before; none if the browser has something against it.
     fn open(&mut self, to: Seat, number: NonZeroU32) -> Option<&Connection> {
-        let connection = Connection::new(to, number, &self.configuration, self.queue.clone());
+        let (serial, queue) = (self.next, self.queue.clone());
+        self.next = serial.saturating_add(1);
+        let connection = Connection::new(to, number, serial, &self.configuration, queue);
         if connection.is_err() || self.connections.iter().any(|each| each.to == to) {
             self.queue.put(to, None, PeerNews::Closed);
         }

@@ -14,6 +14,7 @@ use protocol::control::{Answer, ClientMessage, Draft};
 
 use super::lifetime;
 use crate::episode::module::Module;
+use crate::episode::pointer::PointerChange;
 
 /// An input of the page.
 #[allow(clippy::large_enum_variant, reason = "an input is dealt with at once")]
@@ -41,6 +42,17 @@ pub(crate) enum Input {
         finger: i32,
         /// The action of its button.
         action: Option<Action>,
+        /// `event.timeStamp`.
+        at_ms: f64,
+    },
+    /// Something happened to a pointer on the picture.
+    Pointer {
+        /// Its place on the canvas, CSS pixels.
+        at: [f64; 2],
+        /// The change.
+        change: PointerChange,
+        /// The number of the pointer.
+        finger: i32,
         /// `event.timeStamp`.
         at_ms: f64,
     },

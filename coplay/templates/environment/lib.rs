@@ -126,6 +126,7 @@ impl Environment for MyEnv {
         let field = |name: &str, shape: &[u32]| FieldSpec {
             name: name.into(),
             shape: shape.into(),
+            ..FieldSpec::default()
         };
         Spec {
             id: Self::ID.into(),
@@ -138,6 +139,7 @@ impl Environment for MyEnv {
                     name: (*name).into(),
                     momentary: *name != "stay",
                     keys: keys.iter().map(|key| (*key).into()).collect(),
+                    ..ActionSpec::default()
                 })
                 .collect(),
             noop: STAY,
@@ -150,6 +152,8 @@ impl Environment for MyEnv {
             horizon: self.params.horizon,
             events: vec!["collected".into()],
             compact: true,
+            pointer: true,
+            ..Spec::default()
         }
     }
 
@@ -181,6 +185,7 @@ impl Environment for MyEnv {
                 outcome.events.push(StepEvent {
                     kind: COLLECTED,
                     seat: seat as u8,
+                    to: None,
                     value: 1.0,
                 });
             }
@@ -210,7 +215,7 @@ impl Environment for MyEnv {
         state.collected.into()
     }
 
-    fn draw(&self, state: &State, out: &mut DrawList) {
+    fn draw(&self, state: &State, _seat: Option<usize>, out: &mut DrawList) {
         let side = f32::from(self.params.size);
         out.begin(side, side, 0xf4f1_e8ff);
         let in_cell = |(x, y): Cell, gap: f32| {
@@ -227,6 +232,13 @@ impl Environment for MyEnv {
             let body = Shape::Ellipse { color };
             out.push(seat as u32 + 1, in_cell(state.players[seat], 0.1), body);
         }
+    }
+
+    /// A cell beside the player means the step to it.
+    fn point(&self, state: &State, seat: usize, [x, y]: [f32; 2]) -> Option<Action> {
+        let cell = (x as u8, y as u8);
+        let own = state.players[seat];
+        (0..STAY).find(|&action| cell != own && self.next_cell(own, action) == cell)
     }
 
     fn describe(&self, state: &State, seat: usize, out: &mut String) {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use env_core::Spec;
 use protocol::Seat;
 use protocol::control::EndReason;
 use protocol::log::{Header, Log};
@@ -12,7 +13,8 @@ use store::Withdrawn;
 use super::notes::NoteTables;
 use super::seats::SeatTable;
 use super::seen::SeenTable;
-use super::steps::{Step, StepTable, simulate_steps};
+use super::step_events::{Happenings, StepEventTables};
+use super::steps::{Simulation, Step, StepTable, simulate_episode};
 use super::{ExportReport, Skipped};
 use crate::progress::Progress;
 
@@ -21,9 +23,10 @@ pub(super) struct SimulatedEpisode<'a> {
     pub(super) data: &'a Path,
     pub(super) path: PathBuf,
     pub(super) log: Log,
-    /// The names of its actions.
-    pub(super) actions: Vec<String>,
+    pub(super) spec: Spec,
     pub(super) steps: Vec<Step>,
+    /// In the order of ticks.
+    pub(super) happenings: Vec<Happenings>,
     /// The reason of its end; `None` while it runs.
     pub(super) reason: Option<EndReason>,
     /// The seats of those who withdrew what was recorded of them: no table has their rows.
@@ -47,6 +50,7 @@ pub(super) trait EpisodeTable {
 fn create_tables(out: &Path, seen: bool) -> anyhow::Result<Vec<Box<dyn EpisodeTable>>> {
     let mut tables: Vec<Box<dyn EpisodeTable>> = vec![
         Box::new(StepTable::create(out)?),
+        Box::new(StepEventTables::create(out)?),
         Box::new(SeatTable::create(out)?),
         Box::new(NoteTables::create(out)?),
     ];
@@ -71,14 +75,21 @@ pub(super) fn write_tables(
     let mut tables = create_tables(out, seen)?;
     let mut progress = Progress::new(files.len());
     for path in files {
-        match simulate_steps(&path) {
+        match simulate_episode(&path) {
             // The server died when it had the file, and not yet the episode: nobody has played it.
-            Ok((log, ..)) if log.through.0 == 0 && !known.contains_key(&log.header.episode) => {}
-            Ok((log, ..)) if withdrawn.groups.contains(&log.header.group) => {
+            Ok(Simulation { log, .. })
+                if log.through.0 == 0 && !known.contains_key(&log.header.episode) => {}
+            Ok(Simulation { log, .. }) if withdrawn.groups.contains(&log.header.group) => {
                 let reason = "somebody of the group withdrew what was recorded".to_owned();
                 report.skipped.push(Skipped { path, reason });
             }
-            Ok((log, actions, steps)) => {
+            Ok(simulation) => {
+                let Simulation {
+                    log,
+                    spec,
+                    steps,
+                    happenings,
+                } = simulation;
                 let reason = log.ending.map(|ending| ending.reason);
                 let reason = reason.or(known.get(&log.header.episode).copied().flatten());
                 let left_out = list_withdrawn_seats(&log.header, withdrawn);
@@ -88,8 +99,9 @@ pub(super) fn write_tables(
                     data,
                     path,
                     log,
-                    actions,
+                    spec,
                     steps,
+                    happenings,
                     reason,
                     left_out,
                 };

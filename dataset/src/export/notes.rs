@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use env_core::contract::ActionSpec;
 use protocol::Seat;
 use protocol::change::Presence;
 use protocol::control::{KeyEvent, Link, Timing};
@@ -94,7 +95,7 @@ impl NoteTables {
     fn add_record(
         &mut self,
         log: &Log,
-        actions: &[String],
+        actions: &[ActionSpec],
         lives: &mut [u8],
         record: &Record,
     ) -> anyhow::Result<()> {
@@ -206,7 +207,8 @@ impl EpisodeTable for NoteTables {
             _ => false,
         };
         let mut records = log.records.iter().filter(|record| !is_left_out(record));
-        records.try_for_each(|record| self.add_record(log, &episode.actions, &mut lives, record))
+        records
+            .try_for_each(|record| self.add_record(log, &episode.spec.actions, &mut lives, record))
     }
 
     fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
@@ -218,7 +220,7 @@ impl EpisodeTable for NoteTables {
 }
 
 /// The key events of a note.
-fn list_keys<'a>(timing: &Timing, life: u8, actions: &'a [String]) -> Vec<KeyRow<'a>> {
+fn list_keys<'a>(timing: &Timing, life: u8, actions: &'a [ActionSpec]) -> Vec<KeyRow<'a>> {
     // Notes of before do not say it.
     let frames_us = timing.frames_us.iter().copied();
     let frames_us = frames_us.chain(std::iter::repeat(None));
@@ -237,7 +239,7 @@ fn list_keys<'a>(timing: &Timing, life: u8, actions: &'a [String]) -> Vec<KeyRow
 }
 
 /// The events of a note, kind by kind.
-fn list_events<'a>(timing: &Timing, life: u8, actions: &'a [String]) -> Vec<EventRow<'a>> {
+fn list_events<'a>(timing: &Timing, life: u8, actions: &'a [ActionSpec]) -> Vec<EventRow<'a>> {
     let event = |kind| EventRow::new(life, kind);
     let mut rows = Vec::new();
     rows.extend(timing.rollbacks.iter().map(|(tick, count)| EventRow {
@@ -291,8 +293,10 @@ fn list_events<'a>(timing: &Timing, life: u8, actions: &'a [String]) -> Vec<Even
 }
 
 /// The name of an action; a page may note one that is not there.
-fn name(actions: &[String], action: u16) -> &str {
-    actions.get(usize::from(action)).map_or("", String::as_str)
+fn name(actions: &[ActionSpec], action: u16) -> &str {
+    actions
+        .get(usize::from(action))
+        .map_or("", |action| &action.name)
 }
 
 /// A time of the server's clock, microseconds, as milliseconds since tick 0 was due.

@@ -31,6 +31,7 @@ struct SeatRow<'a> {
     t0_us: u64,
     ticks: u32,
     score: i64,
+    seat_score: i64,
     success: bool,
 }
 
@@ -72,6 +73,7 @@ fn seat_row<'a>(
     let (header, course) = (&episode.log.header, episode.log.header.course.as_ref());
     let of_person = course.filter(|_| *controller == Controller::Human);
     let score = episode.steps.last().map_or(0, Step::score);
+    let mut own = episode.steps.iter().rev().filter(|step| step.seat == seat);
     SeatRow {
         visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
         episode_index: course.map(|course| course.episode),
@@ -86,6 +88,7 @@ fn seat_row<'a>(
         t0_us: header.t0_us,
         ticks: episode.log.through.0,
         score,
+        seat_score: own.next().map_or(0, Step::seat_score),
         success: episode.reason == Some(EndReason::Played) && score > 0,
     }
 }

@@ -49,7 +49,7 @@ impl SeenTable {
             };
             let frame = &rebuilt.frame;
             let have = frame.have.iter().map(|Tick(tick)| tick.to_string());
-            let wish = episode.actions.get(usize::from(frame.wish));
+            let wish = episode.spec.actions.get(usize::from(frame.wish));
             let row = SeenRow {
                 life: page.life.0,
                 at_ms: frame.at_ms,
@@ -57,7 +57,9 @@ impl SeenTable {
                 changes: frame.changes,
                 have: have.collect::<Vec<_>>().join(" "),
                 ahead: frame.ahead,
-                wish: wish.filter(|_| frame.ahead > 0).map_or("", String::as_str),
+                wish: wish
+                    .filter(|_| frame.ahead > 0)
+                    .map_or("", |action| &action.name),
                 hidden: frame.hidden,
                 digest: format!("{:016x}", rebuilt.shown),
             };

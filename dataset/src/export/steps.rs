@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use archive::{Replica, replay};
+use env_core::Spec;
 use protocol::change::Change;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
@@ -12,6 +13,7 @@ use store::reason_name;
 
 use super::ExportReport;
 use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::step_events::Happenings;
 use super::table::{EpisodeKeys, Table};
 
 /// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
@@ -23,8 +25,10 @@ struct StepRow<'a> {
     action: u16,
     action_name: &'a str,
     reward: f32,
-    /// After the tick.
+    /// Of the group, after the tick.
     score: i64,
+    /// Of the seat, after the tick.
+    seat_score: i64,
     terminated: bool,
     truncated: bool,
     /// Why the episode ended; empty while it runs.
@@ -40,30 +44,43 @@ pub(super) struct Step {
     action_name: String,
     reward: f32,
     score: i64,
+    seat_score: i64,
     terminated: bool,
     truncated: bool,
 }
 
+/// An episode that was simulated again.
+pub(super) struct Simulation {
+    pub(super) log: Log,
+    pub(super) spec: Spec,
+    pub(super) steps: Vec<Step>,
+    pub(super) happenings: Vec<Happenings>,
+}
+
 /// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
-/// Gives its log, the names of its actions and its steps.
-pub(super) fn simulate_steps(path: &Path) -> anyhow::Result<(Log, Vec<String>, Vec<Step>)> {
+pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     let log = log::read(&fs::read(path)?)?;
     let changes: Vec<Change> = log.changes().cloned().collect();
-    let mut steps = Vec::new();
+    let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
     let replica = replay(&log, archive::stored(episodes), |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);
+        happenings.extend(Happenings::of(tick, replica.spec(), replica.outcome()));
         steps.extend((0..).map(Seat).zip(row).map(|(seat, action)| {
             let controller = archive::controller_at(&log.header, &changes, seat, tick);
             step(replica, seat, controller, *action)
         }));
     })?;
-    let actions = replica.spec().actions.iter();
-    let actions = actions.map(|action| action.name.clone()).collect();
-    Ok((log, actions, steps))
+    Ok(Simulation {
+        spec: replica.spec().clone(),
+        log,
+        steps,
+        happenings,
+    })
 }
 
-fn step(replica: &Replica, seat: Seat, controller: &Controller, action: u16) -> Step {
+fn step(replica: &mut Replica, seat: Seat, controller: &Controller, action: u16) -> Step {
+    let seat_score = replica.seat_score(seat);
     let outcome = replica.outcome();
     Step {
         seat,
@@ -73,6 +90,7 @@ fn step(replica: &Replica, seat: Seat, controller: &Controller, action: u16) -> 
         action_name: replica.spec().actions[usize::from(action)].name.clone(),
         reward: outcome.rewards[seat.index()],
         score: replica.score(),
+        seat_score,
         terminated: outcome.terminated >> seat.0 & 1 == 1,
         truncated: outcome.truncated >> seat.0 & 1 == 1,
     }
@@ -88,9 +106,14 @@ pub(super) fn controller_name(controller: &Controller) -> &str {
 }
 
 impl Step {
-    /// The score after the tick.
+    /// The score of the group after the tick.
     pub(super) fn score(&self) -> i64 {
         self.score
+    }
+
+    /// The score of the seat after the tick.
+    pub(super) fn seat_score(&self) -> i64 {
+        self.seat_score
     }
 
     fn row<'a>(&'a self, ended_on: &'a str) -> StepRow<'a> {
@@ -102,6 +125,7 @@ impl Step {
             action_name: &self.action_name,
             reward: self.reward,
             score: self.score,
+            seat_score: self.seat_score,
             terminated: self.terminated,
             truncated: self.truncated,
             ended_on,

@@ -37,13 +37,18 @@ impl<'a> EpisodeKeys<'a> {
     }
 }
 
+/// Rows whose cells are looked at together.
+const BATCH: usize = 1_000;
+
 /// A CSV file that takes its name when it is whole.
 pub(super) struct Table {
     name: &'static str,
     path: PathBuf,
     part: PathBuf,
     writer: csv::Writer<File>,
-    row: csv::StringRecord,
+    /// Rows whose cells were not looked at yet: serde names no cells, so they are written here, and read back.
+    raw: csv::Writer<Vec<u8>>,
+    waiting: usize,
     rows: u64,
 }
 
@@ -76,33 +81,41 @@ impl Table {
             path,
             part,
             writer,
-            row: csv::StringRecord::new(),
+            raw: make_raw(),
+            waiting: 0,
             rows: 0,
         })
     }
 
     pub(super) fn add(&mut self, row: &impl Serialize) -> anyhow::Result<()> {
         self.rows += 1;
-        let mut writer = csv::WriterBuilder::new()
-            .has_headers(false)
-            .from_writer(Vec::new());
-        writer.serialize(row)?;
-        let cells = writer
-            .into_inner()
-            .map_err(csv::IntoInnerError::into_error)?;
-        // Serde names no cells, so they are read back to be looked at.
+        self.raw.serialize(row)?;
+        self.waiting += 1;
+        match self.waiting >= BATCH {
+            true => self.write_waiting(),
+            false => Ok(()),
+        }
+    }
+
+    fn write_waiting(&mut self) -> anyhow::Result<()> {
+        self.waiting = 0;
+        let raw = std::mem::replace(&mut self.raw, make_raw());
+        let cells = raw.into_inner().map_err(csv::IntoInnerError::into_error)?;
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
+            .flexible(true)
             .from_reader(&*cells);
-        while reader.read_record(&mut self.row)? {
-            write_cells(&mut self.writer, &self.row)
+        let mut row = csv::StringRecord::new();
+        while reader.read_record(&mut row)? {
+            write_cells(&mut self.writer, &row)
                 .with_context(|| format!("cannot write {}", self.part.display()))?;
         }
         Ok(())
     }
 
     /// Gives the file its name.
-    pub(super) fn finish(self) -> anyhow::Result<WrittenTable> {
+    pub(super) fn finish(mut self) -> anyhow::Result<WrittenTable> {
+        self.write_waiting()?;
         let file = self
             .writer
             .into_inner()
@@ -117,6 +130,13 @@ impl Table {
     }
 }
 
+fn make_raw() -> csv::Writer<Vec<u8>> {
+    csv::WriterBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_writer(Vec::new())
+}
+
 /// The names of the fields of a row, as they are serialised.
 fn list_fields<R: Default + Serialize>() -> anyhow::Result<csv::StringRecord> {
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -126,4 +146,46 @@ fn list_fields<R: Default + Serialize>() -> anyhow::Result<csv::StringRecord> {
         .map_err(csv::IntoInnerError::into_error)?;
     let mut reader = csv::Reader::from_reader(&*bytes);
     Ok(reader.headers()?.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Default, Serialize)]
+    struct TextRow<'a> {
+        number: u32,
+        text: &'a str,
+    }
+
+    #[test]
+    fn every_row_is_written_and_quoted_however_many_there_are() {
+        let texts = ["plain", "", "=1+1", "two\nlines, \"quoted\"", "-2+3"];
+        let written = ["plain", "", "'=1+1", "two\nlines, \"quoted\"", "'-2+3"];
+        for rows in [0, 1, 999, 1_000, 1_001, 2_500] {
+            let dir = tempfile::tempdir().unwrap();
+            let mut table = Table::create::<TextRow<'_>>(dir.path(), "texts").unwrap();
+            for number in 0..rows {
+                let text = texts[number as usize % texts.len()];
+                table.add(&TextRow { number, text }).unwrap();
+            }
+            let table = table.finish().unwrap();
+            assert_eq!(table.rows, u64::from(rows));
+            let mut reader = csv::Reader::from_path(&table.path).unwrap();
+            let found: Vec<(u32, String)> = reader.deserialize().map(Result::unwrap).collect();
+            let expected = (0..rows).map(|row| (row, written[row as usize % 5].to_owned()));
+            assert!(found.into_iter().eq(expected), "{rows} rows");
+        }
+    }
+
+    #[test]
+    fn a_row_does_not_cost_a_writer_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut table = Table::create::<TextRow<'_>>(dir.path(), "texts").unwrap();
+        let row = TextRow::default();
+        (1..BATCH).for_each(|_| table.add(&row).unwrap());
+        assert_eq!(table.waiting, BATCH - 1, "they wait for each other");
+        table.add(&row).unwrap();
+        assert_eq!(table.waiting, 0);
+    }
 }

@@ -68,8 +68,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     assert_eq!(summary.skipped.len(), 1);
     assert!(summary.skipped[0].path.ends_with("e-3.coplay"));
     let steps = Cells::read(path(&summary, "steps"));
-    let own =
-        "controller is_bot tick action action_name reward score terminated truncated ended_on";
+    let own = "controller is_bot tick action action_name reward score seat_score terminated truncated ended_on";
     assert_eq!(steps.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(steps.rows.len(), 34);
     assert_eq!(
@@ -203,7 +202,7 @@ async fn a_seat_has_its_place_in_the_study() {
         .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version params seed mode tick_hz controller t0_us ticks score success";
+    let own = "visit episode_index episodes env env_version params seed mode tick_hz controller t0_us ticks score seat_score success";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
@@ -450,6 +449,7 @@ async fn responses_have_a_row_for_each_item() {
     let data = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(data.path()).await.unwrap();
     let session = NewSession {
+        number: 0,
         participant: "P-A".into(),
         token: "secret".into(),
         link: None,
@@ -553,7 +553,7 @@ async fn a_table_without_rows_has_its_columns() {
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
     assert_eq!(
         names.join(" "),
-        "episodes steps seats keys events presence routes seen responses pages sessions screening groups lobby chat"
+        "episodes steps step_events rewards seats keys events presence routes seen responses pages sessions screening groups lobby chat"
     );
     for table in &report.tables {
         assert_eq!(table.rows, 0);

@@ -187,7 +187,8 @@ impl<'a> Pages<'a> {
         let of = format!("change {}: seat {}", change.number, seat.0);
         if let Some(page) = self.lives[seat.index()].last_mut()
             && is_persons(self.log, &self.changes, seat, u32::MAX)
-            && page.chain.next() != change.tick
+            && let cut = archive::cut(page.chain.next(), Tick(self.through))
+            && ![cut, page.chain.next()].contains(&change.tick)
         {
             let (said, cut) = (page.chain.next().0, change.tick.0);
             return Err(format!(

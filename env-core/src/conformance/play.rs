@@ -137,6 +137,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
             if step == 0 || self.rng.below(16) == 0 {
                 self.look();
                 self.look_at_masks();
+                self.look_at_turns();
                 self.go_back();
                 self.carry_over();
                 self.damage();
@@ -254,11 +255,14 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
             );
         }
         let mut picture = DrawList::default();
-        self.first.draw(&mut picture);
-        self.group(
-            "a picture can be shown",
-            sane::check_picture(&picture, self.sprites),
-        );
+        for seat in (0..usize::from(self.spec.seats)).map(Some).chain([None]) {
+            self.first.draw(seat, &mut picture);
+            self.group(
+                "a picture can be shown",
+                sane::check_picture(&picture, self.sprites),
+            );
+        }
+        self.point_at(&picture);
         self.first.score();
         let same = before == bytes_of(self.first);
         self.law(same, "looking changes nothing", String::new);
@@ -280,6 +284,47 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
             let verdict = (self.look)(self.first, seat, &self.seen[seat], &values);
             self.group("every way to an observation gives the same", verdict);
             self.seen[seat] = values;
+        }
+    }
+
+    /// Points somewhere on a picture as each seat.
+    fn point_at(&mut self, picture: &DrawList) {
+        let spec = self.spec;
+        for seat in 0..usize::from(spec.seats) {
+            self.first.seat_score(seat);
+            let at =
+                [picture.width, picture.height].map(|side| side * self.rng.below(64) as f32 / 64.0);
+            let meant = self.first.point(seat, at);
+            self.law(
+                meant.is_none_or(|action| spec.pointer && spec.has_action(seat, action)),
+                "a point means nothing, or an action that the seat has",
+                || format!("seat {seat}, {at:?}: {meant:?}"),
+            );
+        }
+    }
+
+    /// Checks that an action has no effect of a seat which does not have it, or which does not act now.
+    fn look_at_turns(&mut self) {
+        let spec = self.spec;
+        let acting = self.first.acting();
+        let seats = u16::MAX >> (MAX_SEATS - usize::from(spec.seats));
+        self.law(
+            self.ended.is_some() || acting & seats != 0,
+            "somebody acts until the end",
+            String::new,
+        );
+        for seat in 0..usize::from(spec.seats) {
+            let mut row = vec![spec.noop; usize::from(spec.seats)];
+            row[seat] = self.rng.below(spec.actions.len() as u32) as Action;
+            if acting >> seat & 1 == 1 && spec.has_action(seat, row[seat]) {
+                continue;
+            }
+            let same = self.is_noop(&row);
+            self.law(
+                same,
+                "an action is the no-op of a seat that does not have it or does not act now",
+                || format!("seat {seat}, action {}", row[seat]),
+            );
         }
     }
 
@@ -400,7 +445,11 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.second.step(&actions);
         self.second.observe(0, &mut values);
         self.second.describe(0, &mut text);
-        self.second.draw(&mut DrawList::default());
+        self.second.acting();
+        for seat in [Some(0), None] {
+            self.second.draw(seat, &mut DrawList::default());
+        }
+        self.second.point(0, [0.5, 0.5]);
         let verdict = sane::check_observation(&values, self.spec);
         self.group("a state that is accepted can be observed", verdict);
     }

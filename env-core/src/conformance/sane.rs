@@ -3,10 +3,12 @@
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
 use super::{LawVerdict, law};
-use crate::contract::{FieldSpec, MAX_SEATS, Spec, StepOutcome};
+use crate::contract::{Action, FieldSpec, MAX_SEATS, Spec, StepOutcome};
 use crate::draw::{DrawList, Shape};
+use crate::gamepad::{BUTTONS, PREFIX};
 
 /// The most actions of an action space: a mask has a bit for each.
 pub const MAX_ACTIONS: usize = 64;
@@ -63,6 +65,21 @@ pub fn check_spec(spec: &Spec) -> LawVerdict {
             None => "the shapes in `observation` multiply to more".into(),
         },
     )?;
+    let fit = |own: &Vec<Action>| {
+        own.contains(&spec.noop) && own.iter().all(|&action| usize::from(action) < actions)
+    };
+    law(
+        spec.seat_actions.is_empty()
+            || spec.seat_actions.len() == seats && spec.seat_actions.iter().all(fit),
+        "every seat has a set of existing actions with the no-op, or none has",
+        || format!("`seat_actions` is {:?}", spec.seat_actions),
+    )?;
+    let fields = spec.observation.iter().map(|field| field.range);
+    for [from, to] in fields.chain([spec.reward_range]).flatten() {
+        law(from <= to, "a range goes from less to more", || {
+            format!("{from} to {to}")
+        })?;
+    }
     names(spec)
 }
 
@@ -85,7 +102,19 @@ fn names(spec: &Spec) -> LawVerdict {
             law(keys.insert(key), "a key has one action", || {
                 format!("{key:?} has two")
             })?;
+            let known = !key.starts_with(PREFIX) || BUTTONS.contains(&key.as_str());
+            law(known, "a button of a gamepad is one that there is", || {
+                format!("{key:?}; there are {}", BUTTONS.join(", "))
+            })?;
         }
+    }
+    let mut names = BTreeSet::new();
+    for name in &spec.components {
+        law(
+            !name.is_empty() && names.insert(name),
+            "components of the reward have different names",
+            || format!("{name:?} comes twice or is empty"),
+        )?;
     }
     let mut names = BTreeSet::new();
     for name in spec
@@ -126,12 +155,47 @@ pub fn check_outcome(outcome: &StepOutcome, spec: &Spec) -> LawVerdict {
     for event in &outcome.events {
         let known = usize::from(event.kind) < spec.events.len()
             && event.seat < spec.seats
+            && event.to.is_none_or(|seat| seat < spec.seats)
             && event.value.is_finite();
         law(
             known,
-            "an event has a kind, a seat and a finite value",
+            "an event has a kind, existing seats and a finite value",
             || format!("{event:?}"),
         )?;
+    }
+    check_rewards(outcome, spec, seats)
+}
+
+/// Checks that rewards are in their range, and are the sums of their components.
+fn check_rewards(outcome: &StepOutcome, spec: &Spec, seats: usize) -> LawVerdict {
+    let rewards = &outcome.rewards[..seats];
+    if let Some([from, to]) = spec.reward_range {
+        let beyond = rewards.iter().find(|reward| !(from..=to).contains(*reward));
+        law(beyond.is_none(), "a reward is in its range", || {
+            format!("{beyond:?} is not from {from} to {to}")
+        })?;
+    }
+    let names = spec.components.len();
+    if names == 0 || outcome.components.is_empty() {
+        let earned = names > 0 && rewards.iter().any(|&reward| reward != 0.0);
+        return law(
+            outcome.components.is_empty() && !earned,
+            "components are those that the spec names",
+            || format!("{:?}, rewards {rewards:?}", outcome.components),
+        );
+    }
+    law(
+        outcome.components.len() == seats * names,
+        "components are those that the spec names",
+        || format!("{} values", outcome.components.len()),
+    )?;
+    for (reward, parts) in rewards.iter().zip(outcome.components.chunks(names)) {
+        let sum: f32 = parts.iter().sum();
+        // They are added in another order.
+        let near = (sum - reward).abs() <= 1e-4 * (1.0 + reward.abs());
+        law(near, "the components add up to the reward", || {
+            format!("{parts:?} and {reward}")
+        })?;
     }
     Ok(())
 }
@@ -165,7 +229,24 @@ pub fn check_observation(values: &[f32], spec: &Spec) -> LawVerdict {
             let at = odd.unwrap_or_default();
             format!("value {at} ({}) is {}", field_of(spec, at), values[at])
         },
-    )
+    )?;
+    let mut rest = values;
+    for field in &spec.observation {
+        let (own, after) = rest
+            .split_at_checked(size(field).unwrap_or(0) as usize)
+            .unwrap_or_default();
+        rest = after;
+        let Some([from, to]) = field.range else {
+            continue;
+        };
+        let beyond = own.iter().find(|value| !(from..=to).contains(*value));
+        law(
+            beyond.is_none(),
+            "a value of an observation is in the range of its field",
+            || format!("{}: {beyond:?} is not from {from} to {to}", field.name),
+        )?;
+    }
+    Ok(())
 }
 
 /// The name of the field that a value belongs to.

@@ -47,6 +47,10 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     )?;
     for other in (0..tables.seats).filter(|&other| other != seat) {
         let agent = state.agents[other];
+        if !tables.sees(own.cell, agent.cell) {
+            writeln!(out, "{} is out of sight.", capital(&partner(tables, other)))?;
+            continue;
+        }
         let (at, way) = (place(tables, agent.cell), way(tables, own.cell, agent.cell));
         let (facing, held) = (direction(agent.facing), words(tables, agent.held));
         let (who, over) = (capital(&partner(tables, other)), done(other));
@@ -57,7 +61,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     }
     for fixture in state
         .fixtures(tables)
-        .filter(|fixture| fixture.kind() != EMPTY)
+        .filter(|fixture| fixture.kind() != EMPTY && tables.sees(own.cell, fixture.cell()))
     {
         let (what, at) = (
             bare(words(tables, fixture.kind())),
@@ -65,7 +69,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
         );
         writeln!(out, "The {what} at {at} {}.", condition(tables, fixture))?;
     }
-    things(tables, state, out)
+    things(tables, state, own.cell, out)
 }
 
 /// Tells the thing in front of an agent.
@@ -177,8 +181,8 @@ fn hands(tables: &Tables, with: KindSet) -> String {
     )
 }
 
-/// Where everything else is, a line for each kind: walls and what holds nothing are left out.
-fn things<X>(tables: &Tables, state: &State<X>, out: &mut String) -> Result {
+/// Where everything else is that is seen from a cell, a line for each kind: walls and what holds nothing are left out.
+fn things<X>(tables: &Tables, state: &State<X>, from: u16, out: &mut String) -> Result {
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     let mut add = |what: String, cell: u16| {
         let at = place(tables, cell);
@@ -187,7 +191,7 @@ fn things<X>(tables: &Tables, state: &State<X>, out: &mut String) -> Result {
             None => lines.push((what, [at].into())),
         }
     };
-    for cell in 0..tables.cells as u16 {
+    for cell in (0..tables.cells as u16).filter(|&cell| tables.sees(from, cell)) {
         let (kind, lying) = (state.kind(cell), state.value(tables, cell));
         let Some(declared) = tables
             .kind(kind)

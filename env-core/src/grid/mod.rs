@@ -8,6 +8,7 @@
 pub mod cogrid;
 pub mod describe;
 pub mod draw;
+mod fog;
 mod interactions;
 pub mod kind;
 pub mod layout;
@@ -303,6 +304,8 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
                 .map(|reward| reward.name.clone())
                 .collect(),
             compact: self.observer.is_compact(),
+            perfect_information: self.tables.fog.is_none(),
+            ..Spec::default()
         }
     }
 
@@ -334,9 +337,12 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
         self.world.score(&self.tables, state)
     }
 
-    fn draw(&self, state: &Self::State, out: &mut DrawList) {
+    fn draw(&self, state: &Self::State, seat: Option<usize>, out: &mut DrawList) {
         self.pictures.draw(&self.tables, state, out);
         self.world.draw(&self.tables, state, out);
+        if let Some(seat) = seat.filter(|&seat| seat < self.tables.seats) {
+            self.tables.cover(state.agents[seat].cell, out);
+        }
     }
 
     fn describe(&self, state: &Self::State, seat: usize, out: &mut String) {

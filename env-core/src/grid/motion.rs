@@ -105,20 +105,31 @@ pub(super) fn list_motions(set: ActionSet) -> Vec<Motion> {
 /// An action as people and keys know it.
 pub(super) fn describe_action(motion: Motion) -> ActionSpec {
     let (name, momentary, keys): (_, _, &[&str]) = match motion {
-        Motion::Walk(Direction::Up) => ("move_up", false, &["ArrowUp", "KeyW"]),
-        Motion::Walk(Direction::Down) => ("move_down", false, &["ArrowDown", "KeyS"]),
-        Motion::Walk(Direction::Left) => ("move_left", false, &["ArrowLeft", "KeyA"]),
-        Motion::Walk(Direction::Right) => ("move_right", false, &["ArrowRight", "KeyD"]),
-        Motion::Forward => ("move_forward", false, &["ArrowUp", "KeyW"]),
-        Motion::Turn(3) => ("rotate_left", true, &["ArrowLeft", "KeyA"]),
-        Motion::Turn(_) => ("rotate_right", true, &["ArrowRight", "KeyD"]),
-        Motion::Reach => ("pick_up_or_drop", true, &["Space", "KeyE"]),
-        Motion::Toggle => ("toggle", true, &["KeyQ", "ShiftLeft"]),
+        Motion::Walk(Direction::Up) => ("move_up", false, &["ArrowUp", "KeyW", "GamepadUp"]),
+        Motion::Walk(Direction::Down) => {
+            ("move_down", false, &["ArrowDown", "KeyS", "GamepadDown"])
+        }
+        Motion::Walk(Direction::Left) => {
+            ("move_left", false, &["ArrowLeft", "KeyA", "GamepadLeft"])
+        }
+        Motion::Walk(Direction::Right) => {
+            ("move_right", false, &["ArrowRight", "KeyD", "GamepadRight"])
+        }
+        Motion::Forward => ("move_forward", false, &["ArrowUp", "KeyW", "GamepadUp"]),
+        Motion::Turn(3) => ("rotate_left", true, &["ArrowLeft", "KeyA", "GamepadLeft"]),
+        Motion::Turn(_) => (
+            "rotate_right",
+            true,
+            &["ArrowRight", "KeyD", "GamepadRight"],
+        ),
+        Motion::Reach => ("pick_up_or_drop", true, &["Space", "KeyE", "GamepadSouth"]),
+        Motion::Toggle => ("toggle", true, &["KeyQ", "ShiftLeft", "GamepadWest"]),
         Motion::Stay => ("noop", false, &[]),
     };
     ActionSpec {
         name: name.into(),
         momentary,
         keys: keys.iter().map(|&key| key.into()).collect(),
+        directive: false,
     }
 }

@@ -68,6 +68,8 @@ pub struct WorldPlan {
     pub features: Vec<String>,
     /// Rows and columns that `local_view` sees in each direction; none for the whole grid.
     pub view_radius: Option<u8>,
+    /// True if people see no farther than `view_radius` either, in their pictures and words.
+    pub fog: bool,
     /// The rewards, in order; each is a kind of event.
     pub rewards: Vec<Reward>,
 }
@@ -91,6 +93,7 @@ impl Default for WorldPlan {
             .map(Into::into)
             .into(),
             view_radius: None,
+            fog: false,
             rewards: Vec::new(),
         }
     }

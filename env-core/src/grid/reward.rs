@@ -209,6 +209,7 @@ impl Pay<'_> {
             return;
         };
         self.outcome.events.push(StepEvent {
+            to: None,
             kind: reward as u16,
             seat,
             value: worth,

@@ -104,6 +104,8 @@ pub struct Tables {
     pub(super) moves: [Move; MOVES],
     /// The action that does nothing.
     pub noop: Action,
+    /// Rows and columns that people see in each direction; none if they see everything.
+    pub fog: Option<u8>,
     /// The rewards, their names resolved.
     pub rewards: Vec<CompiledReward>,
     /// True if a reward is paid for standing somewhere.
@@ -142,6 +144,7 @@ impl Tables {
         let mut tables = Self {
             rules: plan.rules,
             seats: plan.seats,
+            fog: plan.view_radius.filter(|_| plan.fog),
             rows,
             cols,
             cells: rows * cols,

@@ -20,7 +20,7 @@ macro_rules! exports {
 
         impl Export {
             /// Every function of the interface, in order.
-            pub const ALL: [Self; 18] = [$(Self::$variant,)*];
+            pub const ALL: [Self; 22] = [$(Self::$variant,)*];
 
             /// Its name.
             pub fn name(self) -> &'static str {
@@ -69,11 +69,19 @@ exports! {
     Restore "coplay_restore" I32 => I32;
     Inject "coplay_inject" I32 => NONE;
     Mask "coplay_mask" I32 => I64;
+    Acting "coplay_acting" NONE => I32;
+    SeatScore "coplay_seat_score" I32 => I64;
+    DrawFor "coplay_draw_for" I32 => I32;
+    Point "coplay_point" I32 => I32;
 }
 
 impl Export {
-    /// Checks whether a module may leave it out: without a mask, every action is allowed.
+    /// Checks whether a module may leave it out. Without it, every action is allowed, every seat acts in every step,
+    /// has the score of the group and sees everything, and no point means an action.
     pub fn is_optional(self) -> bool {
-        self == Self::Mask
+        matches!(
+            self,
+            Self::Mask | Self::Acting | Self::SeatScore | Self::DrawFor | Self::Point
+        )
     }
 }

@@ -138,7 +138,7 @@ fn orders_are_cards_below_the_kitchen_with_the_time_that_is_left() {
     let mut scene = Scene::new(ordered());
     scene.state.extra.orders[1] = KitchenOrder { soup: 2, left: 25 };
     let mut list = DrawList::default();
-    scene.env.draw(&scene.state, &mut list);
+    scene.env.draw(&scene.state, None, &mut list);
     assert_eq!([list.width, list.height], [5.0, 5.0]);
     let strip: Vec<&DrawItem> = list.items.iter().filter(|item| item.y >= 4.0).collect();
     let sprites = Overcooked::sprites();

@@ -150,7 +150,7 @@ impl Scene {
 
     fn picture(&self) -> DrawList {
         let mut list = DrawList::default();
-        self.env.draw(&self.state, &mut list);
+        self.env.draw(&self.state, None, &mut list);
         list
     }
 
@@ -369,7 +369,7 @@ fn more_than_two_agents_have_numbers_and_are_drawn_from_back_to_front() {
             held.extend((seat % 2 == 0).then_some((17 + seat) as u32));
         }
         let mut list = DrawList::default();
-        env.draw(&state, &mut list);
+        env.draw(&state, None, &mut list);
         sane::check_picture(&list, World::sprites().len()).unwrap();
         let rows: Vec<f32> = list
             .items
@@ -433,7 +433,7 @@ fn any_world_has_a_picture_and_words() {
         for step in 0..60_u16 {
             let actions: Vec<u16> = (0..16).map(|seat| (step * 3 + seat * 5) % 7).collect();
             env.step(&mut state, &actions, &mut StepOutcome::default());
-            env.draw(&state, &mut list);
+            env.draw(&state, None, &mut list);
             sane::check_picture(&list, 0).unwrap();
             words.clear();
             env.describe(&state, 0, &mut words);

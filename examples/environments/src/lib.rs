@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod goal;
+pub mod matrix_game;
 pub mod moving_goal;
 pub mod ported;
 pub mod public_goods;

@@ -100,10 +100,12 @@ impl Environment for PublicGoods {
             } else {
                 vec!["KeyX".into()]
             },
+            ..ActionSpec::default()
         };
         let field = |name: &str, len: usize| FieldSpec {
             name: name.into(),
             shape: vec![len as u32],
+            ..FieldSpec::default()
         };
         Spec {
             id: Self::ID.into(),
@@ -120,7 +122,8 @@ impl Environment for PublicGoods {
             tick_hz: 0,
             horizon: self.params.rounds,
             events: vec!["gave".into()],
-            compact: false,
+            pointer: true,
+            ..Spec::default()
         }
     }
 
@@ -153,6 +156,7 @@ impl Environment for PublicGoods {
                 outcome.events.push(StepEvent {
                     kind: 0,
                     seat: seat as u8,
+                    to: None,
                     value: f32::from(given),
                 });
             }
@@ -183,8 +187,29 @@ impl Environment for PublicGoods {
         state.earned.iter().sum::<f32>() as i64
     }
 
-    fn draw(&self, state: &State, out: &mut DrawList) {
-        out.begin(self.seats() as f32, 4.0, 0xf2e8_d8ff);
+    fn seat_score(&self, state: &State, seat: usize) -> i64 {
+        state.earned[seat] as i64
+    }
+
+    /// A row of coins below everybody's: the coin that is pointed at, and those to its left, are given.
+    fn point(&self, _state: &State, _seat: usize, [x, y]: [f32; 2]) -> Option<Action> {
+        let coin = (x / self.seats() as f32 * f32::from(COINS)) as u16;
+        (y >= 4.0 && coin < COINS).then_some(coin + 1)
+    }
+
+    fn draw(&self, state: &State, _seat: Option<usize>, out: &mut DrawList) {
+        out.begin(self.seats() as f32, 5.0, 0xf2e8_d8ff);
+        let width = self.seats() as f32 / f32::from(COINS);
+        for coin in 0..COINS {
+            let size = if width < 0.8 { 0.8 * width } else { 0.64 };
+            let left = width * (f32::from(coin) + 0.5) - 0.5 * size;
+            let color = 0xe69f_00ff;
+            out.push(
+                0,
+                [left, 4.5 - 0.5 * size, size, size],
+                Shape::Ellipse { color },
+            );
+        }
         for seat in 0..self.seats() {
             let (x, given) = (seat as f32, state.given[seat]);
             let height = 2.4 * f32::from(given) / f32::from(COINS);

@@ -2,7 +2,7 @@
 
 use env_core::conformance::{check, check_batch};
 use env_core::grid::{ActionSet, Chart, NoParams};
-use example_environments::{goal, moving_goal, ported, public_goods, rooms, smithy};
+use example_environments::{goal, matrix_game, moving_goal, ported, public_goods, rooms, smithy};
 
 #[test]
 fn goal_keeps_the_laws() {
@@ -42,6 +42,26 @@ fn smithy_keeps_the_laws() {
 #[test]
 fn ported_keeps_the_laws() {
     check_batch::<ported::Ported>([NoParams::default()]).unwrap();
+}
+
+#[test]
+fn matrix_games_keep_the_laws() {
+    let zero_sum = matrix_game::Params {
+        choices: ["rock", "paper", "scissors"].map(String::from).into(),
+        payoffs: vec![
+            vec![0.0, -1.0, 1.0],
+            vec![1.0, 0.0, -1.0],
+            vec![-1.0, 1.0, 0.0],
+        ],
+        ..matrix_game::Params::default()
+    };
+    let of_sexes = matrix_game::Params {
+        payoffs: vec![vec![3.0, 0.0], vec![0.0, 2.0]],
+        payoffs_second: vec![vec![2.0, 0.0], vec![0.0, 3.0]],
+        ..matrix_game::Params::default()
+    };
+    let games = [matrix_game::Params::default(), zero_sum, of_sexes];
+    check::<matrix_game::MatrixGame>(games).unwrap();
 }
 
 #[test]

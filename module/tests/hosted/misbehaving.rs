@@ -49,7 +49,7 @@ fn stands_still(world: &mut Module) {
     assert_eq!(values, [0.0]);
     world.describe(0, &mut text);
     assert_eq!(Some(text), World::fault(world));
-    world.draw(&mut picture);
+    world.draw(Some(0), &mut picture);
     assert_eq!(
         (world.score(), world.digest(), world.mask(0)),
         (0, 0, u64::MAX)
@@ -135,8 +135,8 @@ fn a_missing_or_mistyped_export_is_named() {
 #[test]
 fn another_version_of_the_interface_is_refused() {
     says(
-        &refused(broken(&[("coplay_abi", "(result i32) (i32.const 2)")])),
-        &["speaks version 2", "version 1 is spoken here"],
+        &refused(broken(&[("coplay_abi", "(result i32) (i32.const 3)")])),
+        &["speaks version 3", "versions 1 to 2 are spoken here"],
     );
 }
 
@@ -314,7 +314,7 @@ fn an_outcome_that_lies_is_refused() {
     );
     says(
         &step_with(&set(1036, "1")),
-        &["an event has a kind, a seat and a finite value"],
+        &["an event has a kind, existing seats and a finite value"],
     );
     says(
         &step_with(&set(1036, "-1")),
@@ -369,7 +369,7 @@ fn texts_and_pictures_that_cannot_be_read_are_refused() {
         let body = format!("(result i32) (global.set $outbox (i32.const 3584)) (i32.const {len})");
         says(
             &fault(&[("coplay_draw", &body)], |world| {
-                world.draw(&mut DrawList::default())
+                world.draw(Some(0), &mut DrawList::default())
             }),
             &["`coplay_draw` gave a picture", words],
         );

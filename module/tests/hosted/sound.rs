@@ -52,7 +52,7 @@ fn a_module_is_played_as_a_world() {
     assert_eq!(state, [3, 0, 0, 0, 2, 0, 0, 0]);
     assert_eq!((world.score(), world.mask(0)), (2, u64::MAX));
     let mut picture = DrawList::default();
-    world.draw(&mut picture);
+    world.draw(Some(0), &mut picture);
     assert_eq!((picture.width, picture.height), (1.0, 1.0));
     world.load(63);
     world.load(64);

@@ -101,7 +101,7 @@ impl<W: World> Peer<W> {
         if !matches!(self.stage, Stage::Playing(_)) {
             return;
         }
-        self.recorder.borrow_mut().resume(through, own);
+        self.recorder.borrow_mut().resume(own);
         self.may_upload = true;
         changes.iter().for_each(|change| self.change(now, change));
         // Only now: no change comes before what is final, and these may not have been known.
@@ -163,7 +163,7 @@ impl<W: World> Peer<W> {
             self.person.over(&mut recorder, session.current());
         }
         // While the seat was being taken, and until the connection was back, nothing was heard of this page.
-        recorder.resume(Tick(0), Tick(0));
+        recorder.resume(Tick(0));
         drop(recorder);
         self.may_upload = true;
         self.flush(now);

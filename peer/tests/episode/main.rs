@@ -504,3 +504,18 @@ fn a_partner_who_leaves_after_the_end_has_not_lost_the_way() {
     assert!(unfinished > 0);
     assert_eq!(rig.status(0), Status::Finished);
 }
+
+#[test]
+fn what_comes_through_the_server_after_the_end_says_nothing_about_the_way() {
+    let mut rig = Rig::two(3 * HZ);
+    rig.run_s(10);
+    assert_eq!(rig.status(0), Status::Finished);
+    // A partner whose page is slow still says its last inputs, by the one way that is left.
+    for _ in 0..50 {
+        rig.run_ms(20);
+        let (from, bytes) = (Seat(1), vec![0; 40]);
+        let message = ServerMessage::Relay { from, bytes };
+        rig.with(Seat(0), |page, now| page.handle_message(now, message));
+    }
+    assert_eq!(rig.tab(0).page.link_to(Seat(1)), Some(Link::Direct));
+}

@@ -59,6 +59,7 @@ impl Environment for Toy {
             name: name.into(),
             momentary: name == "press",
             keys: Vec::new(),
+            ..ActionSpec::default()
         };
         Spec {
             id: Self::ID.into(),
@@ -72,11 +73,13 @@ impl Environment for Toy {
             observation: vec![FieldSpec {
                 name: "all".into(),
                 shape: vec![2],
+                ..FieldSpec::default()
             }],
             tick_hz: 60,
             horizon: self.0.horizon,
             events: Vec::new(),
             compact: false,
+            ..Spec::default()
         }
     }
 
@@ -113,7 +116,7 @@ impl Environment for Toy {
         state.places.iter().map(|&place| i64::from(place)).sum()
     }
 
-    fn draw(&self, _state: &State, _out: &mut DrawList) {}
+    fn draw(&self, _state: &State, _seat: Option<usize>, _out: &mut DrawList) {}
 
     fn describe(&self, _state: &State, _seat: usize, _out: &mut String) {}
 

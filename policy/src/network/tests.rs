@@ -11,6 +11,7 @@ fn spec(values: u32, actions: usize) -> Spec {
         name: format!("a{index}"),
         momentary: false,
         keys: Vec::new(),
+        ..ActionSpec::default()
     };
     Spec {
         id: "lab".into(),
@@ -22,11 +23,13 @@ fn spec(values: u32, actions: usize) -> Spec {
         observation: vec![FieldSpec {
             name: "all".into(),
             shape: vec![values],
+            ..FieldSpec::default()
         }],
         tick_hz: 10,
         horizon: 100,
         events: Vec::new(),
         compact: false,
+        ..Spec::default()
     }
 }
 
@@ -196,6 +199,7 @@ fn fields_are_taken_by_their_names() {
     let field = |name: &str, len| FieldSpec {
         name: name.into(),
         shape: vec![len],
+        ..FieldSpec::default()
     };
     spec.observation = vec![field("one", 1), field("map", 9), field("two", 1)];
     let of = |names: [&str; 2]| Network {

@@ -76,6 +76,18 @@ pub struct Plan {
     pub hud: Vec<Gauge>,
     /// True if the people of the group write to each other meanwhile: [`super::ServerMessage::Talk`] follows once it runs.
     pub chat: bool,
+    /// In turns, how long a person may take for a choice; none without a limit.
+    pub turn: Option<TurnLimit>,
+}
+
+/// How long a person may take for a choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct TurnLimit {
+    /// Milliseconds.
+    pub limit_ms: u32,
+    /// The action that is chosen for them after that.
+    pub action: u16,
 }
 
 impl Plan {
@@ -108,6 +120,7 @@ impl Plan {
             countdown_s: None,
             hud: Vec::new(),
             chat: false,
+            turn: None,
         }
     }
 }

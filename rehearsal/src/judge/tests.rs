@@ -75,6 +75,7 @@ fn acknowledged_answers_that_are_not_there_are_found_and_so_are_those_nobody_gav
 fn who_is_paid_twice_or_for_something_else_or_was_told_something_else_is_found() {
     let session = Session {
         id: "S-1".to_owned(),
+        number: 0,
         participant: "P-1".to_owned(),
         token_hash: String::new(),
         link_hash: None,

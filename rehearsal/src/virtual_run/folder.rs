@@ -119,7 +119,8 @@ impl FolderStorage {
                 participant,
                 payment: Some(_),
                 ..
-            } => drop(self.open.remove(participant)),
+            }
+            | Write::Forget { participant } => drop(self.open.remove(participant)),
             Write::Episode(row) => drop(self.running.insert(row.episode.clone())),
             Write::EpisodeEnded { episode, .. } => drop(self.running.remove(episode)),
             _ => {}
@@ -169,7 +170,9 @@ impl Storage for FolderStorage {
         let found = found.map_err(|error| format!("{error:#}"))?;
         let sessions = found.restored.sessions.iter();
         if self.has_started {
-            let drawn = sessions.map(|session| {
+            // One that nobody has begun may be forgotten.
+            let begun = sessions.filter(|session| session.progress.has_begun());
+            let drawn = begun.map(|session| {
                 let assignment = session.progress.assignment().clone();
                 (session.participant.clone(), assignment)
             });

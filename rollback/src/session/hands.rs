@@ -71,6 +71,7 @@ impl<W: World> Session<W> {
         self.durable = self.durable.max(through.0);
         self.agreed = self.agreed.max(agreed.0);
         self.confirm();
+        self.take_turns();
     }
 
     /// Inputs of another person from tick `first` on, from the server, which has them from that person's own page: they
@@ -100,6 +101,7 @@ impl<W: World> Session<W> {
         self.receive(at, first.0, inputs, end.min(TICK_LIMIT));
         self.resimulate();
         self.confirm();
+        self.take_turns();
     }
 
     /// A seat changes hands. A change that is known already is ignored; an AI partner comes with it. If it is the local
@@ -134,6 +136,7 @@ impl<W: World> Session<W> {
         // At once: what was guessed for one who played a seat is not what the next one does.
         self.resimulate();
         self.confirm();
+        self.take_turns();
         Ok(())
     }
 

@@ -157,6 +157,7 @@ impl<W: World> Session<W> {
             self.resimulate();
         }
         self.confirm();
+        self.take_turns();
     }
 
     /// Takes in inputs of a person, none from before their first tick or that of this session.

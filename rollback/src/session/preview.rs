@@ -7,7 +7,7 @@ use protocol::{MAX_SEATS, Seat, Tick};
 use super::Session;
 
 /// The most ticks that a preview shows ahead. It runs as often as the person presses and the ticks go by.
-const FORESEEN: u32 = 4;
+pub(crate) const FORESEEN: u32 = 4;
 
 impl<W: World> Session<W> {
     /// Shows what comes next as far as it is known: the ticks up to the one that a press now enters, four at

@@ -58,9 +58,10 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Shows the state before a tick, with what is known; whether there is such a state. It lies further back than the
-    /// window only if seats changed hands.
-    pub(crate) fn go_to(&mut self, tick: u32) -> bool {
+    /// Shows the state before a tick, with what is known; whether there is such a state, and it is no more than `left`
+    /// ticks away, of which those are taken that were simulated. It lies further back than the window only if seats
+    /// changed hands.
+    pub(crate) fn go_to(&mut self, tick: u32, left: &mut u64) -> bool {
         let saved = self
             .reached
             .saturating_sub(u32::from(self.config.window) + 1);
@@ -83,8 +84,9 @@ impl<W: World> Session<W> {
         }
         self.sound = self.sound.min(self.current);
         self.forget_after();
-        while self.current < tick && self.end.is_none() {
+        while self.current < tick && self.end.is_none() && *left > 0 {
             self.simulate(true);
+            *left -= 1;
         }
         self.current == tick
     }

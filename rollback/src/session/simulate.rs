@@ -123,7 +123,7 @@ impl<W: World> Session<W> {
         let target = self.current;
         self.go_back(tick);
         let tick = self.current;
-        while self.current < target && self.end.is_none() {
+        while self.current < target && self.end.is_none() && !self.is_undecided() {
             self.simulate(true);
         }
         for beyond in self.current..target {

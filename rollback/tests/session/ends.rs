@@ -111,8 +111,8 @@ impl World for Ends {
     fn score(&mut self) -> i64 {
         self.toy.score()
     }
-    fn draw(&mut self, out: &mut env_core::draw::DrawList) {
-        self.toy.draw(out);
+    fn draw(&mut self, seat: Option<usize>, out: &mut env_core::draw::DrawList) {
+        self.toy.draw(seat, out);
     }
     fn describe(&mut self, seat: usize, out: &mut String) {
         self.toy.describe(seat, out);

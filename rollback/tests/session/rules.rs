@@ -58,6 +58,26 @@ fn all_end_on_the_first_tick_on_which_the_formula_holds() {
 }
 
 #[test]
+fn a_formula_may_ask_for_the_score_of_a_seat() {
+    let leaf = |op| Expr::new(op, Vec::new()).unwrap();
+    let scores = leaf(Op::Variable("scores".to_owned()));
+    let second = Expr::new(Op::Index, vec![scores, leaf(Op::Number(1.0))]).unwrap();
+    let reached = Expr::new(Op::GreaterEqual, vec![second, leaf(Op::Number(1.0))]).unwrap();
+    let config = Config {
+        controllers: vec![Controller::Human, Controller::Vacant],
+        ..until(reached)
+    };
+    let mut session = Session::new(config, Toy::new(2, 9, 1_000), Vec::new());
+    session.handle_action(due(1), PRESS);
+    (2..6).for_each(|tick| session.handle_timeout(due(tick)));
+    assert_eq!(
+        session.ended(),
+        Some(Tick(1)),
+        "the toy counts for the group"
+    );
+}
+
+#[test]
 fn a_formula_without_a_value_ends_nothing() {
     let ratio = [Op::Number(1.0), Op::Variable("left_s".to_owned())];
     let ratio = ratio.map(|op| Expr::new(op, Vec::new()).unwrap());
@@ -71,6 +91,71 @@ fn a_formula_without_a_value_ends_nothing() {
     let mut session = Session::new(config, Toy::new(2, 3, 1_000), Vec::new());
     (0..5).for_each(|tick| session.handle_timeout(due(tick)));
     assert_eq!(session.ended(), Some(Tick(3)), "the horizon ends it");
+}
+
+/// Two people in turns: in each step one seat acts, or both.
+fn in_turns(alternates: bool) -> [Session<Toy>; 2] {
+    [0, 1].map(|seat| {
+        let mut world = Toy::new(2, 4, 1_000);
+        world.alternates = alternates;
+        let rules = Rules {
+            turns: true,
+            ..Rules::default()
+        };
+        Session::new(
+            Config {
+                rules,
+                ..config(seat)
+            },
+            world,
+            Vec::new(),
+        )
+    })
+}
+
+#[test]
+fn choices_at_the_same_time_are_played_once_both_are_made() {
+    let mut peers = in_turns(false);
+    run(&mut peers, 0..3);
+    assert!(peers.iter_mut().all(Session::is_own_turn));
+    assert_eq!(peers[0].handle_action(due(3), UP), Some(Tick(0)));
+    assert_eq!(peers[0].handle_action(due(3), DOWN), None, "it is made");
+    exchange(&mut peers, due(3));
+    run(&mut peers, 4..8);
+    for peer in &mut peers {
+        let mut shown = 0;
+        peer.preview(|world| shown = world.state.steps);
+        assert_eq!((shown, peer.current()), (0, Tick(0)), "nobody sees it yet");
+    }
+    assert_eq!(peers[1].handle_action(due(8), DOWN), Some(Tick(0)));
+    exchange(&mut peers, due(8));
+    assert_eq!(peers.each_ref().map(Session::current), [Tick(1); 2]);
+    assert!(peers.iter_mut().all(Session::is_own_turn));
+    run(&mut peers, 9..10);
+    assert_eq!(
+        peers.each_ref().map(|peer| column(peer, 1)),
+        [[DOWN], [DOWN]]
+    );
+}
+
+#[test]
+fn who_does_not_act_is_not_asked() {
+    let mut peers = in_turns(true);
+    let mut now = 0;
+    for turn in 0..4 {
+        run(&mut peers, now..now + 3);
+        now += 3;
+        let own = peers.each_mut().map(Session::is_own_turn);
+        assert_eq!(own, [turn % 2 == 0, turn % 2 == 1]);
+        let (own, other) = (turn % 2, 1 - turn % 2);
+        assert_eq!(peers[other].handle_action(due(now), UP), None);
+        let tick = Some(Tick(turn as u32));
+        assert_eq!(peers[own].handle_action(due(now), UP), tick);
+    }
+    run(&mut peers, now..now + 3);
+    assert_eq!(peers.each_ref().map(Session::ended), [Some(Tick(4)); 2]);
+    assert_eq!(column(&peers[1], 0), [UP, NOOP, UP, NOOP]);
+    assert_eq!(peers[0].rows(), peers[1].rows());
 }
 
 #[test]

@@ -161,10 +161,11 @@ impl<W: World> Arbiter<W> {
         back.map(|change| change.from.0).fold(least, u32::min)
     }
 
-    /// Gives a seat to a page that is ready, while tick `present` is due.
-    pub(crate) fn give(&mut self, seat: usize, present: u32) -> Change {
+    /// Gives a seat to a page that is ready, while tick `present` is due; none ever is in turns.
+    pub(crate) fn give(&mut self, seat: usize, present: Option<u32>) -> Change {
         let lead = LEAD_S * u32::from(self.tick_hz);
-        let tick = (self.durable().max(present) + lead).max(self.start(seat));
+        let due = present.map(|present| self.durable().max(present) + lead);
+        let tick = due.unwrap_or(self.durable()).max(self.start(seat));
         self.change(seat, tick, Controller::Human, self.durable(), Vec::new())
     }
 

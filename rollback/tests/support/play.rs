@@ -11,6 +11,7 @@ use env_core::rng::Rng;
 use env_core::{Action, MAX_SEATS, Policy, World};
 use protocol::change::Change;
 use protocol::datagram::{Datagram, DatagramLayout};
+use protocol::rules::Rules;
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{ChangeError, Config, EpisodeRecord, Session, SessionEvent, Stats, rebuild};
@@ -104,6 +105,7 @@ pub(crate) fn play(scenario: &Scenario, mischief: &Mischief) -> Result<Report, S
     play_in(scenario, mischief, |seat| {
         let seats = scenario.controllers.len() as u8;
         let mut world = Toy::new(seats, scenario.horizon, scenario.horizon * 3 / 4);
+        world.alternates = scenario.turns && scenario.seed.is_multiple_of(2);
         if let Some((at, defect)) = mischief.defect
             && seat == Some(at)
         {
@@ -137,7 +139,10 @@ pub(crate) fn config(scenario: &Scenario, local: Option<Seat>) -> Config {
         input_delay: scenario.input_delay,
         window: scenario.window,
         t0_us: READY_US + 500_000,
-        rules: Default::default(),
+        rules: Rules {
+            turns: scenario.turns,
+            ..Rules::default()
+        },
     }
 }
 

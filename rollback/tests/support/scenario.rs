@@ -47,6 +47,8 @@ pub(crate) struct Scenario {
     pub(crate) pauses: Vec<Pause>,
     /// How far each seat's clock is from the server's.
     pub(crate) clock_error_us: Vec<i64>,
+    /// True if a tick goes by once everybody has chosen.
+    pub(crate) turns: bool,
 }
 
 impl Scenario {
@@ -95,10 +97,20 @@ impl Scenario {
             clock_error_us: (0..seats)
                 .map(|_| i64::from(rng.below(60_000)) - 30_000)
                 .collect(),
+            turns: false,
             troubles: Vec::new(),
             partitions: Vec::new(),
             drift: (0..seats).map(|_| i64::from(rng.below(101)) - 50).collect(),
             slowness: vec![0; seats as usize],
+        }
+    }
+
+    /// The same in turns, which take as long as people think.
+    pub(crate) fn in_turns(self) -> Self {
+        Self {
+            turns: true,
+            horizon: 40,
+            ..self
         }
     }
 
@@ -190,6 +202,7 @@ impl Scenario {
             heals_us: u64::MAX,
             pauses: Vec::new(),
             clock_error_us: vec![0; 2],
+            turns: false,
             troubles: Vec::new(),
             partitions: Vec::new(),
             drift: vec![0; 2],

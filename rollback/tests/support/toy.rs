@@ -39,6 +39,8 @@ pub(crate) struct Toy {
     /// After this step, the episode is over if the last seat did nothing in it.
     pub(crate) idle_end: Option<u32>,
     pub(crate) defect: Defect,
+    /// True if one seat acts in each step, one after the other.
+    pub(crate) alternates: bool,
     /// How often it was saved.
     pub(crate) saves: u64,
 }
@@ -60,6 +62,7 @@ impl Toy {
             earliest_end,
             idle_end: None,
             defect: Defect::None,
+            alternates: false,
             saves: 0,
         }
     }
@@ -185,11 +188,18 @@ impl World for Toy {
         Ok(())
     }
 
+    fn acting(&mut self) -> u16 {
+        match self.alternates {
+            true => 1 << (self.state.steps % u32::from(self.spec.seats)),
+            false => u16::MAX,
+        }
+    }
+
     fn score(&mut self) -> i64 {
         i64::from(self.state.presses)
     }
 
-    fn draw(&mut self, _out: &mut DrawList) {}
+    fn draw(&mut self, _seat: Option<usize>, _out: &mut DrawList) {}
 
     fn describe(&mut self, _seat: usize, _out: &mut String) {}
 
@@ -201,6 +211,7 @@ pub(crate) fn spec(seats: u8, horizon: u32) -> Spec {
         name: name.into(),
         momentary: name == "press",
         keys: Vec::new(),
+        ..ActionSpec::default()
     };
     Spec {
         id: "toy".into(),
@@ -214,11 +225,13 @@ pub(crate) fn spec(seats: u8, horizon: u32) -> Spec {
         observation: vec![FieldSpec {
             name: "all".into(),
             shape: vec![3],
+            ..FieldSpec::default()
         }],
         tick_hz: 10,
         horizon,
         events: Vec::new(),
         compact: false,
+        ..Spec::default()
     }
 }
 

@@ -6,15 +6,19 @@ use study::stage::{Env, Mode};
 
 use crate::limits::Limits;
 
-/// A year, microseconds: people who play in turns keep nobody waiting, and only the end of their session ends their
+/// A year, microseconds: who plays in turns alone keeps nobody waiting, and only the end of their session ends their
 /// episode.
 pub(super) const UNHURRIED_US: u64 = 365 * 24 * 3_600 * 1_000_000;
 
 /// The study's rules for people who are away, and the server's patience, microseconds.
 #[derive(Clone, Debug)]
 pub(super) struct AbsenceRules {
-    /// True if nothing moves while the person thinks, however long that takes.
+    /// True if nothing moves while somebody thinks.
     pub turns: bool,
+    /// True if that keeps nobody else waiting.
+    pub is_alone: bool,
+    /// How long somebody may think, microseconds; nothing where time goes by meanwhile.
+    pub choice_us: u64,
     pub grace_us: u64,
     pub meanwhile: Meanwhile,
     first_half: Then,
@@ -34,9 +38,16 @@ impl AbsenceRules {
         let (gone, hidden) = (&env.on_disconnect, &env.hidden_tab);
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let turns = env.course.mode == Mode::Turns;
+        let is_alone = env.people() == 1;
         Self {
             turns,
-            grace_us: if turns {
+            is_alone,
+            choice_us: match env.course.turn_limit_s {
+                _ if !turns => 0,
+                Some(limit_s) if !is_alone => us(limit_s),
+                _ => UNHURRIED_US,
+            },
+            grace_us: if turns && is_alone {
                 UNHURRIED_US
             } else {
                 us(gone.grace_s)

@@ -60,7 +60,7 @@ impl Unsaved {
         self.due_us.get_or_insert(now_us + SAVE_EACH_US);
     }
 
-    fn remove_session(&mut self, who: SessionId) -> bool {
+    pub(super) fn remove_session(&mut self, who: SessionId) -> bool {
         let was_there = self.sessions.remove(&who);
         self.due_us = self.due_us.filter(|_| !self.sessions.is_empty());
         was_there
@@ -180,7 +180,8 @@ impl Arbiter {
 
     /// Stores how long everybody has been there, before pages are asked to come back.
     pub(super) fn store_attendance(&mut self, now_us: u64) {
-        for who in self.sessions.ids() {
+        let all: Vec<SessionId> = self.sessions.ids().collect();
+        for who in all {
             let session = &self.sessions[who];
             if session.conn.is_some() && session.payment.is_none() {
                 if self.is_asked_to_wait(who) {

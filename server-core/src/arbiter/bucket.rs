@@ -26,9 +26,9 @@ impl Bucket {
         enough
     }
 
-    /// True if nothing was taken for so long that it makes no difference.
-    pub(super) fn is_full(&self, now_us: u64) -> bool {
-        self.full_us <= now_us
+    /// When it is full again, microseconds; in the past if it makes no difference that something was taken.
+    pub(super) fn full_us(&self) -> u64 {
+        self.full_us
     }
 }
 

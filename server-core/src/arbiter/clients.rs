@@ -1,7 +1,7 @@
 //! Clients: how often pages of one network address may begin sessions, try wrong codes, and write into the log. The
 //! arbiter knows an address by a key alone, and only in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::ConnId;
 use super::bucket::Bucket;
@@ -11,7 +11,7 @@ use crate::limits::{Limits, Rate};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClientKey(pub u64);
 
-/// Clients that are remembered before those are forgotten that did nothing lately.
+/// The most clients that are remembered. One more, and the one is forgotten that could soonest do everything again.
 const REMEMBERED: usize = 10_000;
 
 /// An action that is limited by client.
@@ -30,6 +30,14 @@ pub(super) enum Deed {
 pub(super) struct Clients {
     by_conn: BTreeMap<ConnId, ClientKey>,
     buckets: BTreeMap<ClientKey, [Bucket; 3]>,
+    /// The same clients, by the time at which all of their buckets are full again.
+    by_full_us: BTreeSet<(u64, ClientKey)>,
+}
+
+/// When all buckets of a client are full again, microseconds.
+fn full_us(buckets: &[Bucket; 3]) -> u64 {
+    let times = buckets.iter().map(Bucket::full_us);
+    times.max().unwrap_or(0)
 }
 
 impl Clients {
@@ -55,18 +63,33 @@ impl Clients {
         let Some(client) = self.by_conn.get(&conn) else {
             return true;
         };
-        if self.buckets.len() >= REMEMBERED && !self.buckets.contains_key(client) {
-            (self.buckets)
-                .retain(|_, buckets| buckets.iter().any(|bucket| !bucket.is_full(now_us)));
-        }
         let Rate { burst, per_min } = match deed {
             Deed::Begin => limits.client_sessions,
             Deed::WrongCode => limits.client_wrong_codes,
             Deed::Log => limits.client_log_lines,
         };
-        let buckets = self.buckets.entry(*client).or_default();
+        let client = *client;
+        let mut buckets = match self.buckets.get(&client) {
+            Some(buckets) => *buckets,
+            None => [Bucket::default(); 3],
+        };
+        self.by_full_us.remove(&(full_us(&buckets), client));
         let each_us = 60_000_000 / u64::from(per_min.max(1));
-        buckets[deed as usize].take_token_of(now_us, each_us, u64::from(burst))
+        let is_taken = buckets[deed as usize].take_token_of(now_us, each_us, u64::from(burst));
+        self.remember(client, buckets);
+        is_taken
+    }
+
+    /// Remembers how full the buckets of a client are, which `by_full_us` does not name any more.
+    fn remember(&mut self, client: ClientKey, buckets: [Bucket; 3]) {
+        let is_new = self.buckets.insert(client, buckets).is_none();
+        if is_new
+            && self.buckets.len() > REMEMBERED
+            && let Some((_, first)) = self.by_full_us.pop_first()
+        {
+            self.buckets.remove(&first);
+        }
+        self.by_full_us.insert((full_us(&buckets), client));
     }
 }
 
@@ -75,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clients_have_separate_buckets_and_are_forgotten_when_these_are_full_again() {
+    fn clients_have_separate_buckets() {
         let limits = Limits {
             client_sessions: Rate {
                 burst: 3,
@@ -93,9 +116,30 @@ mod tests {
         assert!(begin(1, 20, 8), "another address");
         assert!(begin(1_000_002, 21, 7), "one a second");
         assert!(!begin(1_000_002, 22, 7));
-        for client in 100..100 + 2 * REMEMBERED as u64 {
-            begin(100_000_000 + client * 1_000_000, 23, client);
-        }
-        assert!(clients.buckets.len() <= REMEMBERED);
+        assert_eq!(clients.buckets.len(), 2);
+    }
+
+    #[test]
+    fn a_flood_of_clients_takes_bounded_room_and_frees_none_that_did_much() {
+        let limits = Limits {
+            client_sessions: Rate {
+                burst: 3,
+                per_min: 60,
+            },
+            ..Limits::default()
+        };
+        let mut clients = Clients::default();
+        let mut begin = |client: u64| {
+            clients.add_connection(ConnId(client), ClientKey(client));
+            clients.take_token(&limits, 1, ConnId(client), Deed::Begin)
+        };
+        assert_eq!((0..9).filter(|_| begin(7)).count(), 3);
+        // All at once, so that nobody's buckets are full again.
+        let flood = 100..100 + 2 * REMEMBERED as u64;
+        assert!(flood.into_iter().all(&mut begin));
+        assert!(!begin(7), "it did more than the others");
+        assert!(begin(8));
+        assert_eq!(clients.buckets.len(), REMEMBERED);
+        assert_eq!(clients.by_full_us.len(), REMEMBERED);
     }
 }

@@ -159,11 +159,13 @@ impl Arbiter {
             return Err(Refusal::Full);
         }
         let token = self.random_token();
+        let number = self.sessions.next_number();
         let session = RestoredSession {
+            number,
             participant: format!("P-{}", self.random_name(8)),
             token_hash: token_hash(&token),
             link_hash: link.as_deref().map(token_hash),
-            progress: self.new_progress(self.sessions.len() as u64),
+            progress: self.new_progress(number as u64),
             attendance: Attendance::begin(self.now_us),
             payment: None,
             identity,
@@ -173,6 +175,7 @@ impl Arbiter {
         self.settle_payment(who);
         let session = &self.sessions[who];
         let write = Write::NewSession {
+            number,
             participant: session.participant.clone(),
             token: token.clone(),
             link,

@@ -11,7 +11,7 @@ use study::timeline::Bindings;
 use study::{PartnerKind, UnitAssignment};
 
 use super::SessionId;
-use super::absence_rules::{AbsenceRules, UNHURRIED_US};
+use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
 use super::group::GroupId;
 use super::seats::{Moment, Page, Seats};
@@ -150,6 +150,21 @@ impl Play {
         let most_ms = now_us.saturating_sub(self.t0_us) / 1_000;
         let told_ms = u32::try_from(most_ms.min(u64::from(told_ms))).unwrap_or(u32::MAX);
         self.delay_ms = self.delay_ms.max(told_ms);
+    }
+
+    /// The delay of due ticks for a page that comes back to a seat, milliseconds. Pages say how long it is, and what is
+    /// durable says how long it can be at most: a tick whose inputs are there was due. Otherwise a page that claims too
+    /// much would have the other wait for ticks that are long past, until it counts as gone.
+    pub(super) fn delay_for(&self, now_us: u64, seat: Seat, tick_hz: u16) -> u32 {
+        let others = self.seats.playing().filter(|other| *other != seat);
+        let own = others.map(|other| self.seats.list[other.index()].own.0);
+        // Inputs are given ahead of their ticks.
+        let ahead = u32::from(self.input_delay) + 1;
+        let played = own.map(|own| own.saturating_sub(ahead)).max();
+        let played = played.unwrap_or(0).max(self.through.0);
+        let due_us = self.t0_us + u64::from(played) * 1_000_000 / u64::from(tick_hz.max(1));
+        let most_ms = now_us.saturating_sub(due_us) / 1_000;
+        (self.delay_ms).min(u32::try_from(most_ms).unwrap_or(u32::MAX))
     }
 
     /// Records archived ticks.
@@ -377,11 +392,7 @@ impl Play {
 
     /// When it ends because nothing moves. Nothing may while somebody is waited for.
     fn stalls_at(&self, stalled_us: u64) -> u64 {
-        let stalled_us = match self.seats.rules.turns {
-            true => UNHURRIED_US,
-            false => stalled_us,
-        };
         let waits_until = self.seats.granted_until().unwrap_or(0);
-        self.moved_us.max(waits_until) + stalled_us
+        self.moved_us.max(waits_until) + self.seats.rules.choice_us + stalled_us
     }
 }

@@ -265,6 +265,7 @@ impl Arbiter {
             countdown_s: env.screen.countdown_s,
             hud: env.hud(language, &course.names, told),
             chat: env.screen.chat.is_some(),
+            turn: env.turn(facts),
         })
     }
 

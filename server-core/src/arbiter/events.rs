@@ -33,8 +33,8 @@ pub enum Event {
     Changed(Era, Seat, Option<Change>),
     /// A seat is given back to a person, and where their page begins; `None` if it could not be.
     Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
-    /// A page gets inputs of another seat.
-    Inputs(Era, Seat, KnownInputs),
+    /// A page gets inputs of another seat, in as many messages.
+    Inputs(Era, Seat, Vec<KnownInputs>),
     /// A page is to say its digests anew.
     Recheck(Era, Seat, Recheck),
     /// A note was appended, or could not be.
@@ -115,6 +115,8 @@ pub enum Effect {
 pub enum Write {
     /// A session begins.
     NewSession {
+        /// Its number among all sessions of the study, from 0.
+        number: usize,
         /// Pseudonym.
         participant: String,
         /// Secret that brings a page back to it.
@@ -129,6 +131,11 @@ pub enum Write {
         attendance: Attendance,
         /// Its payment, if it has ended at once.
         payment: Option<Box<Payment>>,
+    },
+    /// A session that has not begun is forgotten, and its link is unused again.
+    Forget {
+        /// Pseudonym.
+        participant: String,
     },
     /// A session has another secret; the one before is void.
     Token {

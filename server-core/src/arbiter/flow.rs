@@ -152,6 +152,7 @@ impl Arbiter {
         self.sessions[who].failed = 0;
         self.sessions[who].since_us = None;
         self.sessions[who].rest_us = None;
+        self.sessions[who].came_us = None;
         self.end_wait(now_us, who, WaitedFor::NotReady, None);
         // An episode that never started has left its people in the lobby.
         if matches!(self.stage_kind(self.stage_of(who)), StageKind::Lobby(_)) {

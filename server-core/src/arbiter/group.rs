@@ -36,6 +36,8 @@ pub(super) struct Group {
     pub is_kept: bool,
     /// The wait for those who are missing at the next visit.
     pub wait: Option<GroupWait>,
+    /// Until when somebody waits who plays with an AI partner and is not to know it, microseconds.
+    pub blind_until_us: Option<u64>,
     /// The pages that show who is missing.
     pub shown: BTreeSet<SessionId>,
     /// The people who are missing, as those who wait were last told.
@@ -136,6 +138,7 @@ impl Group {
             has_ai,
             is_kept: false,
             wait: None,
+            blind_until_us: None,
             shown: BTreeSet::new(),
             told: Vec::new(),
             talk: None,

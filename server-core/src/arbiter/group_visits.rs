@@ -151,6 +151,7 @@ impl Arbiter {
             return Vec::new();
         }
         self.sessions[who].place = Place::Group(key);
+        self.sessions[who].came_us.get_or_insert(now_us);
         if let Some(group) = self.groups.get_mut(key) {
             group.shown.remove(&who);
         }
@@ -181,8 +182,12 @@ impl Arbiter {
         if let Some(until_us) = until_us.filter(|until_us| now_us < *until_us) {
             return self.tell_missing(key, &muster, until_us - now_us);
         }
+        if until_us.is_none() && self.blind_wait_until(now_us, key, &muster.here).is_some() {
+            return self.hide_missing(key, &muster.here);
+        }
+        self.note_meeting(now_us, key, &muster.here);
         if let Some(group) = self.groups.get_mut(key) {
-            (group.wait, group.wake_us) = (None, None);
+            (group.wait, group.wake_us, group.blind_until_us) = (None, None, None);
         }
         for &(_, who) in &muster.coming {
             self.give_up(key, who, DepartureReason::Late);
@@ -286,6 +291,9 @@ impl Arbiter {
     }
 
     fn tell_missing(&mut self, key: GroupId, muster: &GroupAttendance, left_us: u64) {
+        if (muster.here.iter()).any(|who| self.is_blind(key, *who)) {
+            return self.hide_missing(key, &muster.here);
+        }
         let absent = |&(seat, who): &(Seat, SessionId)| Absent {
             seat,
             connected: self.sessions[who].conn.is_some(),

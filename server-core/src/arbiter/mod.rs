@@ -10,6 +10,7 @@ mod absence_rules;
 mod answers;
 mod assignment;
 mod attendance;
+mod blind_waits;
 mod bucket;
 mod chat;
 mod clients;
@@ -25,6 +26,7 @@ mod group;
 mod group_visits;
 mod groups;
 mod identity;
+mod known_time;
 mod linking_times;
 mod lobbies;
 mod page_faults;
@@ -58,6 +60,7 @@ use crate::limits::Limits;
 
 pub use attendance::Attendance;
 use attendance::Unsaved;
+use blind_waits::MeetingTimes;
 use chat::Saying;
 pub use clients::ClientKey;
 use clients::{Clients, Deed};
@@ -143,7 +146,7 @@ pub struct Arbiter {
     stopping: bool,
     /// The time of the event that is handled.
     now_us: u64,
-    /// The latest time that is known, microseconds: of the data, and since the start.
+    /// The latest time that is known and believed, microseconds: of the data, and since the start.
     known_us: u64,
     sessions: Sessions,
     unsaved: Unsaved,
@@ -154,6 +157,7 @@ pub struct Arbiter {
     groups: Groups,
     episodes: Episodes,
     linking_times: LinkingTimes,
+    meeting_times: MeetingTimes,
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,
@@ -194,7 +198,11 @@ impl Arbiter {
                 let (change, snapshot) = given.map(|given| *given).unzip();
                 self.handle_changed(now_us, era, change, snapshot);
             }
-            Event::Inputs(era, to, known) => self.tell_inputs(era, to, known),
+            Event::Inputs(era, to, known) => {
+                known
+                    .into_iter()
+                    .for_each(|part| self.tell_inputs(era, to, part));
+            }
             Event::Recheck(era, seat, recheck) => self.ask_again(era, seat, recheck),
             Event::Noted => {}
             Event::Stop => {

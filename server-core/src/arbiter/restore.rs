@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use protocol::change::Change;
+use protocol::control::EndReason;
 use protocol::log::{Ending, Header};
 use protocol::{Controller, Tick};
 use study::disconnect::Then;
@@ -11,6 +12,7 @@ use study::{Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;
 use super::attendance::Unsaved;
+use super::blind_waits::MeetingTimes;
 use super::clients::Clients;
 use super::datagram_paths::Routes;
 use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
@@ -25,7 +27,7 @@ use super::{
     Arbiter, Attendance, EnvStages, EpisodeRow, GroupRow, Identity, MessageRow, Place, Random,
     SessionId,
 };
-use crate::limits::Limits;
+use crate::limits::{Limits, us};
 
 /// The contents of a data folder.
 #[derive(Debug, Default)]
@@ -44,11 +46,15 @@ pub struct Restored {
     pub next_era: u16,
     /// The seed of every random draw; `None` in a new folder.
     pub seed: Option<u64>,
+    /// By how much the server's clock is ahead of the machine's, which was set back, microseconds.
+    pub ahead_us: u64,
 }
 
 /// A session as it was stored.
 #[derive(Debug)]
 pub struct RestoredSession {
+    /// Its number among all sessions of the study, from 0, also those that are forgotten.
+    pub number: usize,
     /// Pseudonym.
     pub participant: String,
     /// Hash of its token.
@@ -84,23 +90,6 @@ pub struct RestoredEpisode {
     pub ending: Option<Ending>,
 }
 
-impl Restored {
-    /// The latest time of which something is known, microseconds since the Unix epoch: somebody was there, or a durable
-    /// tick was due.
-    pub fn latest_us(&self) -> u64 {
-        let seen = self
-            .sessions
-            .iter()
-            .map(|session| session.attendance.seen_us);
-        let played = self.episodes.iter().map(|episode| {
-            let header = &episode.header;
-            let rate = u64::from(header.tick_hz.max(1));
-            header.t0_us + u64::from(episode.through.0) * 1_000_000 / rate
-        });
-        seen.chain(played).max().unwrap_or(0)
-    }
-}
-
 impl Arbiter {
     /// Opens the arbiter with the contents of the data folder. `open` lets people in without a link. `stages` has one
     /// entry for each env stage.
@@ -113,8 +102,8 @@ impl Arbiter {
         random: Random,
         restored: Restored,
     ) -> Self {
-        let known_us = restored.latest_us();
-        let sessions = Sessions::new(&study, restored.links);
+        let known_us = restored.known_us(us(limits.clock_ahead));
+        let sessions = Sessions::new(&study, &limits, restored.links, restored.ahead_us);
         let mut arbiter = Self {
             study,
             limits,
@@ -135,6 +124,7 @@ impl Arbiter {
             lobbies: Lobbies::default(),
             episodes: Episodes::new(restored.next_era),
             linking_times: LinkingTimes::default(),
+            meeting_times: MeetingTimes::default(),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };
@@ -176,7 +166,7 @@ impl Arbiter {
         let (through, header) = (episode.through, episode.header);
         let patience_us = self.limits.restart.as_micros() as u64;
         let until_us = now_us
-            + if rules.turns {
+            + if rules.turns && rules.is_alone {
                 UNHURRIED_US
             } else {
                 patience_us
@@ -222,9 +212,13 @@ impl Arbiter {
             signals: SignalRates::default(),
             timeout: AT_ONCE,
         };
+        let t0_us = episode.header.t0_us;
         self.episodes.add_episode(era, episode);
         if ending.is_some() {
             self.handle_ended(now_us, era, ending);
+        } else if t0_us.saturating_sub(now_us) > us(self.limits.clock_ahead) {
+            // Its clock was far ahead, and for this one its ticks are not due for years.
+            self.end_episode(era, EndReason::Technical);
         }
     }
 

@@ -7,7 +7,7 @@ use super::{Arbiter, Effect, SessionId, Write};
 impl Arbiter {
     /// Erases the data that are due, unless the clock may be wrong.
     pub(super) fn erase_faded(&mut self, now_us: u64) {
-        self.doubt_clock(now_us);
+        self.doubt_clock(self.sessions.machine_us(now_us));
         while let Some(who) = self.sessions.poll_faded(now_us) {
             self.erase_data(now_us, who);
         }

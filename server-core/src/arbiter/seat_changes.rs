@@ -157,11 +157,17 @@ impl Arbiter {
         })
     }
 
-    /// A page that comes back gets the plan of the running episode.
+    /// A page that comes back gets the plan of the running episode. One that has come back too often has failed: every
+    /// return takes room in the log, and there is room for so many.
     fn send_plan(&mut self, now_us: u64, era: Era, seat: Seat) {
+        let most = self.limits.returns;
         let Some(who) = self.episodes.session_at(era, seat) else {
             return;
         };
+        let returns = |play: &mut Play| play.seats.list[seat.index()].returns;
+        if self.episodes.play_mut(era).map(returns) >= Some(most) {
+            return self.fail_page(now_us, who, "it comes back again and again");
+        }
         let Some(episode) = self.episodes.get(era) else {
             return;
         };
@@ -331,6 +337,7 @@ impl Arbiter {
 
     /// A page that was given its seat begins at the replica's state.
     fn send_state(&mut self, now_us: u64, era: Era, seat: Seat, snapshot: Snapshot) {
+        let tick_hz = (self.episodes.get(era)).map_or(0, |episode| episode.header.tick_hz);
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
@@ -343,7 +350,7 @@ impl Arbiter {
         let back = Return {
             era,
             t0_us: play.t0_us,
-            delay_ms: play.delay_ms,
+            delay_ms: play.delay_for(now_us, seat, tick_hz),
             input_delay: play.input_delay,
             changes: play.seats.changes.clone(),
             tick: snapshot.tick,

@@ -49,6 +49,8 @@ pub(super) struct SeatState {
     pub life: Life,
     /// From when on it is played so.
     pub since: Tick,
+    /// How often its person got it back.
+    pub returns: u32,
     pub page: Page,
     pub unloading: bool,
     pub hidden_us: Option<u64>,
@@ -104,6 +106,7 @@ impl Seats {
                 controller: controller.clone(),
                 life: Life::default(),
                 since: Tick(0),
+                returns: 0,
                 page: if person { Page::Plays } else { Page::Away },
                 unloading: false,
                 hidden_us: None,
@@ -194,6 +197,7 @@ impl Seats {
             state.controller = change.controller.clone();
             state.life = change.life;
             state.since = change.tick;
+            state.returns += u32::from(change.controller == Controller::Human);
             (state.own, state.recheck) = (change.tick, None);
             state.key = change.key.unwrap_or_default();
         }

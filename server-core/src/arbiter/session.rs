@@ -26,6 +26,8 @@ pub(super) struct Session {
     pub participant: String,
     /// Hash of the secret that brings a page back to it: of the page that came last.
     pub token_hash: String,
+    /// Hash of the participant link through which it came.
+    pub link_hash: Option<String>,
     /// The line of that page: the number of earlier pages that came by an identifier alone. Pages of a line belong to the
     /// same person.
     pub line: u32,
@@ -46,6 +48,8 @@ pub(super) struct Session {
     pub since_us: Option<u64>,
     /// Since when it rests between two episodes, microseconds.
     pub rest_us: Option<u64>,
+    /// When it came to the stage at which it waits for its group, microseconds.
+    pub came_us: Option<u64>,
     /// When its page was closed in the lobby, microseconds.
     pub away_us: Option<u64>,
     /// Until when the rules of the episode that ended while it was away grant it to come back, microseconds.
@@ -76,6 +80,8 @@ pub(super) struct Session {
     pub is_erased: bool,
     /// True if it came without a participant link.
     pub is_open_door: bool,
+    /// When it is forgotten, as nobody has begun it, microseconds.
+    pub forgotten_us: Option<u64>,
 }
 
 /// Where a session is beyond its stage.

@@ -14,6 +14,7 @@ use super::entry::Proof;
 use super::restore::RestoredSession;
 use super::session::{Place, Session, SessionId};
 use super::{ConnId, Identity};
+use crate::limits::{Limits, us};
 use crate::token::token_hash;
 
 const HOUR_US: u64 = 3_600_000_000;
@@ -25,7 +26,9 @@ const EARLIER_TOKENS: usize = 8;
 /// The sessions of a study.
 #[derive(Debug)]
 pub(super) struct Sessions {
-    list: Vec<Session>,
+    by_id: BTreeMap<SessionId, Session>,
+    /// The number of the next session: no two of a study have the same.
+    next: usize,
     /// By the hash of the token.
     by_token: BTreeMap<String, SessionId>,
     /// Participant links by the hash of their token, and the session of each once it was used.
@@ -35,6 +38,8 @@ pub(super) struct Sessions {
     by_ticket: BTreeMap<String, SessionId>,
     /// By the recruiter's identifier.
     by_identity: BTreeMap<(String, String), SessionId>,
+    /// When sessions are forgotten that nobody has begun.
+    forgetting: BTreeSet<(u64, SessionId)>,
     /// When sessions without a page end.
     expiring: BTreeSet<(u64, SessionId)>,
     /// When the recorded data of sessions are erased.
@@ -47,68 +52,81 @@ pub(super) struct Sessions {
     expires_unbegun: bool,
     /// Recorded data are erased so long after that, microseconds.
     retention_us: Option<u64>,
+    /// By how much the clock is ahead of the machine's, microseconds.
+    ahead_us: u64,
+    /// A session that has not begun is forgotten so long after somebody was last there, microseconds; one that has something
+    /// of its participant, or sent them to a page of another site, after the second time.
+    unbegun_us: (u64, u64),
 }
 
 impl Index<SessionId> for Sessions {
     type Output = Session;
 
     fn index(&self, who: SessionId) -> &Session {
-        &self.list[who.0]
+        &self.by_id[&who]
     }
 }
 
 impl IndexMut<SessionId> for Sessions {
     fn index_mut(&mut self, who: SessionId) -> &mut Session {
-        &mut self.list[who.0]
+        let session = self.by_id.get_mut(&who);
+        session.expect("nobody names a session that is forgotten")
     }
 }
 
 impl Sessions {
-    /// None yet, and the participant links by the hash of their token.
-    pub(super) fn new(study: &Study, links: Vec<String>) -> Self {
+    /// None yet, with the participant links by the hash of their token; the clock is so far ahead of the machine's.
+    pub(super) fn new(study: &Study, limits: &Limits, links: Vec<String>, ahead_us: u64) -> Self {
         let days = study.keeping.retention_days;
         Self {
-            list: Vec::new(),
+            by_id: BTreeMap::new(),
+            next: 0,
             by_token: BTreeMap::new(),
             links: links.into_iter().map(|link| (link, None)).collect(),
             by_conn: BTreeMap::new(),
             by_ticket: BTreeMap::new(),
             by_identity: BTreeMap::new(),
+            forgetting: BTreeSet::new(),
             expiring: BTreeSet::new(),
             fading: BTreeSet::new(),
             rests: BTreeMap::new(),
             expires_us: study.expires_s().map(|after_s| after_s * 1_000_000),
             expires_unbegun: study.keeping.expires_h.is_some(),
             retention_us: days.map(|days| u64::from(days) * DAY_US),
+            ahead_us,
+            unbegun_us: (us(limits.entering), us(limits.drafting)),
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.list.len()
+    /// The number of the next session.
+    pub(super) fn next_number(&self) -> usize {
+        self.next
     }
 
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, Session> {
-        self.list.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Session> {
+        self.by_id.values()
     }
 
-    pub(super) fn ids(&self) -> impl Iterator<Item = SessionId> + use<> {
-        (0..self.list.len()).map(SessionId)
+    pub(super) fn ids(&self) -> impl Iterator<Item = SessionId> + '_ {
+        self.by_id.keys().copied()
     }
 
     /// Adds a session, which has no page yet.
     pub(super) fn add_session(&mut self, stored: RestoredSession) -> SessionId {
-        let who = SessionId(self.list.len());
+        let who = SessionId(stored.number);
+        self.next = self.next.max(stored.number + 1);
         let ticket = stored.progress.ticket().map(str::to_owned);
         let key = stored.identity.as_ref().map(Identity::unique_key);
         self.by_token.insert(stored.token_hash.clone(), who);
         self.by_ticket.extend(ticket.map(|ticket| (ticket, who)));
         self.by_identity.extend(key.map(|key| (key, who)));
         let is_open_door = stored.link_hash.is_none();
-        self.links
-            .extend(stored.link_hash.map(|link| (link, Some(who))));
-        self.list.push(Session {
+        let link = stored.link_hash.clone();
+        self.links.extend(link.map(|link| (link, Some(who))));
+        let session = Session {
             participant: stored.participant,
             token_hash: stored.token_hash,
+            link_hash: stored.link_hash,
             line: 0,
             earlier_tokens: VecDeque::new(),
             progress: stored.progress,
@@ -118,6 +136,7 @@ impl Sessions {
             group: None,
             since_us: None,
             rest_us: None,
+            came_us: None,
             away_us: None,
             granted_us: None,
             wait: None,
@@ -133,7 +152,9 @@ impl Sessions {
             identity: stored.identity,
             is_erased: stored.is_erased,
             is_open_door,
-        });
+            forgotten_us: None,
+        };
+        self.by_id.insert(who, session);
         self.schedule_end(who);
         who
     }
@@ -166,16 +187,16 @@ impl Sessions {
     }
 
     pub(super) fn find_by_pseudonym(&self, participant: &str) -> Option<SessionId> {
-        let mut sessions = self.list.iter();
-        let place = sessions.position(|session| session.participant == participant);
-        place.map(SessionId)
+        let mut sessions = self.by_id.iter();
+        let found = sessions.find(|(_, session)| session.participant == participant);
+        found.map(|(who, _)| *who)
     }
 
     /// Makes a token that of the page that came last; earlier ones stay good, up to a number. `None` if it has it;
     /// otherwise tells whether the draft has another reader now: it stays with the line of pages that wrote it.
     pub(super) fn set_token(&mut self, who: SessionId, token: &str, proof: Proof) -> Option<bool> {
         let latest = token_hash(token);
-        let session = &mut self.list[who.0];
+        let session = self.by_id.get_mut(&who)?;
         if session.token_hash == latest {
             return None;
         }
@@ -237,6 +258,7 @@ impl Sessions {
         let old = self[who].conn.replace(conn);
         old.map(|old| self.by_conn.remove(&old));
         self.by_conn.insert(conn, who);
+        self.schedule_forgetting(who, None);
         old
     }
 
@@ -253,6 +275,7 @@ impl Sessions {
     pub(super) fn turn_page_away(&mut self, who: SessionId) -> Option<ConnId> {
         let conn = self[who].conn.take()?;
         self.by_conn.remove(&conn);
+        self.schedule_end(who);
         Some(conn)
     }
 
@@ -268,7 +291,7 @@ impl Sessions {
 
     /// Forgets what was recorded of a participant; their attendance and payment stay.
     pub(super) fn erase_session(&mut self, who: SessionId) {
-        let session = &mut self.list[who.0];
+        let session = &mut self[who];
         session.is_erased = true;
         let ticket = session.progress.ticket().map(str::to_owned);
         session.progress.erase();
@@ -279,7 +302,7 @@ impl Sessions {
 
     /// When a session ends to which nobody comes back, or on whose open page nobody does anything, if the study says so.
     fn end_us(&self, who: SessionId) -> Option<u64> {
-        let session = &self[who];
+        let session = self.by_id.get(&who)?;
         let after_us = self.expires_us.filter(|_| session.payment.is_none())?;
         let has_begun = session.progress.has_begun();
         let last_us = match session.conn {
@@ -291,9 +314,68 @@ impl Sessions {
         (last_us > 0).then(|| last_us + after_us)
     }
 
+    /// When a session is forgotten that has not begun: nobody is there, and nothing in it was answered or played.
+    fn forget_us(&self, who: SessionId) -> Option<u64> {
+        let session = self.by_id.get(&who)?;
+        // A first stage may have several episodes.
+        let has_played = !session.progress.facts().episodes.is_empty();
+        let has_begun = session.progress.has_begun() || has_played;
+        let is_new = !has_begun && session.payment.is_none();
+        if session.conn.is_some() || !is_new || session.is_erased {
+            return None;
+        }
+        let is_used = session.progress.draft().is_some() || session.progress.ticket().is_some();
+        let after_us = match is_used {
+            true => self.unbegun_us.1,
+            false => self.unbegun_us.0,
+        };
+        Some(session.attendance.seen_us.saturating_add(after_us))
+    }
+
+    fn schedule_forgetting(&mut self, who: SessionId, at_us: Option<u64>) {
+        let before = std::mem::replace(&mut self[who].forgotten_us, at_us);
+        before.map(|at_us| self.forgetting.remove(&(at_us, who)));
+        self.forgetting.extend(at_us.map(|at_us| (at_us, who)));
+    }
+
+    /// Forgets the next session that nobody has begun, and gives it: whoever comes back begins anew.
+    pub(super) fn poll_forgotten(&mut self, now_us: u64) -> Option<(SessionId, Session)> {
+        while let Some(&(_, who)) = self.forgetting.first().filter(|due| due.0 <= now_us) {
+            let is_due = self.forget_us(who).is_some_and(|at_us| at_us <= now_us);
+            let session = &self[who];
+            let is_idle = matches!(session.place, Place::Page | Place::Aside);
+            if is_due && is_idle && session.group.is_none() {
+                return self.remove_session(who).map(|session| (who, session));
+            }
+            // An episode may come to nothing without them.
+            let later_us = now_us.saturating_add(self.unbegun_us.0);
+            let again_us = self.forget_us(who).map(|at_us| at_us.max(later_us));
+            self.schedule_forgetting(who, again_us);
+        }
+        None
+    }
+
+    fn remove_session(&mut self, who: SessionId) -> Option<Session> {
+        self.schedule_forgetting(who, None);
+        let session = self.by_id.remove(&who)?;
+        let earlier = session.earlier_tokens.iter().map(|(token, _)| token);
+        for token in earlier.chain([&session.token_hash]) {
+            self.by_token.remove(token);
+        }
+        let ticket = session.progress.ticket();
+        ticket.map(|ticket| self.by_ticket.remove(ticket));
+        let key = session.identity.as_ref().map(Identity::unique_key);
+        key.map(|key| self.by_identity.remove(&key));
+        // A participant link is as if nobody had used it.
+        let link = session.link_hash.clone();
+        link.map(|link| self.links.insert(link, None));
+        self.rests.remove(&who);
+        Some(session)
+    }
+
     /// When the recorded data of a session are erased, if the study says so: some time after somebody was last there.
     fn fading_us(&self, who: SessionId) -> Option<u64> {
-        let session = &self[who];
+        let session = self.by_id.get(&who)?;
         let after_us = self.retention_us?;
         let is_away = session.conn.is_none() && !session.is_erased;
         is_away.then(|| session.attendance.seen_us + after_us)
@@ -302,6 +384,7 @@ impl Sessions {
     /// Takes note that a session may end by itself: it has no page, or has begun.
     pub(super) fn schedule_end(&mut self, who: SessionId) {
         let (end_us, fading_us) = (self.end_us(who), self.fading_us(who));
+        self.schedule_forgetting(who, self.forget_us(who));
         self.expiring.extend(end_us.map(|at_us| (at_us, who)));
         self.fading.extend(fading_us.map(|at_us| (at_us, who)));
     }
@@ -320,9 +403,15 @@ impl Sessions {
         None
     }
 
-    /// Takes the next session whose recorded data are to be erased.
+    /// The time of the machine's clock.
+    pub(super) fn machine_us(&self, now_us: u64) -> u64 {
+        now_us.saturating_sub(self.ahead_us)
+    }
+
+    /// Takes the next session whose recorded data are to be erased, by the machine's clock too.
     pub(super) fn poll_faded(&mut self, now_us: u64) -> Option<SessionId> {
-        while let Some(&(at_us, who)) = self.fading.first().filter(|due| due.0 <= now_us) {
+        let machine_us = self.machine_us(now_us);
+        while let Some(&(at_us, who)) = self.fading.first().filter(|due| due.0 <= machine_us) {
             self.fading.pop_first();
             if self.fading_us(who) == Some(at_us) {
                 return Some(who);
@@ -354,129 +443,16 @@ impl Sessions {
     pub(super) fn poll_timeout(&self, now_us: u64) -> Option<(u64, &'static str)> {
         let rests = self.rests.values().map(|at_us| (*at_us, "end of a rest"));
         let end_us = self.expiring.first().map(|(at_us, _)| *at_us);
-        let fading_us = self.fading.first().map(|(at_us, _)| *at_us);
+        let fading_us = self.fading.first().map(|(at_us, _)| *at_us + self.ahead_us);
+        let forget_us = self.forgetting.first().map(|(at_us, _)| *at_us);
         let look_us = fading_us.map(|at_us| at_us.min(now_us + DAY_US));
         rests
             .chain(end_us.map(|at_us| (at_us, "end of an absent session")))
             .chain(look_us.map(|at_us| (at_us, "retention")))
+            .chain(forget_us.map(|at_us| (at_us, "a session that nobody began")))
             .min()
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use study::UnitAssignment;
-
-    use super::*;
-    use crate::arbiter::Attendance;
-
-    const FIRST: ConnId = ConnId(1);
-    const SECOND: ConnId = ConnId(2);
-
-    /// One session without a page, which somebody was last at after a second.
-    fn one() -> (Sessions, SessionId) {
-        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
-        let (mut study, _) = catalog::read_study(&dir).unwrap();
-        study.keeping.expires_h = Some(2);
-        let mut sessions = Sessions::new(&study, vec![token_hash("link")]);
-        let who = sessions.add_session(RestoredSession {
-            participant: "P-ONE".into(),
-            token_hash: token_hash("token"),
-            link_hash: Some(token_hash("link")),
-            progress: study::Progress::new(&study, UnitAssignment::default()),
-            attendance: Attendance {
-                spent_us: 0,
-                seen_us: 1_000_000,
-                acted_us: 1_000_000,
-            },
-            payment: None,
-            identity: None,
-            is_erased: false,
-        });
-        (sessions, who)
-    }
-
-    #[test]
-    fn a_session_is_found_by_the_tokens_of_its_latest_pages_alone() {
-        let (mut sessions, who) = one();
-        assert_eq!(sessions.find_by_token("token"), Some(who));
-        assert!(sessions.set_token(who, "next", Proof::Secret).is_some());
-        let again = sessions.set_token(who, "next", Proof::Secret);
-        assert_eq!(again, None, "it has it");
-        assert_eq!(sessions.find_by_token("token"), Some(who));
-        assert_eq!(sessions.find_by_token("next"), Some(who));
-        assert_eq!(sessions.find_by_token("guess"), None);
-        let latest: Vec<String> = (0..8).map(|number| format!("later {number}")).collect();
-        for token in &latest {
-            assert!(sessions.set_token(who, token, Proof::Identifier).is_some());
-        }
-        assert_eq!(sessions.find_by_token("token"), None, "long ago");
-        assert_eq!(sessions.find_by_token("next"), Some(who));
-        assert_eq!(sessions.by_token.len(), 9);
-        assert_eq!(sessions.find_by_link("link"), Some(Some(who)));
-        assert_eq!(sessions.find_by_link("other"), None);
-    }
-
-    #[test]
-    fn a_draft_stays_with_the_line_of_pages_that_wrote_it() {
-        let (mut sessions, who) = one();
-        let mut study = catalog::read_study(
-            &Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad"),
-        )
-        .unwrap()
-        .0;
-        study.timeline.truncate(1);
-        let draft = protocol::control::Draft::default();
-        let event = study::ProgressEvent::Drafted {
-            at: 0,
-            draft: &draft,
-        };
-        sessions[who].progress.handle(&study, event).unwrap();
-        sessions[who]
-            .progress
-            .set_draft_reader(&token_hash("token"));
-        let mut reads = |token: &str, proof| {
-            sessions.set_token(who, token, proof);
-            let session = &sessions[who];
-            session.progress.draft_for(&session.token_hash).is_some()
-        };
-        assert!(reads("by link", Proof::Secret));
-        assert!(reads("token", Proof::Secret), "the first tab again");
-        assert!(!reads("by name", Proof::Identifier));
-        assert!(!reads("by name, away to a page and back", Proof::Secret));
-        assert!(reads("by link", Proof::Secret));
-        assert!(!reads("by name", Proof::Secret), "a reload there");
-        assert!(reads("token", Proof::Secret));
-    }
-
-    #[test]
-    fn a_newer_page_takes_the_session_from_the_older_one() {
-        let (mut sessions, who) = one();
-        assert_eq!(sessions.attach_page(2_000_000, FIRST, who), None);
-        assert_eq!(sessions.attach_page(3_000_000, SECOND, who), Some(FIRST));
-        assert_eq!(sessions.find_by_conn(FIRST), None);
-        assert_eq!(sessions.detach_page(4_000_000, FIRST), None);
-        assert_eq!(sessions[who].conn, Some(SECOND));
-        assert_eq!(sessions.detach_page(4_000_000, SECOND), Some(who));
-        assert_eq!(sessions[who].conn, None);
-    }
-
-    #[test]
-    fn a_session_ends_some_hours_after_its_last_page() {
-        let (mut sessions, who) = one();
-        let end = |after_us: u64| Some((after_us + 2 * HOUR_US, "end of an absent session"));
-        assert_eq!(sessions.poll_timeout(0), end(1_000_000));
-        sessions.attach_page(2_000_000, FIRST, who);
-        assert_eq!(
-            sessions.poll_expired(2 * HOUR_US + 1_000_000),
-            None,
-            "it is there"
-        );
-        sessions.detach_page(9_000_000, FIRST);
-        assert_eq!(sessions.poll_timeout(9_000_000), end(9_000_000));
-        assert_eq!(sessions.poll_expired(2 * HOUR_US + 9_000_000), Some(who));
-        assert_eq!(sessions.poll_expired(3 * HOUR_US), None);
-    }
-}
+mod tests;

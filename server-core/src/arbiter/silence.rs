@@ -22,13 +22,11 @@ impl Seats {
     }
 
     /// True if somebody has said more inputs than the page of a seat, and no other person less: who waits for another
-    /// is not behind. In turns nobody is due.
+    /// is not behind.
     fn is_behind(&self, seat: Seat) -> bool {
         let own = |other: Seat| self.list[other.index()].own;
         let is_ahead = |other: Seat| own(other) > own(seat);
-        !self.rules.turns
-            && self.playing().all(|other| own(other) >= own(seat))
-            && self.others_live(seat).any(is_ahead)
+        self.playing().all(|other| own(other) >= own(seat)) && self.others_live(seat).any(is_ahead)
     }
 
     /// True if a page that plays says that it does not hear a seat.
@@ -37,9 +35,10 @@ impl Seats {
         others.any(|other| self.list[other.index()].deaf_to[seat.index()])
     }
 
-    /// When a page that says no inputs counts as gone. Nobody's word on it makes that earlier while it is connected.
+    /// When a page that says no inputs counts as gone; in turns its person may think first. Nobody's word on it makes
+    /// that earlier while it is connected.
     pub(super) fn is_silent_at(&self, seat: Seat) -> Option<u64> {
-        Some(self.silent_since(seat)? + self.rules.still_us)
+        Some(self.silent_since(seat)? + self.rules.choice_us + self.rules.still_us)
     }
 
     /// When a page that says no inputs gets those of the others from the server: perhaps it waits for them.
@@ -78,7 +77,7 @@ impl Seats {
     pub(super) fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
         let watching = self.others_live(seat);
         let since_us = watching.map(|other| self.list[other.index()].begins_us);
-        moved_us.max(since_us.min().unwrap_or(0)) + self.rules.still_us
+        moved_us.max(since_us.min().unwrap_or(0)) + self.rules.choice_us + self.rules.still_us
     }
 
     /// Takes note that a page hears another seat or does not. Who does not gets help.

@@ -2,6 +2,7 @@
 
 mod admission;
 mod attendance;
+mod blinding;
 mod changes;
 mod chaos;
 mod chats;
@@ -24,7 +25,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use protocol::change::{Change, LEAD_S, Presence};
-use protocol::control::{Answer, Block, EndReason, Entry, Link, Plan, Return, StageView, Upload};
+use protocol::control::{
+    Answer, Block, EndReason, Entry, Link, Plan, Return, StageView, Timing, Upload,
+};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Life, Tick};
 use study::stage::{Env, Player};

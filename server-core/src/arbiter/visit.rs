@@ -66,9 +66,15 @@ impl Arbiter {
         }
     }
 
-    /// Ends the sessions whose time has come.
+    /// Ends the sessions whose time has come, and forgets those that nobody has begun.
     pub(super) fn end_expired(&mut self, now_us: u64) {
         self.erase_faded(now_us);
+        while let Some((who, session)) = self.sessions.poll_forgotten(now_us) {
+            self.unsaved.remove_session(who);
+            let participant = session.participant;
+            self.effects
+                .push_back(Effect::Store(Write::Forget { participant }));
+        }
         while let Some(who) = self.sessions.poll_expired(now_us) {
             self.end_session(now_us, who, study::ProgressEvent::Cut(Outcome::TimedOut));
         }

@@ -370,6 +370,8 @@ impl Arbiter {
         };
         let ways_out = &self.study.recruitment.outcomes;
         let way_out = ways_out.get(&lobby.or_else);
+        let rate = self.study.recruitment.pay_terms.time_rate_per_hour;
+        let pays_time = rate.is_some_and(|rate| rate > 0.0);
         let waiting = Waiting {
             here: here as u16,
             needed: u16::from(lobby.group_size),
@@ -377,7 +379,7 @@ impl Arbiter {
             left_ms: ms(until_us.saturating_sub(now_us)),
             usual_ms: self.lobbies.usual_wait_us(stage).map(ms),
             then,
-            paid: way_out.is_some_and(|way| way.pays("time")),
+            paid: way_out.is_some_and(|way| way.pays("time")) && pays_time,
             ask,
         };
         self.tell_session(who, ServerMessage::Waiting(waiting));

@@ -117,9 +117,7 @@ impl Run {
         seat: Seat,
         mut bytes: Vec<u8>,
     ) -> Result<(), String> {
-        if let (Some(liar), Some(layout)) = (self.liar_of(at), self.pages[at].layout()) {
-            liar.change_packet(&mut bytes, layout);
-        }
+        self.lie(at, &mut bytes);
         let Some(found) = self.channels.get(channel) else {
             return Ok(());
         };

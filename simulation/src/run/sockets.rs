@@ -41,10 +41,8 @@ impl Run {
                 self.up_as_is(at, &claim)?;
             }
         }
-        if let (ClientMessage::Relay { bytes, .. }, Some(layout)) =
-            (&mut message, self.pages[at].layout())
-        {
-            liar.change_packet(bytes, layout);
+        if let ClientMessage::Relay { bytes, .. } = &mut message {
+            self.lie(at, bytes);
         }
         self.up_as_is(at, &message)
     }

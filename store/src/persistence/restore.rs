@@ -71,7 +71,7 @@ impl Persistence {
         let mut identities: HashMap<String, Identity> = known
             .map(|known| (known.pseudonym, known.identity))
             .collect();
-        for (number, session) in (0..).zip(sessions) {
+        for session in sessions {
             let mut progress: Progress = serde_json::from_str(&session.position)
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
             if stale.contains(&session.participant) {
@@ -81,6 +81,7 @@ impl Persistence {
                 let payment = progress.outcome(&self.study).map(|outcome| {
                     let seed = self.study.design.seed.or(restored.seed).unwrap_or_default();
                     let time_ms = attendance.spent_us / 1_000;
+                    let number = session.number as u64;
                     study::Payment::of(&self.study, &progress, outcome, time_ms, seed, number)
                 });
                 let place = place(&progress, attendance, payment.clone().map(Box::new));
@@ -92,6 +93,7 @@ impl Persistence {
             let (participant, token_hash, link_hash) =
                 (session.participant, session.token_hash, session.link_hash);
             restored.sessions.push(RestoredSession {
+                number: session.number,
                 payment: payments.remove(&participant),
                 identity: identities.remove(&participant),
                 participant,

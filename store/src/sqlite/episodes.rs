@@ -10,11 +10,12 @@ use crate::NewEpisode;
 use crate::StoreError;
 use crate::reason_name;
 
-/// Episodes with what was drawn for their group, and the visits of their seats as JSON.
+/// Episodes with what was drawn for their group, and the visits and people of their seats as JSON.
 const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN sessions USING (participant) \
                         WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study, (SELECT study_version FROM members \
                         JOIN sessions USING (participant) WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study_version, (SELECT json_group_object(seat, visit) FROM players \
-                        WHERE players.episode = episodes.id) AS visits FROM episodes JOIN groups ON groups.id = group_id";
+                        WHERE players.episode = episodes.id) AS visits, (SELECT json_group_object(seat, participant) FROM players \
+                        WHERE players.episode = episodes.id) AS participants FROM episodes JOIN groups ON groups.id = group_id";
 
 impl SqliteStore {
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.

@@ -1,24 +1,38 @@
-//! The ledger of payments: whoever changes, adds or removes a row that says who is paid what is found out by it.
+//! The ledger of payments: whoever changes, adds or removes a row that says who is paid what is found out by it. It has
+//! the payments, the marks that they were made, and a hash of each recruiter's identifier.
 //!
 //! Every entry has a hash over itself and the entry before. That shows a row that was changed by hand or by another
-//! program; it cannot stop somebody who writes the whole ledger anew.
+//! program. It cannot stop somebody who writes the whole ledger anew, or cuts off its end: to notice that, a researcher
+//! notes its last hash.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::hash::sha256_hex;
 use serde_json::json;
+use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, Sqlite, Transaction};
 
 use super::SqliteStore;
 use super::rows::payment;
-use crate::StoreError;
+use crate::{LedgerState, PayState, StoreError};
 
 /// The first version of the database that has it.
 const FIRST: usize = 14;
+/// The first version whose ledger has the marks of payments, and recruiters' identifiers.
+pub(super) const WHOLE: usize = 15;
 /// The entry of a payment that is older than the ledger.
 const EARLIER: &str = "earlier";
 /// The entry of a session whose payment was taken back because it goes on.
 const REOPENED: &str = "reopened";
+/// The entry of a payment that was made.
+const PAID: &str = "paid";
+/// The beginning of the entry of a recruiter's identifier; a hash follows.
+const IDENTIFIER: &str = "identifier ";
+
+/// The identifiers with what their hashes are over.
+const IDENTIFIERS: &str = "SELECT sessions.participant AS pseudonym, erased_at, salt, provider, \
+                           identifiers.participant AS identifier, parameters FROM sessions \
+                           LEFT JOIN identifiers ON session = sessions.id ORDER BY sessions.rowid";
 
 /// The entry of a payment.
 fn entry(payment: &study::Payment) -> String {
@@ -50,11 +64,82 @@ fn link(before: &str, number: i64, participant: &str, entry: &str) -> String {
     )
 }
 
+/// The entry of a recruiter's identifier; `None` of a session that has none.
+fn identifier_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
+    let Some(salt) = row.try_get::<Option<&str>, _>("salt")? else {
+        return Ok(None);
+    };
+    let (provider, identifier): (&str, &str) =
+        (row.try_get("provider")?, row.try_get("identifier")?);
+    let parameters: &str = row.try_get("parameters")?;
+    let whole = json!([salt, provider, identifier, parameters]).to_string();
+    Ok(Some(format!(
+        "{IDENTIFIER}{}",
+        sha256_hex(whole.as_bytes())
+    )))
+}
+
 /// Enters the payment of a participant, or that it was taken back.
-pub(super) async fn append_entry(
+pub(super) async fn append_payment(
     transaction: &mut Transaction<'_, Sqlite>,
     participant: &str,
     payment: Option<&study::Payment>,
+) -> Result<(), StoreError> {
+    let entry = payment.map_or(REOPENED.to_owned(), entry);
+    append_entry(transaction, participant, &entry).await
+}
+
+/// Enters that the payment of a session was made.
+pub(super) async fn append_mark(
+    transaction: &mut Transaction<'_, Sqlite>,
+    session: &str,
+) -> Result<(), StoreError> {
+    let row = sqlx::query("SELECT participant FROM sessions WHERE id = ?")
+        .bind(session)
+        .fetch_one(&mut **transaction)
+        .await?;
+    append_entry(transaction, row.try_get("participant")?, PAID).await
+}
+
+/// Enters the recruiter's identifier of a participant as it is stored now.
+pub(super) async fn append_identifier(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+) -> Result<(), StoreError> {
+    let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM ({IDENTIFIERS}) WHERE pseudonym = ?"));
+    let row = sqlx::query(sql)
+        .bind(participant)
+        .fetch_optional(&mut **transaction)
+        .await?;
+    match row.as_ref().map(identifier_entry).transpose()?.flatten() {
+        Some(entry) => append_entry(transaction, participant, &entry).await,
+        None => Ok(()),
+    }
+}
+
+/// Enters the marks and identifiers of a database that is older than [`WHOLE`].
+pub(super) async fn adopt_rows(
+    transaction: &mut Transaction<'_, Sqlite>,
+) -> Result<(), StoreError> {
+    let paid = "SELECT session FROM payments WHERE state = 'paid' ORDER BY rowid";
+    for row in sqlx::query(paid).fetch_all(&mut **transaction).await? {
+        append_mark(transaction, row.try_get("session")?).await?;
+    }
+    for row in sqlx::query(IDENTIFIERS)
+        .fetch_all(&mut **transaction)
+        .await?
+    {
+        if let Some(entry) = identifier_entry(&row)? {
+            append_entry(transaction, row.try_get("pseudonym")?, &entry).await?;
+        }
+    }
+    Ok(())
+}
+
+async fn append_entry(
+    transaction: &mut Transaction<'_, Sqlite>,
+    participant: &str,
+    entry: &str,
 ) -> Result<(), StoreError> {
     let last = sqlx::query("SELECT number, chain FROM ledger ORDER BY number DESC LIMIT 1")
         .fetch_optional(&mut **transaction)
@@ -64,8 +149,7 @@ pub(super) async fn append_entry(
         None => (0, String::new()),
     };
     let number = number + 1;
-    let entry = payment.map_or(REOPENED.to_owned(), entry);
-    let chain = link(&before, number, participant, &entry);
+    let chain = link(&before, number, participant, entry);
     sqlx::query("INSERT INTO ledger (number, participant, entry, chain) VALUES (?, ?, ?, ?)")
         .bind(number)
         .bind(participant)
@@ -76,57 +160,121 @@ pub(super) async fn append_entry(
     Ok(())
 }
 
+/// The entries that count, by participant.
+#[derive(Default)]
+struct Entries {
+    /// The last entry of a payment.
+    payments: BTreeMap<String, String>,
+    /// Those whose payment was made.
+    paid: BTreeSet<String>,
+    /// The last entry of a recruiter's identifier.
+    identifiers: BTreeMap<String, String>,
+}
+
 impl SqliteStore {
-    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each. Empty for databases
-    /// that are older than the ledger.
+    /// The ledger, and the rows that are not as they were stored. Empty for databases that are older than the ledger.
     ///
     /// # Errors
     /// [`StoreError`]
-    pub async fn altered_payments(&self) -> Result<Vec<String>, StoreError> {
-        if self.version().await? < FIRST {
-            return Ok(Vec::new());
+    pub async fn ledger(&self) -> Result<LedgerState, StoreError> {
+        let version = self.version().await?;
+        if version < FIRST {
+            return Ok(LedgerState::default());
         }
         // All rows as they were at one time, also while a server writes.
         let mut transaction = self.pool.begin().await?;
-        let mut altered = Vec::new();
-        let mut known = read_entries(&mut transaction, &mut altered).await?;
-        let sql = "SELECT payments.*, participant, sessions.outcome AS ended_as FROM payments \
-                   JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
-        for row in sqlx::query(sql).fetch_all(&mut *transaction).await? {
-            let stored = payment(&row)?;
-            let ended_as: Option<&str> = row.try_get("ended_as")?;
-            let participant = stored.participant;
-            let entered = known.remove(&participant);
-            let is_known =
-                entered.is_some_and(|known| known == EARLIER || known == entry(&stored.what));
-            if !is_known {
-                altered.push(format!(
-                    "the payment of {participant} is not the one that was stored when the session ended"
-                ));
-            }
-            if ended_as != Some(stored.what.outcome.name()) {
-                altered.push(format!(
-                    "the outcome of {participant} is not the one that the payment is for"
-                ));
-            }
+        let mut state = LedgerState::default();
+        let mut entries = read_entries(&mut transaction, &mut state).await?;
+        let altered = &mut state.altered;
+        check_payments(&mut transaction, version, &mut entries, altered).await?;
+        if version >= WHOLE {
+            check_identifiers(&mut transaction, &entries, altered).await?;
         }
-        known.retain(|_, entry| entry != REOPENED);
-        let missing = known.into_keys();
-        altered
-            .extend(missing.map(|participant| format!("the payment of {participant} is missing")));
-        Ok(altered)
+        Ok(state)
     }
 }
 
-/// The last entry of each participant; adds the first entry that does not follow from the one before.
+/// Adds the payments that are not as they were stored.
+async fn check_payments(
+    transaction: &mut Transaction<'_, Sqlite>,
+    version: usize,
+    entries: &mut Entries,
+    altered: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    let sql = "SELECT payments.*, participant, sessions.outcome AS ended_as FROM payments \
+               JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
+    for row in sqlx::query(sql).fetch_all(&mut **transaction).await? {
+        let stored = payment(&row)?;
+        let ended_as: Option<&str> = row.try_get("ended_as")?;
+        let participant = &stored.participant;
+        let entered = entries.payments.remove(participant);
+        let is_known =
+            entered.is_some_and(|known| known == EARLIER || known == entry(&stored.what));
+        if !is_known {
+            altered.push(format!(
+                "the payment of {participant} is not the one that was stored when the session ended"
+            ));
+        }
+        if ended_as != Some(stored.what.outcome.name()) {
+            altered.push(format!(
+                "the outcome of {participant} is not the one that the payment is for"
+            ));
+        }
+        let state = match (entries.paid.contains(participant), stored.what.total) {
+            (true, _) => PayState::Paid,
+            (false, 0) => PayState::Skipped,
+            (false, _) => PayState::Due,
+        };
+        if version >= WHOLE && stored.state != state {
+            altered.push(format!(
+                "the payment of {participant} is `{}`, and was stored as `{}`",
+                stored.state.name(),
+                state.name()
+            ));
+        }
+    }
+    entries.payments.retain(|_, entry| entry != REOPENED);
+    let missing = entries.payments.keys();
+    altered.extend(missing.map(|participant| format!("the payment of {participant} is missing")));
+    Ok(())
+}
+
+/// Adds the recruiters' identifiers that are not as they were stored. Of an erased session none is left.
+async fn check_identifiers(
+    transaction: &mut Transaction<'_, Sqlite>,
+    entries: &Entries,
+    altered: &mut Vec<String>,
+) -> Result<(), StoreError> {
+    for row in sqlx::query(IDENTIFIERS)
+        .fetch_all(&mut **transaction)
+        .await?
+    {
+        let participant: &str = row.try_get("pseudonym")?;
+        let is_erased = row.try_get::<Option<&str>, _>("erased_at")?.is_some();
+        let what = match (
+            identifier_entry(&row)?,
+            entries.identifiers.get(participant),
+        ) {
+            (None, Some(_)) if !is_erased => "missing",
+            (Some(stored), known) if known != Some(&stored) => "not the one that was stored",
+            _ => continue,
+        };
+        altered.push(format!(
+            "the recruiter's identifier of {participant} is {what}"
+        ));
+    }
+    Ok(())
+}
+
+/// Reads all entries; adds the first one that does not follow from the one before.
 async fn read_entries(
     transaction: &mut Transaction<'_, Sqlite>,
-    altered: &mut Vec<String>,
-) -> Result<BTreeMap<String, String>, StoreError> {
+    state: &mut LedgerState,
+) -> Result<Entries, StoreError> {
     let rows = sqlx::query("SELECT number, participant, entry, chain FROM ledger ORDER BY number")
         .fetch_all(&mut **transaction)
         .await?;
-    let (mut known, mut before) = (BTreeMap::new(), String::new());
+    let (mut entries, mut before) = (Entries::default(), String::new());
     let mut is_sound = true;
     for (number, row) in (1..).zip(rows) {
         let (participant, entry): (String, String) =
@@ -140,12 +288,19 @@ async fn read_entries(
         };
         if is_sound && (found, &chain) != (number, &expected) {
             is_sound = false;
-            altered.push(format!(
+            state.altered.push(format!(
                 "entry {number} of the ledger of payments was changed or removed"
             ));
         }
-        before = chain;
-        known.insert(participant, entry);
+        before.clone_from(&chain);
+        state.hashes.push(chain);
+        match entry.as_str() {
+            PAID => drop(entries.paid.insert(participant)),
+            it if it.starts_with(IDENTIFIER) => {
+                entries.identifiers.insert(participant, entry);
+            }
+            _ => drop(entries.payments.insert(participant, entry)),
+        }
     }
-    Ok(known)
+    Ok(entries)
 }

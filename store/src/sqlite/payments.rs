@@ -3,7 +3,7 @@
 use sqlx::{Sqlite, Transaction};
 
 use super::SqliteStore;
-use super::ledger::append_entry;
+use super::ledger::{append_mark, append_payment};
 use super::rows::payment;
 use crate::PayState;
 use crate::Payment;
@@ -31,6 +31,7 @@ impl SqliteStore {
             if marked.rows_affected() != 1 {
                 return Err(StoreError::Marked);
             }
+            append_mark(&mut transaction, session).await?;
         }
         transaction.commit().await?;
         Ok(sessions.len())
@@ -69,6 +70,6 @@ pub(super) async fn keep_payment(
         .await?;
     match stored.rows_affected() {
         0 => Ok(()),
-        _ => append_entry(transaction, participant, Some(payment)).await,
+        _ => append_payment(transaction, participant, Some(payment)).await,
     }
 }

@@ -74,7 +74,9 @@ pub(super) fn payment(row: &SqliteRow) -> Result<Payment, sqlx::Error> {
 }
 
 pub(super) fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
+    let number: i64 = row.try_get("row")?;
     Ok(Session {
+        number: usize::try_from(number - 1).unwrap_or(0),
         id: row.try_get("id")?,
         participant: row.try_get("participant")?,
         token_hash: row.try_get("token_hash")?,
@@ -114,11 +116,9 @@ pub(super) fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         }
         _ => None,
     };
-    let visits: BTreeMap<u8, u16> = json(row.try_get("visits")?)?;
-    let seats = visits.last_key_value().map_or(0, |(seat, _)| seat + 1);
-    let visits = (0..seats).map(|seat| visits.get(&seat).copied().unwrap_or(0));
     Ok(Episode {
-        visits: visits.collect(),
+        visits: by_seat(row.try_get("visits")?)?,
+        participants: by_seat(row.try_get("participants")?)?,
         id: row.try_get("id")?,
         era: Era(row.try_get("era")?),
         group: row.try_get("group_id")?,
@@ -134,6 +134,17 @@ pub(super) fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
         reason,
         ending,
     })
+}
+
+/// The values of seats, from an object by seat.
+fn by_seat<T: Clone + Default + serde::de::DeserializeOwned>(
+    text: &str,
+) -> Result<Vec<T>, sqlx::Error> {
+    let values: BTreeMap<u8, T> = json(text)?;
+    let last = values.last_key_value().map(|(seat, _)| *seat);
+    let seats = last.into_iter().flat_map(|last| 0..=last);
+    let values = seats.map(|seat| values.get(&seat).cloned().unwrap_or_default());
+    Ok(values.collect())
 }
 
 pub(super) fn wait(row: &SqliteRow) -> Result<Wait, sqlx::Error> {

@@ -5,7 +5,7 @@ use server_core::token::token_hash;
 use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
-use super::ledger::append_entry;
+use super::ledger::{append_identifier, append_payment};
 use super::payments::keep_payment;
 use super::rows::{identifier, page_time, response, session};
 use crate::Answers;
@@ -27,9 +27,10 @@ impl SqliteStore {
             .execute(&mut *transaction)
             .await?;
         let sql = "INSERT INTO sessions \
-                   (id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
-                   VALUES ('S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, '{}')";
+                   (rowid, id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
+                   VALUES (?, 'S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, '{}')";
         sqlx::query(sql)
+            .bind(row_of(new.number))
             .bind(&new.participant)
             .bind(token_hash(&new.token))
             .bind(new.link.as_deref().map(token_hash))
@@ -41,6 +42,42 @@ impl SqliteStore {
         keep_place(&mut transaction, &new.participant, &new.place).await?;
         if let Some(identity) = &new.identity {
             keep_identity(&mut transaction, &new.participant, identity).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    /// Forgets a session that has not begun, with what was noted of it: the recruiter's identifier and waits. One that has
+    /// an answer, a group or a payment all the same stays, without its link and identifier, by which somebody may begin.
+    pub async fn forget_session(&self, participant: &str) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let sql = "SELECT 1 FROM sessions WHERE participant = ?1 AND outcome IS NULL AND erased_at IS NULL \
+                   AND NOT EXISTS (SELECT 1 FROM answers WHERE session = id) \
+                   AND NOT EXISTS (SELECT 1 FROM pages WHERE session = id) \
+                   AND NOT EXISTS (SELECT 1 FROM payments WHERE session = id) \
+                   AND NOT EXISTS (SELECT 1 FROM withdrawals WHERE session = id) \
+                   AND NOT EXISTS (SELECT 1 FROM members WHERE participant = ?1) \
+                   AND NOT EXISTS (SELECT 1 FROM players WHERE participant = ?1) \
+                   AND NOT EXISTS (SELECT 1 FROM messages WHERE participant = ?1)";
+        let found = sqlx::query(sql)
+            .bind(participant)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let forget = [
+            "DELETE FROM identifiers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            "UPDATE sessions SET link_hash = NULL WHERE participant = ?",
+            "DELETE FROM waits WHERE participant = ?",
+            "DELETE FROM sessions WHERE participant = ?",
+            "DELETE FROM participants WHERE pseudonym = ?",
+        ];
+        let steps = match found {
+            Some(_) => &forget[..],
+            None => &forget[..2],
+        };
+        for sql in steps {
+            sqlx::query(*sql)
+                .bind(participant)
+                .execute(&mut *transaction)
+                .await?;
         }
         Ok(transaction.commit().await?)
     }
@@ -61,7 +98,7 @@ impl SqliteStore {
 
     /// All sessions, oldest first.
     pub async fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        let rows = sqlx::query("SELECT * FROM sessions ORDER BY rowid")
+        let rows = sqlx::query("SELECT rowid AS row, * FROM sessions ORDER BY rowid")
             .fetch_all(&self.pool)
             .await?;
         Ok(rows.iter().map(session).collect::<Result<_, _>>()?)
@@ -115,7 +152,7 @@ impl SqliteStore {
             .execute(&mut *transaction)
             .await?;
         if taken_back.rows_affected() > 0 {
-            append_entry(&mut transaction, participant, None).await?;
+            append_payment(&mut transaction, participant, None).await?;
         }
         let sql = "UPDATE sessions SET outcome = NULL, ended_at = NULL WHERE participant = ?";
         sqlx::query(sql)
@@ -178,6 +215,11 @@ impl SqliteStore {
     }
 }
 
+/// The row of the session with this number.
+fn row_of(number: usize) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX - 1) + 1
+}
+
 async fn keep_identity(
     transaction: &mut Transaction<'_, Sqlite>,
     participant: &str,
@@ -185,9 +227,10 @@ async fn keep_identity(
 ) -> Result<(), StoreError> {
     let parameters =
         serde_json::to_string(&identity.parameters).expect("names and values are text");
-    let sql = "INSERT INTO identifiers (session, provider, participant, parameters) \
-               SELECT id, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT (session) DO UPDATE SET \
-               provider = excluded.provider, participant = excluded.participant, parameters = excluded.parameters";
+    let sql = "INSERT INTO identifiers (session, provider, participant, parameters, salt) \
+               SELECT id, ?, ?, ?, hex(randomblob(16)) FROM sessions WHERE participant = ? ON CONFLICT (session) DO UPDATE SET \
+               provider = excluded.provider, participant = excluded.participant, parameters = excluded.parameters, \
+               salt = excluded.salt";
     sqlx::query(sql)
         .bind(&identity.provider)
         .bind(&identity.participant)
@@ -195,7 +238,7 @@ async fn keep_identity(
         .bind(participant)
         .execute(&mut **transaction)
         .await?;
-    Ok(())
+    append_identifier(transaction, participant).await
 }
 
 /// Writes where a session stands, and what it is paid if it is over.

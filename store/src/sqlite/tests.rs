@@ -1,3 +1,4 @@
+mod forgetting;
 mod ledger;
 
 use protocol::Tick;
@@ -8,6 +9,7 @@ use study::recruitment::RecruiterAction;
 
 use super::*;
 use crate::Answers;
+use crate::DiskFault;
 use crate::Group;
 use crate::Member;
 use crate::Message;
@@ -20,6 +22,7 @@ use crate::Wait;
 
 fn new(participant: &str, link: Option<&str>) -> NewSession {
     NewSession {
+        number: participant.bytes().last().unwrap().into(),
         participant: participant.into(),
         token: format!("token of {participant}"),
         link: link.map(Into::into),
@@ -500,8 +503,7 @@ async fn a_database_that_is_full_says_so_and_goes_on_when_there_is_room() {
     set_most(1).await;
     let long = "x".repeat(100_000);
     let full = store.keep_study("hash", &long).await.unwrap_err();
-    assert!(full.is_lack_of_room(), "{full}");
-    assert!(!StoreError::Marked.is_lack_of_room());
+    assert_eq!(full.disk_fault(), Some(DiskFault::Full), "{full}");
     set_most(1_000_000).await;
     store.keep_study("hash", &long).await.unwrap();
 }

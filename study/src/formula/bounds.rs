@@ -1,13 +1,23 @@
-//! The bounds of a formula: the least and the greatest number that it can give, whatever its variables turn out to be.
+//! The bounds of a formula: the least and the greatest number that it can give, whatever its variables turn out to be, and
+//! whether it may have no value.
 //!
 //! Bounds are safe and not always tight: a formula never gives more than its upper bound, and may never come to it.
 
+mod fold;
+mod narrow;
+
 use std::collections::BTreeMap;
 
-use formula::{Expr, Op};
+use formula::{Expr, MAX_STEPS, Op};
+
+use fold::fold_list;
+use narrow::Narrowed;
 
 /// The most items of a written list that are looked at one by one.
 const MAX_ITEMS: usize = 16;
+
+/// Steps of an evaluation that an operation takes at most, with what it copies, as a rule.
+const STEPS_EACH: f64 = 20.0;
 
 /// A range of numbers, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +41,17 @@ pub(crate) enum Possible {
     /// A list whose items are known one by one.
     Items(Vec<Possible>),
     Record(BTreeMap<String, Possible>),
+    /// A variable or field that may not be there.
+    Unsure(Box<Possible>),
+}
+
+/// Everything that a formula may come to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FormulaBounds {
+    /// The numbers that it can give.
+    pub bounds: Bounds,
+    /// True if it may have no value.
+    pub may_fail: bool,
 }
 
 impl Bounds {
@@ -51,7 +72,7 @@ impl Bounds {
     }
 
     /// The range of a function that never falls.
-    fn each(self, function: impl Fn(f64) -> f64) -> Self {
+    pub(crate) fn each(self, function: impl Fn(f64) -> f64) -> Self {
         Self::new(function(self.least), function(self.most))
     }
 
@@ -74,6 +95,18 @@ impl Bounds {
     fn has_zero(self) -> bool {
         self.least <= 0.0 && self.most >= 0.0
     }
+
+    fn is_finite(self) -> bool {
+        self.least.is_finite() && self.most.is_finite()
+    }
+
+    /// The one number that it holds.
+    fn single(self) -> Option<f64> {
+        self.least
+            .total_cmp(&self.most)
+            .is_eq()
+            .then_some(self.least)
+    }
 }
 
 impl Possible {
@@ -83,6 +116,11 @@ impl Possible {
             serde_json::Value::Bool(flag) => Self::Bool(Some(*flag)),
             serde_json::Value::Number(number) => number.as_f64().map_or(Self::Any, Self::number),
             serde_json::Value::String(text) => Self::Text(text.clone()),
+            serde_json::Value::Object(fields) => {
+                let fields = fields.iter();
+                let fields = fields.map(|(name, value)| (name.clone(), Self::of(value)));
+                Self::Record(fields.collect())
+            }
             _ => Self::Any,
         }
     }
@@ -93,6 +131,11 @@ impl Possible {
 
     pub(crate) fn record<const N: usize>(fields: [(&str, Self); N]) -> Self {
         Self::Record(fields.map(|(name, of)| (name.to_owned(), of)).into())
+    }
+
+    /// The same where it may not be there.
+    pub(crate) fn unsure(self) -> Self {
+        Self::Unsure(Box::new(self))
     }
 
     fn bounds(&self) -> Bounds {
@@ -127,27 +170,60 @@ impl Possible {
     }
 }
 
-/// The bounds of a formula over these variables; others may be anything.
-pub(crate) fn find_bounds(expr: &Expr, variables: &BTreeMap<String, Possible>) -> Bounds {
+/// The bounds of a formula over these variables; others may be anything, and may not be there.
+pub(crate) fn find_bounds(expr: &Expr, variables: &BTreeMap<String, Possible>) -> FormulaBounds {
     let mut walk = Walk {
         variables,
         items: Vec::new(),
+        narrowed: Narrowed::default(),
+        may_fail: false,
+        times: 1.0,
+        steps: 0.0,
     };
-    walk.value(expr).bounds()
+    let bounds = walk.number(expr);
+    FormulaBounds {
+        bounds,
+        may_fail: walk.may_fail || walk.steps * STEPS_EACH > MAX_STEPS as f64,
+    }
 }
 
 struct Walk<'a> {
     variables: &'a BTreeMap<String, Possible>,
     /// The items of loops, the innermost last.
     items: Vec<Possible>,
+    /// Conditions that hold where the walk is.
+    narrowed: Narrowed<'a>,
+    /// True if something may have no value.
+    may_fail: bool,
+    /// How often the loops around evaluate what is walked through, at most.
+    times: f64,
+    /// Operations that are evaluated, at most.
+    steps: f64,
 }
 
-impl Walk<'_> {
-    fn number(&mut self, expr: &Expr) -> Bounds {
+impl<'a> Walk<'a> {
+    fn number(&mut self, expr: &'a Expr) -> Bounds {
         self.value(expr).bounds()
     }
 
-    fn value(&mut self, expr: &Expr) -> Possible {
+    /// The value, and whether there may be none.
+    fn attempt(&mut self, expr: &'a Expr) -> (Possible, bool) {
+        let before = std::mem::take(&mut self.may_fail);
+        let value = self.value(expr);
+        (value, std::mem::replace(&mut self.may_fail, before))
+    }
+
+    fn value(&mut self, expr: &'a Expr) -> Possible {
+        self.steps += self.times;
+        let value = self.raw_value(expr);
+        // A number that is not finite is none.
+        if matches!(value, Possible::Number(bounds) if !bounds.is_finite()) {
+            self.may_fail = true;
+        }
+        value
+    }
+
+    fn raw_value(&mut self, expr: &'a Expr) -> Possible {
         match (expr.op(), expr.args()) {
             (Op::Bool(flag), _) => Possible::Bool(Some(*flag)),
             (Op::Number(number), _) => Possible::number(*number),
@@ -156,36 +232,40 @@ impl Walk<'_> {
                 Possible::Items(items.iter().map(|item| self.value(item)).collect())
             }
             (Op::Variable(name), _) => {
-                let known = self.variables.get(name);
-                known.cloned().unwrap_or(Possible::Any)
+                let known = self.variables.get(name).cloned();
+                self.sure(known)
             }
             (Op::Item(out), _) => {
                 let at = self.items.len().checked_sub(1 + usize::from(*out));
                 at.map_or(Possible::Any, |at| self.items[at].clone())
             }
-            (Op::Field(name), [of]) => match self.value(of) {
-                Possible::Record(mut fields) => fields.remove(name).unwrap_or(Possible::Any),
-                _ => Possible::Any,
-            },
-            (Op::Index, [of, _]) => self.value(of).item().0,
-            (Op::If, [condition, yes, no]) => match self.value(condition) {
-                Possible::Bool(Some(true)) => self.value(yes),
-                Possible::Bool(Some(false)) => self.value(no),
-                _ => self.value(yes).join(self.value(no)),
-            },
-            (Op::Map | Op::Filter, [of, body]) => self.each(expr.op(), of, body),
+            (Op::Field(name), [of]) => self.field(name, of),
+            (Op::Has(name), [of]) => self.has(name, of),
+            (Op::Index, [of, at]) => self.index(of, at),
+            (Op::If, [condition, yes, no]) => self.choose(condition, yes, no),
+            (Op::And, [a, b]) => self.either(expr.op(), a, b, false),
+            (Op::Or, [a, b]) => self.either(expr.op(), a, b, true),
+            (Op::Map | Op::Filter | Op::Exists | Op::All, [of, body]) => {
+                self.each(expr.op(), of, body)
+            }
             (Op::Size, [of]) => match self.value(of) {
                 list @ (Possible::List(..) | Possible::Items(_)) => Possible::Number(list.item().1),
-                _ => Possible::Number(Bounds::new(0.0, f64::INFINITY)),
+                _ => Possible::Number(Bounds::new(0.0, MAX_STEPS as f64 * 16.0)),
             },
             (op @ (Op::Sum | Op::Mean | Op::Min | Op::Max), [of]) => {
                 let list = self.value(of);
-                Possible::Number(fold(op, &list))
+                let is_filled = list.item().1.least >= 1.0 || self.narrowed.is_filled(of);
+                self.may_fail |= *op != Op::Sum && !is_filled;
+                Possible::Number(fold_list(op, &list))
             }
             (Op::Clamp, [of, low, high]) => {
                 let (of, low, high) = (self.number(of), self.number(low), self.number(high));
-                let (least, most) = (of.least.max(low.least), of.most.min(high.most));
-                Possible::Number(Bounds::new(least.min(high.most), most.max(low.least)))
+                // Without a value where the limits are the wrong way round.
+                self.may_fail |= low.most > high.least;
+                Possible::Number(Bounds::new(
+                    low.least.max(of.least.min(high.least)),
+                    high.most.min(of.most.max(low.most)),
+                ))
             }
             (op, [of]) => self.unary(op, of),
             (op, [a, b]) => self.binary(op, a, b),
@@ -193,30 +273,140 @@ impl Walk<'_> {
         }
     }
 
-    fn each(&mut self, op: &Op, of: &Expr, body: &Expr) -> Possible {
-        let list = self.value(of);
-        if *op == Op::Filter {
-            let (item, size) = list.item();
-            return Possible::List(Box::new(item), Bounds::new(0.0, size.most));
-        }
-        let mut with = |item: Possible| {
-            self.items.push(item);
-            let made = self.value(body);
-            self.items.pop();
-            made
-        };
-        match list {
-            Possible::Items(items) if items.len() <= MAX_ITEMS => {
-                Possible::Items(items.into_iter().map(with).collect())
+    /// Something that may not be there.
+    fn sure(&mut self, known: Option<Possible>) -> Possible {
+        match known {
+            Some(Possible::Unsure(value)) => {
+                self.may_fail = true;
+                *value
             }
-            list => {
-                let (item, size) = list.item();
-                Possible::List(Box::new(with(item)), size)
+            Some(value) => value,
+            None => {
+                self.may_fail = true;
+                Possible::Any
             }
         }
     }
 
-    fn unary(&mut self, op: &Op, of: &Expr) -> Possible {
+    fn field(&mut self, name: &str, of: &'a Expr) -> Possible {
+        let before = self.may_fail;
+        let known = match self.value(of) {
+            Possible::Record(mut fields) => fields.remove(name),
+            _ => None,
+        };
+        let value = self.sure(known);
+        if self.narrowed.has(name, of) {
+            self.may_fail = before;
+        }
+        value
+    }
+
+    fn has(&mut self, name: &str, of: &'a Expr) -> Possible {
+        let (value, may_fail) = self.attempt(of);
+        // What is missing is no failure here.
+        let is_path = of
+            .ops()
+            .all(|op| matches!(op, Op::Variable(_) | Op::Field(_) | Op::Item(_)));
+        self.may_fail |= may_fail && !is_path;
+        let known = match &value {
+            Possible::Record(fields) if !may_fail => fields.get(name),
+            _ => None,
+        };
+        Possible::Bool(known.and_then(|known| match known {
+            Possible::Unsure(_) => None,
+            _ => Some(true),
+        }))
+    }
+
+    fn index(&mut self, of: &'a Expr, at: &'a Expr) -> Possible {
+        let (list, at) = (self.value(of), self.number(at));
+        let at = at.single().filter(|at| *at >= 0.0 && at.fract() == 0.0);
+        if let (Possible::Items(items), Some(at)) = (&list, at)
+            && let Some(item) = items.get(at as usize)
+        {
+            return item.clone();
+        }
+        let (item, size) = list.item();
+        self.may_fail |= at.is_none_or(|at| at >= size.least);
+        item
+    }
+
+    fn choose(&mut self, condition: &'a Expr, yes: &'a Expr, no: &'a Expr) -> Possible {
+        match self.value(condition) {
+            Possible::Bool(Some(true)) => self.value(yes),
+            Possible::Bool(Some(false)) => self.value(no),
+            _ => {
+                let mark = self.narrowed.hold(condition);
+                let first = self.value(yes);
+                self.narrowed.release(mark);
+                first.join(self.value(no))
+            }
+        }
+    }
+
+    /// `&&` and `||`: one side that decides is enough, whether or not the other has a value.
+    fn either(&mut self, op: &Op, a: &'a Expr, b: &'a Expr, decides: bool) -> Possible {
+        let (first, first_fails) = self.attempt(a);
+        let mark = self.narrowed.hold_if(*op == Op::And, a);
+        let (second, second_fails) = self.attempt(b);
+        self.narrowed.release(mark);
+        let is_decided = |value: &Possible| *value == Possible::Bool(Some(decides));
+        let first_decides = is_decided(&first) && !first_fails;
+        let second_decides = is_decided(&second) && !second_fails;
+        self.may_fail |= (first_fails && !second_decides) || (second_fails && !first_decides);
+        match (&first, &second) {
+            _ if is_decided(&first) || is_decided(&second) => Possible::Bool(Some(decides)),
+            (Possible::Bool(one), Possible::Bool(other)) => {
+                Possible::Bool(one.filter(|_| one == other))
+            }
+            _ => Possible::Bool(None),
+        }
+    }
+
+    fn each(&mut self, op: &Op, of: &'a Expr, body: &'a Expr) -> Possible {
+        let list = self.value(of);
+        let (item, size) = list.item();
+        if size.most <= 0.0 {
+            return match op {
+                Op::Exists => Possible::Bool(Some(false)),
+                Op::All => Possible::Bool(Some(true)),
+                _ => Possible::Items(Vec::new()),
+            };
+        }
+        let times = self.times;
+        // Items have other names inside, and what holds outside is not looked for.
+        let narrowed = std::mem::take(&mut self.narrowed);
+        let made = match list {
+            Possible::Items(items) if items.len() <= MAX_ITEMS && *op == Op::Map => {
+                Possible::Items(
+                    items
+                        .into_iter()
+                        .map(|item| self.with(item, body))
+                        .collect(),
+                )
+            }
+            _ => {
+                self.times *= size.most;
+                let made = self.with(item.clone(), body);
+                match op {
+                    Op::Map => Possible::List(Box::new(made), size),
+                    Op::Filter => Possible::List(Box::new(item), Bounds::new(0.0, size.most)),
+                    _ => Possible::Bool(None),
+                }
+            }
+        };
+        (self.times, self.narrowed) = (times, narrowed);
+        made
+    }
+
+    fn with(&mut self, item: Possible, body: &'a Expr) -> Possible {
+        self.items.push(item);
+        let made = self.value(body);
+        self.items.pop();
+        made
+    }
+
+    fn unary(&mut self, op: &Op, of: &'a Expr) -> Possible {
         let value = self.value(of);
         let bounds = value.bounds();
         Possible::Number(match op {
@@ -225,7 +415,7 @@ impl Walk<'_> {
             Op::Abs => Bounds::only(bounds.least.abs()).join(Bounds::only(bounds.most.abs())),
             Op::Floor => bounds.each(f64::floor),
             Op::Ceil => bounds.each(f64::ceil),
-            Op::Round2 => bounds.each(|number| (number * 100.0).round() / 100.0),
+            Op::Round2 => bounds.each(formula::round2),
             Op::Not => {
                 return Possible::Bool(match value {
                     Possible::Bool(flag) => flag.map(|flag| !flag),
@@ -236,19 +426,11 @@ impl Walk<'_> {
         })
     }
 
-    fn binary(&mut self, op: &Op, a: &Expr, b: &Expr) -> Possible {
+    fn binary(&mut self, op: &Op, a: &'a Expr, b: &'a Expr) -> Possible {
         let (a, b) = (self.value(a), self.value(b));
         match (op, &a, &b) {
             (Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Remainder, ..) => {
-                arithmetic(op, &a, &b)
-            }
-            (Op::And, Possible::Bool(Some(false)), _)
-            | (Op::And, _, Possible::Bool(Some(false))) => Possible::Bool(Some(false)),
-            (Op::Or, Possible::Bool(Some(true)), _) | (Op::Or, _, Possible::Bool(Some(true))) => {
-                Possible::Bool(Some(true))
-            }
-            (Op::And | Op::Or, Possible::Bool(one), Possible::Bool(other)) => {
-                Possible::Bool(one.filter(|_| one == other))
+                self.arithmetic(op, a, b)
             }
             (Op::Equal, Possible::Text(a), Possible::Text(b)) => Possible::Bool(Some(a == b)),
             (Op::NotEqual, Possible::Text(a), Possible::Text(b)) => Possible::Bool(Some(a != b)),
@@ -256,24 +438,45 @@ impl Walk<'_> {
             _ => Possible::Bool(None),
         }
     }
-}
 
-fn arithmetic(op: &Op, a: &Possible, b: &Possible) -> Possible {
-    if let (Op::Add, Possible::Text(_) | Possible::List(..) | Possible::Items(_), _) = (op, a, b) {
-        return Possible::Any;
-    }
-    let (a, b) = (a.bounds(), b.bounds());
-    Possible::Number(match op {
-        Op::Add => Bounds::new(a.least + b.least, a.most + b.most),
-        Op::Subtract => Bounds::new(a.least - b.most, a.most - b.least),
-        Op::Multiply => a.ends(b, |a, b| a * b),
-        Op::Divide if !b.has_zero() => a.ends(b, |a, b| a / b),
-        Op::Remainder => {
-            let size = b.most.max(-b.least);
-            Bounds::new(-size, size)
+    fn arithmetic(&mut self, op: &Op, a: Possible, b: Possible) -> Possible {
+        match (op, a, b) {
+            (Op::Add, Possible::Items(mut a), Possible::Items(b)) => {
+                a.extend(b);
+                Possible::Items(a)
+            }
+            (
+                Op::Add,
+                a @ (Possible::List(..) | Possible::Items(_)),
+                b @ (Possible::List(..) | Possible::Items(_)),
+            ) => {
+                let ((a, some), (b, more)) = (a.item(), b.item());
+                let size = Bounds::new(some.least + more.least, some.most + more.most);
+                Possible::List(Box::new(a.join(b)), size)
+            }
+            (Op::Add, Possible::Text(_), _) | (Op::Add, _, Possible::Text(_)) => Possible::Any,
+            (op, a, b) => Possible::Number(self.calculate(op, a.bounds(), b.bounds())),
         }
-        _ => Bounds::ALL,
-    })
+    }
+
+    fn calculate(&mut self, op: &Op, a: Bounds, b: Bounds) -> Bounds {
+        match op {
+            Op::Add => Bounds::new(a.least + b.least, a.most + b.most),
+            Op::Subtract => Bounds::new(a.least - b.most, a.most - b.least),
+            Op::Multiply => a.ends(b, |a, b| a * b),
+            Op::Divide if !b.has_zero() => a.ends(b, |a, b| a / b),
+            Op::Remainder => {
+                // Of whole numbers alone, and not by 0.
+                self.may_fail = true;
+                let size = b.most.max(-b.least);
+                Bounds::new(-size, size)
+            }
+            _ => {
+                self.may_fail = true;
+                Bounds::ALL
+            }
+        }
+    }
 }
 
 /// A comparison, if it has the same result for all numbers.
@@ -293,100 +496,5 @@ fn compare(op: &Op, a: Bounds, b: Bounds) -> Option<bool> {
     }
 }
 
-fn fold(op: &Op, list: &Possible) -> Bounds {
-    if let Possible::Items(items) = list {
-        let all = items.iter().map(Possible::bounds);
-        return match op {
-            Op::Sum => all.fold(Bounds::only(0.0), |sum, next| {
-                Bounds::new(sum.least + next.least, sum.most + next.most)
-            }),
-            Op::Min => all.fold(Bounds::only(f64::INFINITY), |least, next| {
-                Bounds::new(least.least.min(next.least), least.most.min(next.most))
-            }),
-            Op::Max => all.fold(Bounds::only(f64::NEG_INFINITY), |most, next| {
-                Bounds::new(most.least.max(next.least), most.most.max(next.most))
-            }),
-            _ => all.reduce(Bounds::join).unwrap_or(Bounds::ALL),
-        };
-    }
-    let (item, size) = list.item();
-    let item = item.bounds();
-    match op {
-        Op::Sum => item.ends(size, |number, times| number * times),
-        _ => item,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::formula::{Formula, Type, Types};
-
-    fn bounds(source: &str) -> (f64, f64) {
-        let episode = Type::record([("score", Type::Number), ("ticks", Type::Number)]);
-        let types = Types::from([
-            ("base".to_owned(), Type::Number),
-            ("arm".to_owned(), Type::Text),
-            (
-                "play".to_owned(),
-                Type::record([("episodes", Type::list(episode))]),
-            ),
-        ]);
-        let episode = Possible::record([
-            ("score", Possible::Number(Bounds::ALL)),
-            ("ticks", Possible::Number(Bounds::new(0.0, 900.0))),
-        ]);
-        let episodes = Possible::List(Box::new(episode), Bounds::new(0.0, 3.0));
-        let variables = BTreeMap::from([
-            ("base".to_owned(), Possible::number(4.5)),
-            ("arm".to_owned(), Possible::Text("high".to_owned())),
-            (
-                "play".to_owned(),
-                Possible::record([("episodes", episodes)]),
-            ),
-        ]);
-        let found = find_bounds(Formula::known(source, &types).expr(), &variables);
-        (found.least, found.most)
-    }
-
-    #[test]
-    fn a_clamp_bounds_what_has_no_bounds() {
-        let scores = "sum(play.episodes.map(e, e.score))";
-        assert_eq!(bounds(scores), (f64::NEG_INFINITY, f64::INFINITY));
-        assert_eq!(
-            bounds(&format!("round2(clamp(0.02 * {scores}, 0.0, 5.0))")),
-            (0.0, 5.0)
-        );
-        assert_eq!(
-            bounds(&format!("base + min(2, max(0, {scores}))")),
-            (4.5, 6.5)
-        );
-    }
-
-    #[test]
-    fn lists_are_as_long_as_there_are_episodes() {
-        assert_eq!(bounds("size(play.episodes)"), (0.0, 3.0));
-        assert_eq!(bounds("sum(play.episodes.map(e, e.ticks))"), (0.0, 2_700.0));
-        assert_eq!(
-            bounds("max(play.episodes.map(e, e.ticks)) - 900"),
-            (-900.0, 0.0)
-        );
-        assert_eq!(
-            bounds("size(play.episodes.filter(e, e.score > 3)) * 0.5"),
-            (0.0, 1.5)
-        );
-    }
-
-    #[test]
-    fn of_a_choice_by_the_arm_only_its_side_counts() {
-        assert_eq!(bounds("arm == \"high\" ? 2 : 10"), (2.0, 2.0));
-        assert_eq!(bounds("base > 4 && arm != \"low\" ? 1 : 10"), (1.0, 1.0));
-        assert_eq!(bounds("size(play.episodes) > 1 ? 1 : 10"), (1.0, 10.0));
-        assert_eq!(bounds("10 / (size(play.episodes) + 1)"), (2.5, 10.0));
-        assert_eq!(
-            bounds("1 / size(play.episodes)"),
-            (f64::NEG_INFINITY, f64::INFINITY)
-        );
-        assert_eq!(bounds("-abs(size(play.episodes) - 2)"), (-2.0, 0.0));
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::design::Between;
-use crate::formula::bounds::{Bounds, Possible, find_bounds};
+use crate::design::{Between, Unit};
+use crate::formula::bounds::{Bounds, FormulaBounds, Possible, find_bounds};
 use crate::host::EnvFactsByStage;
 use crate::limits::MAX_AMOUNT;
 use crate::outcome::Outcome;
@@ -14,6 +14,8 @@ use crate::recruitment::WayOut;
 use crate::stage::StageKind;
 use crate::study::Study;
 use crate::timeline::most::most_in;
+use crate::timeline::retries::most_again;
+use crate::timeline::tree::Node;
 
 /// A way that a participant's session can end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,34 +44,63 @@ pub struct PayBounds {
 /// The rule of a withdrawal where the study has none.
 const AS_OTHERWISE: &str = "as without the withdrawal";
 
+/// A score as a formula sees it: a whole number of 64 bits.
+const SCORES: Bounds = Bounds::new(i64::MIN as f64, i64::MAX as f64);
+
 impl Study {
     pub(super) fn outcome_pay(&self, outcome: Outcome, playable: &EnvFactsByStage) -> OutcomePay {
-        let way = self.recruitment.outcomes.get(&outcome);
-        let follows = outcome == Outcome::Withdrew && !self.recruitment.outcomes.is_empty();
-        let usual = follows.then_some(AS_OTHERWISE);
+        let ways = &self.recruitment.outcomes;
+        let way = ways.get(&outcome);
+        let follows = outcome == Outcome::Withdrew && way.is_none() && !ways.is_empty();
+        let amount = match follows {
+            true => self.withdrawal_bounds(playable),
+            false => way.and_then(|way| self.pay_bounds(outcome, way, playable)),
+        };
         OutcomePay {
             outcome,
-            pay: way.map(WayOut::rule).or(usual).map(str::to_owned),
-            amount: way.and_then(|way| self.pay_bounds(way, playable)),
+            pay: way
+                .map(WayOut::rule)
+                .or(follows.then_some(AS_OTHERWISE))
+                .map(str::to_owned),
+            amount,
         }
     }
 
+    /// The amounts of those who withdraw at the debriefing, where the study has no rule for them: they are paid as they
+    /// would be otherwise.
+    fn withdrawal_bounds(&self, playable: &EnvFactsByStage) -> Option<PayBounds> {
+        let otherwise = self.list_outcomes_at_debriefing().into_iter();
+        let ways = otherwise.filter_map(|it| Some((it, self.recruitment.outcomes.get(&it)?)));
+        let amounts = ways.map(|(it, way)| self.pay_bounds(it, way, playable));
+        let amounts: Vec<Option<PayBounds>> = amounts.collect();
+        let nothing = amounts.iter().any(Option::is_none);
+        let all = amounts.into_iter().flatten().reduce(PayBounds::join)?;
+        Some(PayBounds {
+            least: if nothing { 0.0 } else { all.least },
+            ..all
+        })
+    }
+
     /// The amounts that a rule can come to, over all treatments.
-    fn pay_bounds(&self, way: &WayOut, playable: &EnvFactsByStage) -> Option<PayBounds> {
+    fn pay_bounds(
+        &self,
+        outcome: Outcome,
+        way: &WayOut,
+        playable: &EnvFactsByStage,
+    ) -> Option<PayBounds> {
         let currency = self.recruitment.pay_terms.currency.clone()?;
         let pay = way.pay.as_ref()?;
+        let scale = SCALES[decimals(&currency)] as f64;
         let amounts = self.design.treatments().into_iter().map(|treatment| {
-            let mut variables = self.possible_facts(&treatment, playable);
-            variables.extend(self.possible_money(way, &variables));
-            paid(find_bounds(pay.expr(), &variables))
+            let mut variables = self.possible_facts(outcome, &treatment, playable);
+            variables.extend(self.possible_money(way, &variables, scale));
+            paid(find_bounds(pay.expr(), &variables), scale)
         });
         let all = amounts.reduce(Bounds::join)?;
-        let scale = SCALES[decimals(&currency)] as f64;
-        let rounded = |amount: f64| (amount * scale).round() / scale;
         Some(PayBounds {
             currency,
-            least: rounded(all.least),
-            most: (all.most < MAX_AMOUNT).then(|| rounded(all.most)),
+            least: all.least,
+            most: (all.most < MAX_AMOUNT).then_some(all.most),
         })
     }
 
@@ -78,16 +109,20 @@ impl Study {
         &self,
         way: &WayOut,
         facts: &BTreeMap<String, Possible>,
+        scale: f64,
     ) -> [(String, Possible); 3] {
         let terms = &self.recruitment.pay_terms;
         let bonus = self.bonus.as_ref();
-        let bonus = bonus.map(|bonus| paid(find_bounds(bonus.expr(), facts)));
+        let bonus = bonus.map(|bonus| paid(find_bounds(bonus.expr(), facts), scale));
         let rate = terms.time_rate_per_hour.unwrap_or(0.0);
         let most_time = rate * terms.most_time_minutes() / 60.0;
         let all = [
-            ("base", Bounds::only(terms.base.unwrap_or(0.0))),
+            (
+                "base",
+                in_units(Bounds::only(terms.base.unwrap_or(0.0)), scale),
+            ),
             ("bonus", bonus.unwrap_or(Bounds::only(0.0))),
-            ("time", Bounds::new(0.0, most_time)),
+            ("time", in_units(Bounds::new(0.0, most_time), scale)),
         ];
         let named = |name: &str| way.pays(name);
         all.map(|(name, bounds)| {
@@ -100,9 +135,11 @@ impl Study {
         })
     }
 
-    /// The values of what formulas can ask, of participants with a treatment.
+    /// The values of what formulas can ask, of participants with a treatment and an outcome. What is missing may have any
+    /// value, or none.
     fn possible_facts(
         &self,
+        outcome: Outcome,
         treatment: &[usize],
         playable: &EnvFactsByStage,
     ) -> BTreeMap<String, Possible> {
@@ -115,25 +152,61 @@ impl Study {
             let longest = horizons.map(|(_, facts)| f64::from(facts.horizon));
             let longest = longest.fold(0.0, f64::max);
             let visit = |other: u16| f64::from(u8::from(other == index));
-            let visits = most_in(&self.tree, &self.design, &self.timeline, treatment, &visit);
+            let visits = most_in(&self.tree, &self.design, &self.timeline, treatment, &visit)
+                + most_again(self, treatment, index);
             let episodes = visits * f64::from(env.course.limit());
             let episode = Possible::record([
-                ("score", Possible::Number(Bounds::ALL)),
+                ("score", Possible::Number(SCORES)),
                 ("ticks", Possible::Number(Bounds::new(0.0, longest))),
                 ("success", Possible::Bool(None)),
+                ("reason", Possible::Any),
+                ("partners", Possible::Any),
             ]);
             let list = Possible::List(Box::new(episode), Bounds::new(0.0, episodes));
             facts.insert(stage.id.clone(), Possible::record([("episodes", list)]));
         }
+        let has_levels = self.has_levels(outcome);
         let levels = self.design.between.iter().zip(treatment);
         let value = |(factor, level): (&Between, &usize)| {
-            (
-                factor.name.clone(),
-                Possible::of(&factor.levels[*level].value),
-            )
+            let value = Possible::of(&factor.levels[*level].value);
+            let value = if has_levels { value } else { value.unsure() };
+            (factor.name.clone(), value)
         };
         facts.extend(levels.map(value));
         facts
+    }
+
+    /// Returns whether everybody with an outcome has a level of each factor. Groups get theirs in a lobby, and who finds
+    /// no place gets none.
+    fn has_levels(&self, outcome: Outcome) -> bool {
+        match self.design.unit {
+            Unit::Participant => outcome != Outcome::StudyFull,
+            Unit::Group => {
+                self.last_outcome() == Some(outcome)
+                    && self.outcomes_that_cut().all(|other| other != outcome)
+                    && passes_last_lobby(&self.tree, self)
+            }
+        }
+    }
+
+    /// The outcomes of those who do not come to the last stage by themselves.
+    fn outcomes_that_cut(&self) -> impl Iterator<Item = Outcome> + '_ {
+        let of_stages = self.timeline.iter().filter_map(|stage| match &stage.kind {
+            StageKind::Screening(it) => Some(it.or_else),
+            StageKind::Consent(it) => Some(it.or_else),
+            StageKind::Quiz(it) => Some(it.or_else),
+            StageKind::Lobby(it) => Some(it.or_else),
+            StageKind::External(it) => it.or_else,
+            _ => None,
+        });
+        let of_server = [
+            Outcome::LeftEarly,
+            Outcome::TimedOut,
+            Outcome::PageFailed,
+            Outcome::PartnerLeft,
+            Outcome::StudyFull,
+        ];
+        of_stages.chain(of_server)
     }
 
     /// Warnings about pay rules.
@@ -212,10 +285,49 @@ impl Study {
     }
 }
 
-/// An amount as it is paid: never negative.
-fn paid(bounds: Bounds) -> Bounds {
-    Bounds::new(
-        bounds.least.clamp(0.0, MAX_AMOUNT),
-        bounds.most.clamp(0.0, MAX_AMOUNT),
+impl PayBounds {
+    fn join(self, other: Self) -> Self {
+        Self {
+            currency: self.currency,
+            least: self.least.min(other.least),
+            most: self.most.zip(other.most).map(|(one, other)| one.max(other)),
+        }
+    }
+}
+
+/// Returns whether everybody who comes to the end of some nodes has passed the last lobby in them.
+fn passes_last_lobby(nodes: &[Node], study: &Study) -> bool {
+    let is_lobby = |node: &Node| match node {
+        Node::Stage(stage) => study.lobby(*stage).is_some(),
+        Node::Block(block) => has_lobby(&block.block, study),
+    };
+    match nodes.iter().rev().find(|node| is_lobby(node)) {
+        Some(Node::Stage(_)) => true,
+        Some(Node::Block(block)) => {
+            let is_whole = block.when.is_none() && !block.shuffle && block.choose.is_none();
+            is_whole && passes_last_lobby(&block.block, study)
+        }
+        None => false,
+    }
+}
+
+fn has_lobby(nodes: &[Node], study: &Study) -> bool {
+    nodes.iter().any(|node| match node {
+        Node::Stage(stage) => study.lobby(*stage).is_some(),
+        Node::Block(block) => has_lobby(&block.block, study),
+    })
+}
+
+/// The amounts that a rule comes to: nothing where it has no value.
+fn paid(found: FormulaBounds, scale: f64) -> Bounds {
+    let nothing = found.may_fail.then_some(Bounds::only(0.0));
+    in_units(
+        nothing.map_or(found.bounds, |none| none.join(found.bounds)),
+        scale,
     )
+}
+
+/// An amount as it is paid: never negative, in whole units of the currency.
+fn in_units(bounds: Bounds, scale: f64) -> Bounds {
+    bounds.each(|amount| (amount.clamp(0.0, MAX_AMOUNT) * scale).round() / scale)
 }

@@ -22,6 +22,12 @@ pub struct EnvCourse {
     pub seed: Vec<String>,
     /// The way in which time goes on.
     pub mode: Mode,
+    /// In turns, the seconds that a person has for a choice; none without a limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_limit_s: Option<u32>,
+    /// The name of the action that is chosen for a person whose time is up; none for the one that does nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn_default: Option<String>,
 }
 
 /// The conditions that end an episode or the stage.
@@ -42,9 +48,9 @@ pub struct Until {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
-    /// LineColumn the tick rate.
+    /// At the tick rate.
     Ticks,
-    /// With every action of the participant.
+    /// Once everybody who acts has chosen.
     Turns,
 }
 
@@ -133,10 +139,11 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<EnvCourse> {
         names.into_iter().collect()
     });
     let modes = [("ticks", Mode::Ticks), ("turns", Mode::Turns)];
-    let doc = "`ticks`: time advances at the tick rate. `turns`: time advances with every action of the \
-               participant, who plays without other people.";
+    let doc = "`ticks`: time advances at the tick rate. `turns`: time advances once everybody who acts has chosen, \
+               one after the other or all at the same time, as the environment says.";
     let mode = fields.key("mode", doc);
     let mode = mode.or(Mode::Ticks, |place| place.word("mode", &modes));
+    let (turn_limit_s, turn_default) = turn_limit(fields, mode);
     let most = until
         .as_ref()
         .and_then(|until| until.as_ref()?.max_episodes);
@@ -151,7 +158,36 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<EnvCourse> {
         until: until?,
         seed: seed?,
         mode: mode?,
+        turn_limit_s: turn_limit_s?,
+        turn_default: turn_default?,
     })
+}
+
+/// Reads how long people may take for a choice, and what is chosen for them after that.
+fn turn_limit(
+    fields: &mut Fields<'_>,
+    mode: Option<Mode>,
+) -> (Option<Option<u32>>, Option<Option<String>>) {
+    let is_timed = mode == Some(Mode::Ticks);
+    let in_turns = |place: &Cursor<'_>| {
+        if is_timed {
+            place.wrong("only turns wait for a choice; write `mode: turns`, or leave this out");
+        }
+        !is_timed
+    };
+    let doc = "With `mode: turns`: the seconds that a participant has for a choice. Without this key, there is no \
+               limit.";
+    let limit = fields.key("turn_limit_s", doc).maybe(|place| {
+        let limit_s = place.whole(1..=3_600, "seconds")?;
+        in_turns(&place).then_some(limit_s)
+    });
+    let doc = "With `turn_limit_s`: the name of the action that is chosen for a participant whose time is up. By \
+               default the action that does nothing.";
+    let action = fields.key("turn_default", doc).maybe(|place| {
+        let action = place.text(80)?;
+        in_turns(&place).then(|| action.to_owned())
+    });
+    (limit, action)
 }
 
 /// Reads what ends episodes and the stage; the formula is read once it is known what names stand for.

@@ -210,7 +210,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         .maybe(|place| disconnect::window(&place, greatest));
     let doc = "The keyboard keys of each action. They replace all keys of the environment. Codes are those of \
                `KeyboardEvent.code`, such as `KeyW`, `ArrowUp`, `Space`. A chord joins up to three keys with `+`: \
-               `ShiftLeft+KeyW`. The longest chord that is held wins.";
+               `ShiftLeft+KeyW`. The longest chord that is held wins. Buttons of a gamepad are keys, too: `GamepadSouth`, \
+               `GamepadUp`.";
     let keys = fields
         .key("keys", doc)
         .or(BTreeMap::new(), |place| keys::read(&place));

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use protocol::control::TurnLimit;
 use protocol::rules::{Gauge, Rules};
 
 use super::course::Mode;
 use super::env::{Capture, Env};
 use crate::formula::{Formula, TextTemplate, Type, Types};
+use crate::host::EnvFacts;
 use crate::problem::hint;
 use crate::read::Cursor;
 use crate::timeline::tree::Bindings;
@@ -24,6 +26,17 @@ impl Env {
             turns: self.course.mode == Mode::Turns,
             press: self.screen.capture == Capture::Press,
         }
+    }
+
+    /// How long a person may take for a choice, if there is a limit.
+    pub fn turn(&self, facts: &EnvFacts) -> Option<TurnLimit> {
+        let limit_s = self.course.turn_limit_s?;
+        let default = self.course.turn_default.as_ref();
+        let action = default.and_then(|name| facts.actions.iter().position(|of| of == name));
+        Some(TurnLimit {
+            limit_ms: limit_s.saturating_mul(1_000),
+            action: action.map_or(facts.noop, |action| action as u16),
+        })
     }
 
     /// The numbers beside the picture, in a language, for the person of a seat: what does not change while they play
@@ -80,10 +93,9 @@ pub fn live(mode: Mode) -> Types {
     let timeless: &[&str] = &["score", "ticks"];
     let timed: &[&str] = &["score", "ticks", "elapsed_s", "left_s"];
     let names = if mode == Mode::Turns { timeless } else { timed };
-    names
-        .iter()
-        .map(|name| ((*name).to_owned(), Type::Number))
-        .collect()
+    let numbers = names.iter().map(|name| ((*name).to_owned(), Type::Number));
+    let scores = ("scores".to_owned(), Type::list(Type::Number));
+    numbers.chain([scores]).collect()
 }
 
 /// The variables of the texts beside a running episode: those of its formulas, and those of [`HudFacts`].
@@ -163,14 +175,5 @@ pub(crate) fn check_seed(place: &Cursor<'_>, env: &Env, names: &[&str], has_grou
                 place.wrong_at(&key, format!("`{name}` stands for nothing here; {hint}"));
             }
         }
-    }
-}
-
-/// Reports a stage in turns that several people play.
-pub(crate) fn check_turns(place: &Cursor<'_>, env: &Env) {
-    if env.course.mode == Mode::Turns && env.people() > 1 {
-        let message = "in turns, time goes by with every action of one participant, and here play several people; \
-                       write `mode: ticks`, or AI partners such as `{policy: cook}` instead of `partner`";
-        place.wrong_at("mode", message);
     }
 }

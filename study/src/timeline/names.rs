@@ -415,7 +415,6 @@ impl Names<'_, '_> {
             self.config(place, env, &scope);
             let names: Vec<&str> = scope.keys().map(String::as_str).collect();
             live::check_seed(place, env, &names, lobby);
-            live::check_turns(place, env);
             let formulas = Formulas::read(place, env, types_of(&scope));
             self.formulas.insert(stage, formulas);
         }

@@ -187,6 +187,11 @@ fn ids_versions_and_keys_are_checked() {
         "study.yaml:28:25: timeline[2].keys.pick_up_or_drop[0]: `ArrowUP` is not the code of a key; \
          did you mean `ArrowUp`?"
     );
+    let button = fault("[Space]", "[GamepadStarts]");
+    assert!(
+        button.contains("is no button of a gamepad; did you mean `GamepadStart`?"),
+        "{button}"
+    );
     assert_eq!(
         fault("[Space]", "[KeyW]"),
         "study.yaml:28:24: timeline[2].keys.pick_up_or_drop: `KeyW` is already a key of `move_up`; \

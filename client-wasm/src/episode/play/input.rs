@@ -1,10 +1,12 @@
 //! The person's input: keys and buttons.
 
 use client_core::Now;
-use env_core::Action;
+use env_core::{Action, World as _};
 
 use super::{EpisodePeer, Play};
+use crate::episode::controls::name_action;
 use crate::episode::keys::ActionChange;
+use crate::episode::pointer::PointerChange;
 
 impl Play {
     /// True if a key means something in the world.
@@ -42,6 +44,33 @@ impl Play {
         let action = action.filter(|_| peer.takes_keys());
         let changes = self.keys.touch_button(finger, action);
         self.tell_changes(peer, now, &changes, at_ms);
+    }
+
+    /// A pointer is at a point of the canvas, in CSS pixels. Where that means an action, the person sees so; a pointer that
+    /// goes down there means it.
+    pub(crate) fn handle_pointer(
+        &mut self,
+        peer: &mut EpisodePeer,
+        now: Now,
+        (finger, at, change, at_ms): (i32, [f64; 2], PointerChange, f64),
+    ) {
+        let point = self.view.as_mut().and_then(|view| view.point_under(at));
+        let point = point.filter(|_| peer.takes_keys());
+        let seat = peer.plan().seat.index();
+        let mut action = None;
+        if let Some(point) = point {
+            peer.view(|world| action = world.point(seat, point));
+        }
+        let name = action.and_then(|action| {
+            let actions = &self.spec.as_ref()?.actions;
+            Some(name_action(&actions.get(usize::from(action))?.name))
+        });
+        self.screen.show_pointed(name.as_deref());
+        match change {
+            PointerChange::Move => {}
+            PointerChange::Down => self.handle_touch(peer, now, (finger, action, at_ms)),
+            PointerChange::Up => self.handle_touch(peer, now, (finger, None, at_ms)),
+        }
     }
 
     /// The page lost the focus: nothing is held any more.

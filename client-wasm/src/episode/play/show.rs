@@ -41,9 +41,9 @@ impl Play {
             return;
         }
         let mut live = None;
-        let tick_hz = peer.plan().tick_hz;
+        let (tick_hz, seat) = (peer.plan().tick_hz, peer.plan().seat.index());
         peer.view(|world| {
-            world.draw(view.list_mut());
+            world.draw(Some(seat), view.list_mut());
             live = Some(Live::of(world, shown.1.0, tick_hz));
         });
         // A page that has lost its seat keeps the picture that it had.
@@ -156,9 +156,14 @@ impl Play {
         }
         let has_begun = peer.t0_us().is_some_and(|t0_us| t0_us <= now.server_us);
         if *status == Status::Playing && peer.plan().rules.turns && has_begun {
+            let words = messages::current_words();
+            let (sentence, left_us) = match peer.is_own_turn() {
+                true => (words.your_move, peer.turn_left_us(now)),
+                false => (words.others_move, None),
+            };
             lines.push(PartnerNotice {
-                sentence: messages::current_words().your_move.to_owned(),
-                left_s: None,
+                sentence: sentence.to_owned(),
+                left_s: left_us.map(|left_us| left_us.div_ceil(1_000_000)),
             });
         }
         // A veil says by itself whom it waits for.

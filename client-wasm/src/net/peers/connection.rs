@@ -14,7 +14,7 @@ use web_sys::{
     RtcPeerConnectionState, RtcSdpType, RtcSessionDescriptionInit, RtcSignalingState,
 };
 
-use super::{PeerNews, PeerQueue};
+use super::{PeerNews, PeerQueue, Serial};
 use crate::shell::dom;
 use crate::shell::lifetime::AtEnd;
 
@@ -27,6 +27,8 @@ pub(super) struct Connection {
     pub(super) to: Seat,
     /// Told in all its signals.
     pub(super) number: NonZeroU32,
+    /// Known to this page alone.
+    pub(super) serial: Serial,
     connection: RtcPeerConnection,
     channel: RtcDataChannel,
     queue: PeerQueue,
@@ -48,6 +50,7 @@ impl Connection {
     pub(super) fn new(
         to: Seat,
         number: NonZeroU32,
+        serial: Serial,
         configuration: &RtcConfiguration,
         queue: PeerQueue,
     ) -> Result<Self, JsValue> {
@@ -68,6 +71,7 @@ impl Connection {
         let made = Self {
             to,
             number,
+            serial,
             connection,
             channel,
             queue,
@@ -104,7 +108,7 @@ impl Connection {
                 connection: self.number,
                 sdp,
             };
-            self.queue.signal(self.to, offer);
+            self.queue.signal(self.to, Some(self.serial), offer);
         }
     }
 
@@ -155,25 +159,25 @@ impl Connection {
 
     /// Signals what comes of an attempt. A description that the browser refuses is the end of the connection.
     fn attempt(&self, attempt: impl Future<Output = Result<Option<Signal>, JsValue>> + 'static) {
-        let (to, number, queue) = (self.to, self.number, self.queue.clone());
+        let (to, serial, queue) = (self.to, Some(self.serial), self.queue.clone());
         spawn_local(async move {
             match attempt.await {
-                Ok(Some(signal)) => queue.signal(to, signal),
+                Ok(Some(signal)) => queue.signal(to, serial, signal),
                 Ok(None) => {}
-                Err(_) => queue.put(to, Some(number), PeerNews::Closed),
+                Err(_) => queue.put(to, serial, PeerNews::Closed),
             }
         });
     }
 
     fn listen_to_channel(&self) {
-        let (to, number) = (self.to, self.number);
+        let (to, serial) = (self.to, Some(self.serial));
         for (name, news) in [
             ("open", (|| PeerNews::Opened) as fn() -> PeerNews),
             ("close", || PeerNews::Closed),
         ] {
             let queue = self.queue.clone();
             dom::add_listener(&self.channel, name, move |_: Event| {
-                queue.put(to, Some(number), news())
+                queue.put(to, serial, news())
             });
         }
         let queue = self.queue.clone();
@@ -185,12 +189,13 @@ impl Connection {
                 Uint8Array::new(&bytes).subarray(0, most).to_vec()
             });
             let datagram = PeerNews::Datagram(bytes.unwrap_or_default());
-            queue.put(to, Some(number), datagram);
+            queue.put(to, serial, datagram);
         });
     }
 
     fn listen_to_connection(&self) {
         let (to, number, queue) = (self.to, self.number, self.queue.clone());
+        let serial = Some(self.serial);
         let found = move |event: RtcPeerConnectionIceEvent| {
             let Some(way) = event.candidate() else { return };
             // An empty one ends the list, which the other side need not know: it tries what it has.
@@ -202,7 +207,7 @@ impl Connection {
                     mid: way.sdp_mid(),
                     line: way.sdp_m_line_index(),
                 };
-                queue.signal(to, signal);
+                queue.signal(to, serial, signal);
             }
         };
         dom::add_listener(&self.connection, "icecandidate", found);
@@ -211,7 +216,7 @@ impl Connection {
             let queue = self.queue.clone();
             dom::add_listener(&self.connection, name, move |event: Event| {
                 if event.target().is_some_and(|target| has_failed(&target)) {
-                    queue.put(to, Some(number), PeerNews::Closed);
+                    queue.put(to, serial, PeerNews::Closed);
                 }
             });
         }

@@ -3,8 +3,9 @@
 use archive::Replica;
 use archive::fixtures::{PageScript, PlayedEpisode, no_modules};
 use protocol::chain::{Chain, leaf_of};
-use protocol::control::{KeyEvent, Timing, Upload};
+use protocol::control::{KeyEvent, Recount, Timing, Upload};
 use protocol::digest_ticks;
+use protocol::seal::Transcript;
 
 use super::*;
 
@@ -253,4 +254,44 @@ async fn a_page_whose_notes_contradict_its_own_inputs_is_named() {
         assert_eq!((notes.seat, notes.life), (1, 0));
         assert!(notes.because.contains(words), "{}", notes.because);
     }
+}
+
+#[tokio::test]
+async fn who_told_another_page_something_else_is_proven_by_inputs_that_were_never_played() {
+    let header = header([PERSON, PERSON], 20);
+    let dir = tempfile::tempdir().unwrap();
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let (all, mut pages) = (played(&header), pages(&header));
+    let one = Seat(1);
+    for (seat, to) in [(ZERO, 6), (one, 10)] {
+        let upload = pages[seat.index()].part(&all, 0, to);
+        episode.append_upload(seat, &upload).unwrap();
+    }
+    let said = all.rows.chunks(2).map(|row| row[1]).take(8);
+    let told = [all.rows[2 * 8 + 1] ^ 1, 2, 3];
+    let mut transcript = Transcript::new("e-1", one, Life(0), Tick(0));
+    transcript.extend(said.chain(told));
+    let recount = Recount {
+        seat: one,
+        life: Life(0),
+        first: Tick(8),
+        inputs: told.to_vec(),
+        signature: transcript.sign(&key(one)),
+    };
+    episode.recount(ZERO, recount).unwrap();
+    episode.take(one, Controller::Vacant).unwrap();
+    let ending = episode.end(EndReason::PartnerLeft).unwrap();
+    assert_eq!(ending.ticks, Tick(6));
+    let records = log_of(&mut episode).records;
+    let (found, because) = judged(&header, &records).await;
+    assert_eq!((because.as_str(), found.equivocations), ("", vec![]));
+    // It is proven by just these inputs.
+    let mut forged = records;
+    for record in &mut forged {
+        if let Record::Recount { recount, .. } = record {
+            recount.inputs[1] ^= 1;
+        }
+    }
+    let (_, because) = judged(&header, &forged).await;
+    assert!(because.contains("nothing proves"), "{because}");
 }

@@ -260,6 +260,7 @@ impl GridWorld for World {
             layout: Layout::Fixed(params.layout.rows(&LAYOUTS)?),
             features: params.features.clone(),
             view_radius: params.view_radius,
+            fog: false,
             rewards,
         })
     }

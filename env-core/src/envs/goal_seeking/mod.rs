@@ -218,6 +218,7 @@ impl GridWorld for World {
             layout,
             features: params.features.clone(),
             view_radius: params.view_radius,
+            fog: false,
             rewards,
         })
     }

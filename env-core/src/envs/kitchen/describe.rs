@@ -11,16 +11,18 @@ pub(super) fn describe_kitchen<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &State<Extra>,
+    seat: usize,
     out: &mut String,
 ) {
     // Writing into a String cannot fail.
-    let _ = tell(cooking, tables, state, out);
+    let _ = tell(cooking, tables, state, seat, out);
 }
 
 fn tell<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
     state: &State<Extra>,
+    seat: usize,
     out: &mut String,
 ) -> core::fmt::Result {
     let words = |kind: KindId| {
@@ -31,7 +33,7 @@ fn tell<V: Variant>(
     let extra = &state.extra;
     if let Some(target) = cooking
         .target(extra)
-        .filter(|_| cooking.is_shown(tables, state))
+        .filter(|_| cooking.is_shown(tables, state, seat))
     {
         writeln!(out, "Wanted now: {}.", words(target.soup))?;
     }

@@ -121,13 +121,16 @@ impl<V: Variant> Cooking<V> {
         button.is_some_and(|index| state.fixture(tables, index).timer() > 0)
     }
 
-    /// Checks whether the soup that is wanted can be seen anywhere.
-    fn is_shown(&self, tables: &Tables, state: &State<Extra>) -> bool {
-        (0..tables.cells as u16).any(|cell| match state.kind(cell) {
-            EMPTY => false,
-            kind if kind == self.ids.indicator => true,
-            kind => kind == self.ids.button && self.is_lit(tables, state, cell),
-        })
+    /// Checks whether a seat sees the soup that is wanted.
+    fn is_shown(&self, tables: &Tables, state: &State<Extra>, seat: usize) -> bool {
+        let seen = |&cell: &u16| tables.sees(state.agents[seat].cell, cell);
+        (0..tables.cells as u16)
+            .filter(seen)
+            .any(|cell| match state.kind(cell) {
+                EMPTY => false,
+                kind if kind == self.ids.indicator => true,
+                kind => kind == self.ids.button && self.is_lit(tables, state, cell),
+            })
     }
 }
 
@@ -223,6 +226,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
             layout: grid::Layout::Fixed(check::read_rows(params)?),
             features: features(params),
             view_radius: view_radius(params),
+            fog: V::V2,
             rewards: params.rewards.iter().map(earn::declare_reward).collect(),
         })
     }
@@ -350,8 +354,8 @@ impl<V: Variant> GridWorld for Cooking<V> {
         draw::draw_kitchen(self, tables, state, out);
     }
 
-    fn describe(&self, tables: &Tables, state: &State<Extra>, _seat: usize, out: &mut String) {
-        describe::describe_kitchen(self, tables, state, out);
+    fn describe(&self, tables: &Tables, state: &State<Extra>, seat: usize, out: &mut String) {
+        describe::describe_kitchen(self, tables, state, seat, out);
     }
 }
 

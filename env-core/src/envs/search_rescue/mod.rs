@@ -277,6 +277,7 @@ impl GridWorld for World {
             layout,
             features: params.features.clone(),
             view_radius: params.view_radius,
+            fog: false,
             rewards: rewards(params),
         })
     }

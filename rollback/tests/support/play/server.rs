@@ -169,7 +169,8 @@ impl<'a, W: World> Match<'a, W> {
         let t0_us = READY_US + 500_000;
         let since_us = now_us.saturating_sub(t0_us);
         let present = since_us * u64::from(self.scenario.tick_hz) / 1_000_000;
-        let change = self.arbiter.give(seat, present as u32);
+        let present = (!self.scenario.turns).then_some(present as u32);
+        let change = self.arbiter.give(seat, present);
         let start = self.arbiter.state(self.scenario.input_delay);
         self.tell(now_us, self.members(seat), &Word::Change(change));
         self.peers[at].is_member = true;

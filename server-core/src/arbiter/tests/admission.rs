@@ -1,6 +1,6 @@
 //! Admission: entry, places, and the time for which a session holds one.
 
-use protocol::control::Refusal;
+use protocol::control::{Draft, Refusal};
 
 use super::*;
 
@@ -279,4 +279,116 @@ fn the_first_tab_plays_on_with_what_was_typed_there_however_it_came() {
         stage.restart();
         assert_eq!(shown(&stage.knock(4, resume(&first))), text);
     }
+}
+
+/// The participants that were let in and not forgotten.
+fn known(stage: &Stage) -> Vec<String> {
+    let mut known = Vec::new();
+    for write in &stage.writes {
+        match write {
+            Write::NewSession { participant, .. } => known.push(participant.clone()),
+            Write::Forget { participant } => known.retain(|known| known != participant),
+            _ => {}
+        }
+    }
+    known
+}
+
+#[test]
+fn who_passes_no_stage_is_forgotten_after_minutes_and_may_begin_anew() {
+    let mut stage = Stage::new(Limits::default());
+    stage.wait(SECOND);
+    stage.arbiter.sessions.add_link("link");
+    let tokens: Vec<String> = (1..=2).map(|conn| stage.enter(conn, Entry::Open)).collect();
+    let invited = stage.enter(3, Entry::Invite("link".into()));
+    stage.queue(4);
+    let before = known(&stage);
+    for conn in 2..=4 {
+        stage.close(conn);
+    }
+    stage.wait(5 * 60 * SECOND - 1);
+    assert_eq!(known(&stage).len(), 4);
+    stage.wait(1);
+    assert_eq!(
+        known(&stage),
+        [before[0].clone(), before[3].clone()],
+        "one whose page is open, and one who has passed a stage"
+    );
+    assert_eq!(stage.arbiter.sessions.iter().count(), 2);
+    for token in [&tokens[1], &invited] {
+        let unknown = Entry::Resume {
+            token: token.clone(),
+            playing: None,
+        };
+        stage.say(60, ClientMessage::hello(unknown));
+        let why = Refusal::UnknownLink;
+        assert_eq!(stage.hear(60), [ServerMessage::Refused { why }]);
+    }
+    stage.resume(62, &tokens[0], None);
+    stage.enter(61, Entry::Invite("link".into()));
+    assert_eq!(known(&stage).len(), 3, "the link is good for once again");
+}
+
+#[test]
+fn who_typed_something_before_the_first_stage_is_passed_finds_it_the_same_day() {
+    let mut stage = Stage::read(
+        "timeline:
+  - {id: who, type: survey, surveyjs: {elements: [{type: text, name: town}]}}
+  - {id: thanks, type: end, file: page.md}
+",
+        Limits::default(),
+    );
+    stage.wait(SECOND);
+    stage.say(1, ClientMessage::hello(Entry::Open));
+    let Some(ServerMessage::Welcome { session, .. }) = stage.hear(1).into_iter().next() else {
+        panic!("not let in")
+    };
+    let draft = Draft {
+        answers: vec![Answer {
+            name: "town".into(),
+            value: "\"Atlantis\"".into(),
+        }],
+        ..Draft::default()
+    };
+    let number = 1;
+    stage.say(
+        1,
+        ClientMessage::Draft {
+            number,
+            stage: 0,
+            draft,
+        },
+    );
+    stage.close(1);
+    stage.wait(23 * 3_600 * SECOND);
+    let back = Entry::Resume {
+        token: session.clone(),
+        playing: None,
+    };
+    stage.say(2, ClientMessage::hello(back.clone()));
+    let found = stage.hear(2).into_iter().find_map(|message| match message {
+        ServerMessage::Stage { draft, .. } => draft,
+        _ => None,
+    });
+    assert_eq!(found.map(|draft| draft.answers.len()), Some(1));
+    stage.close(2);
+    stage.wait(24 * 3_600 * SECOND);
+    assert_eq!(known(&stage), Vec::<String>::new());
+}
+
+#[test]
+fn numbers_of_sessions_are_not_given_twice_also_after_a_restart() {
+    let mut stage = Stage::new(Limits::default());
+    stage.wait(SECOND);
+    stage.enter(1, Entry::Open);
+    stage.queue(2);
+    stage.close(1);
+    stage.close(2);
+    stage.wait(6 * 60 * SECOND);
+    stage.restart();
+    let mut ids: Vec<usize> = stage.arbiter.sessions.ids().map(|who| who.0).collect();
+    assert_eq!(ids, [1]);
+    stage.enter(3, Entry::Open);
+    ids = stage.arbiter.sessions.ids().map(|who| who.0).collect();
+    assert_eq!(ids, [1, 2]);
 }

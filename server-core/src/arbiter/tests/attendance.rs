@@ -194,6 +194,9 @@ fn who_leaves_reads_so_at_once_and_again_later() {
 #[test]
 fn a_session_that_nobody_comes_back_to_expires_also_while_the_server_is_away() {
     let mut stage = stage(|study| study.keeping.expires_h = Some(2));
+    // Otherwise it would be forgotten before.
+    stage.limits.entering = std::time::Duration::from_hours(24);
+    stage.restart();
     stage.wait(SECOND);
     let stays = stage.enter(1, Entry::Open);
     let leaves = stage.enter(2, Entry::Open);

@@ -201,3 +201,50 @@ fn who_finds_no_other_partner_was_left_and_did_not_wait_in_vain() {
     stage.wait(60 * SECOND);
     assert_eq!(shown(&stage.hear(1)), Some("partner_left"));
 }
+
+#[test]
+fn a_page_that_comes_back_again_and_again_fails_alone() {
+    let mut stage = stage();
+    let (era, ..) = stage.playing();
+    let most = stage.limits.returns;
+    for number in 0..=most {
+        stage.say(2, ClientMessage::TakeBack { era });
+        if number < most {
+            super::changes::ready_again(&mut stage, 2, era);
+            assert!(stage.back(2).is_some(), "return {number}");
+        }
+    }
+    assert_eq!(shown(&stage.hear(2)), Some("page_failed"));
+    assert_eq!(outcomes(&stage), [Outcome::PageFailed]);
+    assert_eq!(stage.ended, [EndReason::PartnerLeft]);
+    let heard = stage.hear(1);
+    assert!(matches!(view(&heard), Some(StageView::Survey { .. })));
+}
+
+#[test]
+fn returns_are_counted_through_a_restart_and_for_each_page_alone() {
+    let limits = Limits {
+        returns: 3,
+        ..Limits::default()
+    };
+    let mut stage = Stage::of(2, limits, |_| {});
+    let (era, one, two) = stage.playing();
+    let return_of = |stage: &mut Stage, conn| {
+        stage.say(conn, ClientMessage::TakeBack { era });
+        super::changes::ready_again(stage, conn, era);
+        assert!(stage.back(conn).is_some());
+    };
+    for _ in 0..2 {
+        return_of(&mut stage, 1);
+        return_of(&mut stage, 2);
+    }
+    stage.restart();
+    stage.resume(3, &one, Some((era, 4)));
+    stage.resume(4, &two, None);
+    super::changes::ready_again(&mut stage, 4, era);
+    assert!(stage.back(4).is_some(), "the third time");
+    assert_eq!(outcomes(&stage), []);
+    stage.resume(5, &two, None);
+    assert_eq!(shown(&stage.hear(5)), Some("page_failed"));
+    assert_eq!(outcomes(&stage), [Outcome::PageFailed]);
+}

@@ -18,6 +18,7 @@ impl Stage {
         for write in &self.writes {
             match write.clone() {
                 Write::NewSession {
+                    number,
                     participant,
                     token,
                     progress,
@@ -26,6 +27,7 @@ impl Stage {
                     identity,
                     ..
                 } => restored.sessions.push(RestoredSession {
+                    number,
                     participant,
                     token_hash: crate::token::token_hash(&token),
                     link_hash: None,
@@ -67,6 +69,9 @@ impl Stage {
                     let session = sessions.find(|session| session.participant == participant);
                     session.unwrap().attendance = attendance;
                 }
+                Write::Forget { participant } => {
+                    (restored.sessions).retain(|session| session.participant != participant);
+                }
                 Write::Erase { participant } => {
                     let mut sessions = restored.sessions.iter_mut();
                     let session = sessions.find(|session| session.participant == participant);
@@ -93,6 +98,7 @@ impl Stage {
             }
         }
         restored.episodes = rows.into_iter().map(|row| self.recover(row)).collect();
+        self.now_us = restored.begin_clock(self.now_us);
         self.arbiter = Arbiter::new(
             self.now_us,
             Arc::clone(&self.study),

@@ -9,7 +9,12 @@ use super::*;
 const DAY: u64 = 24 * 3_600 * SECOND;
 
 fn stage() -> Stage {
-    let mut stage = Stage::new(Limits::default());
+    // Sessions that nobody begins are to be kept as long as others here.
+    let limits = Limits {
+        entering: std::time::Duration::from_hours(24 * 10_000),
+        ..Limits::default()
+    };
+    let mut stage = Stage::new(limits);
     let mut study = Study::clone(&stage.study);
     study.keeping.retention_days = Some(30);
     study.recruitment.provider = study::recruitment::Provider::Parameters;
@@ -156,5 +161,53 @@ fn what_is_due_at_the_start_is_erased_before_anybody_comes() {
     stage.close(1);
     stage.now_us += 100 * DAY;
     stage.restart();
+    assert_eq!(erased(&stage), [0]);
+}
+
+#[test]
+fn one_visit_under_a_clock_that_is_far_ahead_erases_nothing_at_later_starts() {
+    let mut stage = stage();
+    stage.wait(SECOND);
+    stage.enter(1, named("anna"));
+    stage.close(1);
+    let right_us = stage.now_us;
+    stage.now_us += 3_650 * DAY;
+    stage.restart();
+    stage.enter(2, named("bert"));
+    stage.close(2);
+    // Once more while it is wrong, and then again as it is right.
+    stage.restart();
+    stage.wait(DAY);
+    assert_eq!(erased(&stage), Vec::<usize>::new());
+    stage.now_us = right_us + DAY;
+    stage.restart();
+    assert_eq!(stage.now_us, right_us + DAY);
+    stage.wait(29 * DAY - 1);
+    assert_eq!(erased(&stage), Vec::<usize>::new());
+    stage.wait(1);
+    assert_eq!(erased(&stage), [0], "when it is due");
+}
+
+#[test]
+fn a_clock_that_may_have_been_ahead_and_may_be_set_back_erases_by_the_earlier_time() {
+    let mut stage = stage();
+    stage.wait(SECOND);
+    stage.enter(1, named("anna"));
+    stage.close(1);
+    // Not far enough to be doubted, and long enough for the period.
+    stage.study = {
+        let mut study = Study::clone(&stage.study);
+        study.keeping.retention_days = Some(200);
+        Arc::new(study)
+    };
+    stage.now_us += 150 * DAY;
+    stage.restart();
+    stage.enter(2, named("bert"));
+    stage.close(2);
+    stage.now_us -= 149 * DAY;
+    stage.restart();
+    stage.wait(198 * DAY);
+    assert_eq!(erased(&stage), Vec::<usize>::new());
+    stage.wait(DAY);
     assert_eq!(erased(&stage), [0]);
 }

@@ -388,3 +388,37 @@ fn a_second_tab_gets_the_seat_after_the_other_is_cut() {
     let seats = stage.shelf(era).changes.iter().map(|change| change.seat.0);
     assert_eq!(seats.collect::<Vec<_>>(), [1, 0, 0]);
 }
+
+/// The delay that page 2 is told when it comes back after eight seconds, in which page 1 has played so many ticks and
+/// says that they are due so much later.
+fn told_delay(ticks: u32, delay_ms: u32) -> u32 {
+    let mut stage = Stage::new(Limits::default());
+    let (era, token) = taken(&mut stage);
+    stage.wait(8 * SECOND);
+    let timing = Timing {
+        delays: vec![(Tick(1), delay_ms)],
+        ..Timing::default()
+    };
+    let upload = Upload {
+        timing: Some(timing),
+        ..blank(era)
+    };
+    stage.say(1, ClientMessage::Upload(upload));
+    stage.archive(1, era, 0, ticks);
+    stage.resume(3, &token, None);
+    ready_again(&mut stage, 3, era);
+    stage.back(3).unwrap().delay_ms
+}
+
+#[test]
+fn a_page_that_comes_back_is_told_no_longer_delay_than_the_ticks_of_others_leave() {
+    assert_eq!(told_delay(80, 0), 0);
+    assert_eq!(
+        told_delay(52, 2_500),
+        2_500,
+        "three seconds late, by its ticks"
+    );
+    let told_ms = told_delay(80, 7_000);
+    assert!(told_ms <= 500, "{told_ms} ms, of a page that plays in time");
+    assert!(told_delay(80, u32::MAX) <= 500);
+}

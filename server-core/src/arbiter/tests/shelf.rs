@@ -173,7 +173,7 @@ impl Shelf {
             Work::Append(seat, upload) => {
                 Event::Appended(era, seat, self.append_upload(seat, &upload))
             }
-            Work::Read { of, to } => Event::Inputs(era, to, self.known_inputs(of)),
+            Work::Read { of, to } => Event::Inputs(era, to, vec![self.known_inputs(of)]),
             Work::Recount(..) => Event::Noted,
             Work::Recheck(seat) => {
                 let others = (0..self.seats.len() as u8).map(Seat);

@@ -116,6 +116,27 @@ fn nobody_is_behind_in_turns() {
 }
 
 #[test]
+fn in_turns_who_says_no_choice_long_after_the_limit_is_gone() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.course.mode = study::stage::Mode::Turns;
+        env.course.turn_limit_s = Some(5);
+    });
+    let (era, ..) = stage.playing();
+    stage.archive(1, era, 0, 9);
+    stage.archive(2, era, 0, 8);
+    for _ in 0..7 {
+        stage.wait(SECOND);
+        tick(&mut stage, 1);
+    }
+    assert_eq!(stage.shelf(era).changes, [], "they may think");
+    for _ in 0..2 {
+        stage.wait(SECOND);
+        tick(&mut stage, 1);
+    }
+    assert_eq!(cuts(&stage.shelf(era).changes), [(1, 8)]);
+}
+
+#[test]
 fn nobody_is_silent_while_the_server_hears_nobody_at_all() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();

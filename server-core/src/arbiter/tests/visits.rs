@@ -197,6 +197,8 @@ fn what_the_study_adds_to_the_rules_goes_to_pages_and_into_the_file() {
     assert_eq!(asks, ["score", "elapsed_s"], "the level is put in");
     let live = rollback::Live {
         score: 20,
+        scores: [20; protocol::MAX_SEATS],
+        seats: 1,
         ticks: 5,
         tick_hz: 10,
         horizon: 900,
@@ -241,4 +243,15 @@ fn in_turns_nothing_is_late_and_nobody_is_given_up() {
     assert_eq!((again.episode, again.running), (plan.episode, true));
     stage.ready(2, plan.era, 0);
     assert_eq!(stage.back(2).unwrap().tick, Tick(100));
+}
+
+#[test]
+fn who_has_played_at_a_first_stage_is_not_forgotten() {
+    let mut stage = alone("episodes: 3\n    rest: {file: page.md}");
+    let token = stage.enter(1, Entry::Open);
+    play(&mut stage, 1);
+    stage.close(1);
+    stage.wait(24 * 3_600 * SECOND);
+    stage.resume(2, &token, None);
+    assert_eq!(rest(&stage.hear(2)), Some(((1, 3), 0, None)));
 }

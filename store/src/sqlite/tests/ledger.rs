@@ -1,5 +1,7 @@
 //! Rows that decide who is paid what, changed behind the program's back.
 
+use server_core::arbiter::Identity;
+
 use super::*;
 
 /// Three sessions: two that have ended, and one that has ended without pay and goes on.
@@ -31,10 +33,10 @@ async fn ended() -> (tempfile::TempDir, SqliteStore) {
 #[tokio::test]
 async fn what_was_stored_is_as_it_was_also_once_it_is_paid() {
     let (_data, store) = ended().await;
-    assert_eq!(store.altered_payments().await.unwrap(), [""; 0]);
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     let session = store.payments().await.unwrap().remove(0).session;
     store.mark_paid(&[session]).await.unwrap();
-    assert_eq!(store.altered_payments().await.unwrap(), [""; 0]);
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 }
 
 #[tokio::test]
@@ -42,6 +44,10 @@ async fn a_changed_payment_or_outcome_is_noticed() {
     let another = "the payment of P-A is not the one that was stored when the session ended";
     let removed = "entry 2 of the ledger of payments was changed or removed";
     for (sql, words) in [
+        (
+            "UPDATE payments SET state = 'paid' WHERE session = (SELECT id FROM sessions WHERE participant = 'P-A')",
+            vec!["the payment of P-A is `paid`, and was stored as `due`"],
+        ),
         (
             "UPDATE payments SET total = 9999 WHERE total = 487 AND session = (SELECT id FROM sessions WHERE participant = 'P-A')",
             vec![another],
@@ -87,31 +93,133 @@ async fn a_changed_payment_or_outcome_is_noticed() {
     ] {
         let (_data, store) = ended().await;
         raw_sql(sql).execute(&store.pool).await.unwrap();
-        assert_eq!(store.altered_payments().await.unwrap(), words, "{sql}");
+        assert_eq!(store.ledger().await.unwrap().altered, words, "{sql}");
     }
 }
 
 #[tokio::test]
 async fn payments_of_an_older_database_are_taken_as_they_are() {
     let (data, store) = ended().await;
-    let older = "DROP TABLE ledger; PRAGMA user_version = 13";
+    let older =
+        "DROP TABLE ledger; ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 13";
     raw_sql(older).execute(&store.pool).await.unwrap();
-    assert_eq!(store.altered_payments().await.unwrap(), [""; 0]);
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
     let store = SqliteStore::open(data.path()).await.unwrap();
-    assert_eq!(store.altered_payments().await.unwrap(), [""; 0]);
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     for participant in ["P-D", "P-E"] {
         store.create_session(&new(participant, None)).await.unwrap();
         let place = at("{\"stage\":4}", Some(Outcome::Completed));
         store.save_place(participant, &place, None).await.unwrap();
     }
-    assert_eq!(store.altered_payments().await.unwrap(), [""; 0]);
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     // What came later cannot be passed off as older.
     let sql = "UPDATE ledger SET entry = 'earlier', chain = '' WHERE participant = 'P-D'";
     raw_sql(sql).execute(&store.pool).await.unwrap();
-    let altered = store.altered_payments().await.unwrap();
+    let altered = store.ledger().await.unwrap().altered;
     assert_eq!(
         altered[0],
         "entry 4 of the ledger of payments was changed or removed"
     );
+}
+
+fn identity(participant: &str) -> Identity {
+    Identity {
+        provider: "prolific".into(),
+        participant: participant.into(),
+        parameters: [("STUDY_ID".to_owned(), "s1".to_owned())].into(),
+    }
+}
+
+/// The three sessions: the first one is paid, and recruiters know the first and the last.
+async fn paid_and_known() -> (tempfile::TempDir, SqliteStore) {
+    let (data, store) = ended().await;
+    store.set_identity("P-A", &identity("a1")).await.unwrap();
+    store.set_identity("P-A", &identity("a2")).await.unwrap();
+    store.set_identity("P-C", &identity("c1")).await.unwrap();
+    let session = store.payments().await.unwrap().remove(0).session;
+    store.mark_paid(&[session]).await.unwrap();
+    (data, store)
+}
+
+#[tokio::test]
+async fn a_changed_mark_or_identifier_is_noticed() {
+    for (sql, words) in [
+        (
+            "UPDATE payments SET state = 'due' WHERE state = 'paid'",
+            "the payment of P-A is `due`, and was stored as `paid`",
+        ),
+        (
+            "UPDATE identifiers SET participant = 'a9' WHERE participant = 'a2'",
+            "the recruiter's identifier of P-A is not the one that was stored",
+        ),
+        (
+            "UPDATE identifiers SET parameters = '{}' WHERE participant = 'c1'",
+            "the recruiter's identifier of P-C is not the one that was stored",
+        ),
+        (
+            "DELETE FROM identifiers WHERE participant = 'a2'",
+            "the recruiter's identifier of P-A is missing",
+        ),
+        (
+            "INSERT INTO identifiers (session, provider, participant, parameters) \
+             SELECT id, 'prolific', 'b1', '{}' FROM sessions WHERE participant = 'P-B'",
+            "the recruiter's identifier of P-B is not the one that was stored",
+        ),
+    ] {
+        let (_data, store) = paid_and_known().await;
+        assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+        raw_sql(sql).execute(&store.pool).await.unwrap();
+        assert_eq!(store.ledger().await.unwrap().altered, [words], "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn an_erased_identifier_leaves_a_hash_that_nobody_can_try_names_against() {
+    let (_data, store) = paid_and_known().await;
+    let before = store.ledger().await.unwrap();
+    store.erase("P-A", &[]).await.unwrap();
+    assert_eq!(store.ledger().await.unwrap(), before);
+    let sql = "SELECT entry FROM ledger WHERE entry LIKE 'identifier%'";
+    let rows = sqlx::query(sql).fetch_all(&store.pool).await.unwrap();
+    let entries: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    let guess = serde_json::json!(["", "prolific", "a2", r#"{"STUDY_ID":"s1"}"#]).to_string();
+    let guess = protocol::hash::sha256_hex(guess.as_bytes());
+    assert!(entries.len() == 3 && !entries.contains(&format!("identifier {guess}")));
+}
+
+#[tokio::test]
+async fn a_database_of_version_14_is_entered_as_it_is() {
+    let (data, store) = paid_and_known().await;
+    // As the program before left it.
+    let older = "DELETE FROM ledger WHERE entry = 'paid' OR entry LIKE 'identifier%'; \
+                 ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 14";
+    raw_sql(older).execute(&store.pool).await.unwrap();
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
+    store.close().await;
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    let state = store.ledger().await.unwrap();
+    assert_eq!((state.altered, state.hashes.len()), (vec![], 4 + 1 + 2));
+    let sql = "UPDATE payments SET state = 'due' WHERE state = 'paid'; DELETE FROM identifiers";
+    raw_sql(sql).execute(&store.pool).await.unwrap();
+    assert_eq!(
+        store.ledger().await.unwrap().altered,
+        [
+            "the payment of P-A is `due`, and was stored as `paid`",
+            "the recruiter's identifier of P-A is missing",
+            "the recruiter's identifier of P-C is missing",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_last_hash_changes_with_every_entry_and_shows_a_shortened_ledger() {
+    let (_data, store) = paid_and_known().await;
+    let whole = store.ledger().await.unwrap().hashes;
+    let sql = "DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger); \
+               UPDATE payments SET state = 'due', paid_at = NULL WHERE state = 'paid'";
+    raw_sql(sql).execute(&store.pool).await.unwrap();
+    let shortened = store.ledger().await.unwrap();
+    assert_eq!(shortened.altered, [""; 0], "nothing inside shows it");
+    assert_eq!(shortened.hashes, whole[..whole.len() - 1]);
 }

@@ -1,0 +1,143 @@
+//! Waits before the episodes of a group whose AI partner is not disclosed.
+//!
+//! People wait there for each other. So a person with an AI partner waits as long as people did on this server, and no
+//! page says that a partner is missing. After the waiting room the episode begins at once, as it does for people.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use study::StageKind;
+use study::assign::Rng;
+
+use super::group::GroupId;
+use super::{Arbiter, SessionId};
+
+/// The most waits that are remembered of a kind; the oldest are forgotten.
+const MOST: usize = 64;
+/// Waits from which on they are taken for what is usual here.
+const ENOUGH: usize = 5;
+/// Where nothing was measured, the one who comes first waits for less than this, microseconds.
+const USUAL_US: usize = 2_000_000;
+
+/// Purpose of a generator: how long somebody waits where nobody else comes.
+const MEETING: u64 = u64::from_le_bytes(*b"meeting ");
+
+/// A kind of wait: the env stage, and whether an episode of it came before.
+type Kind = (u16, bool);
+
+/// How long people waited lately for the rest of their group; 0 for the one who came last.
+#[derive(Debug, Default)]
+pub(super) struct MeetingTimes {
+    waited_us: BTreeMap<Kind, VecDeque<u64>>,
+}
+
+impl MeetingTimes {
+    fn note(&mut self, kind: Kind, waited_us: u64) {
+        let waits = self.waited_us.entry(kind).or_default();
+        waits.push_back(waited_us);
+        if waits.len() > MOST {
+            waits.pop_front();
+        }
+    }
+
+    /// One of the latest waits, drawn, so that the median and the spread are those of people.
+    fn draw_us(&self, kind: Kind, rng: &mut Rng) -> u64 {
+        match self.waited_us.get(&kind) {
+            Some(waits) if waits.len() >= ENOUGH => waits[rng.below(waits.len())],
+            // One of two comes last.
+            _ if rng.below(2) == 0 => 0,
+            _ => rng.below(USUAL_US) as u64,
+        }
+    }
+}
+
+impl Arbiter {
+    /// True if somebody of a group may play with an AI partner at the stage to come, and is not to know it.
+    pub(super) fn is_blind(&self, key: GroupId, who: SessionId) -> bool {
+        let StageKind::Env(env) = self.stage_kind(self.stage_of(who)) else {
+            return false;
+        };
+        let own = env.on_disconnect.bot.iter();
+        let mut partners = own.chain(self.lobby_partner(Some(key)));
+        partners.any(|partner| !partner.disclose)
+    }
+
+    fn meeting_kind(&self, who: SessionId) -> Kind {
+        let (episode, _) = self.sessions[who].progress.episode(&self.study);
+        (self.stage_of(who), episode > 0)
+    }
+
+    /// Takes note of how long people of a group have waited for each other, who now play.
+    pub(super) fn note_meeting(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) {
+        let people = self.groups.get(key).map_or(0, |group| group.places.len());
+        let is_whole = here.len() > 1 && here.len() == people;
+        for &who in here {
+            let came_us = self.sessions[who].came_us.take();
+            if let Some(came_us) = came_us.filter(|_| is_whole && self.is_blind(key, who)) {
+                let kind = self.meeting_kind(who);
+                self.meeting_times
+                    .note(kind, now_us.saturating_sub(came_us));
+            }
+        }
+    }
+
+    /// Until when somebody waits who is to play with an AI partner and is not to know it; `None` if that is over.
+    pub(super) fn blind_wait_until(
+        &mut self,
+        now_us: u64,
+        key: GroupId,
+        here: &[SessionId],
+    ) -> Option<u64> {
+        let &[who] = here else {
+            return None;
+        };
+        if !self.is_blind(key, who) {
+            return None;
+        }
+        let group = self.groups.get(key)?;
+        let until_us = group.blind_until_us.unwrap_or_else(|| {
+            let progress = &self.sessions[who].progress;
+            let (visit, (episode, _)) = (progress.visit(), progress.episode(&self.study));
+            let place = [MEETING, group.draw.seed, visit.into(), episode.into()];
+            let mut rng = Rng::of(self.seed, &place);
+            let drawn_us = self.meeting_times.draw_us(self.meeting_kind(who), &mut rng);
+            self.sessions[who].came_us.unwrap_or(now_us) + drawn_us
+        });
+        let group = self.groups.get_mut(key)?;
+        (group.blind_until_us, group.wake_us) = (Some(until_us), Some(until_us));
+        (now_us < until_us).then_some(until_us)
+    }
+
+    /// Shows those who wait in a blind group what everybody sees before an episode: nothing of who is missing.
+    pub(super) fn hide_missing(&mut self, key: GroupId, here: &[SessionId]) {
+        for &who in here {
+            let group = self.groups.get_mut(key);
+            if group.is_some_and(|group| group.shown.insert(who)) {
+                let shown = self.stage_message(who, self.stage_of(who), None);
+                self.tell_session(who, shown);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_usual_at_first_and_then_one_of_those_that_people_had() {
+        let (mut times, kind) = (MeetingTimes::default(), (3, true));
+        let mut rng = Rng::of(7, &[1]);
+        let mut drawn: Vec<u64> = (0..100).map(|_| times.draw_us(kind, &mut rng)).collect();
+        drawn.sort_unstable();
+        assert!(drawn[30] == 0 && drawn[70] > 0 && drawn[99] < 2_000_000);
+        (0..5).for_each(|at| times.note(kind, 7_000_000 + at));
+        let drawn_us = times.draw_us(kind, &mut rng);
+        assert!((7_000_000..7_000_005).contains(&drawn_us), "{drawn_us}");
+        assert!(
+            times.draw_us((3, false), &mut rng) < 2_000_000,
+            "another kind"
+        );
+        (0..MOST).for_each(|_| times.note(kind, 0));
+        assert_eq!(times.draw_us(kind, &mut rng), 0, "the latest");
+    }
+}
