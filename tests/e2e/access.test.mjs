@@ -27,13 +27,22 @@ async function enter(t, device) {
   return { folder, server, person, page: person.page };
 }
 
-/** In the page, before its own scripts: adds up what moves by itself, and says what that is. */
+/**
+ * In the page, before its own scripts: adds up what moves by itself, and says what that is. What follows on an input moves
+ * because of it; that counts from when the page was told of the input, which takes a while on a busy machine.
+ */
 function noteShifts() {
   [window.shifted, window.moved] = [0, []];
+  const inputs = [];
+  for (const name of ['keydown', 'keyup', 'pointerdown', 'pointerup', 'click', 'input', 'change']) {
+    addEventListener(name, () => inputs.push(performance.now()), { capture: true });
+  }
+  const isAnswer = ({ hadRecentInput, startTime }) =>
+    hadRecentInput || inputs.some(told => told <= startTime && startTime < told + 500);
   const told = ({ node, previousRect: from, currentRect: to }) =>
     `${node?.outerHTML?.slice(0, 60)} from ${from.x},${from.y} to ${to.x},${to.y}`;
   new PerformanceObserver(list => {
-    for (const entry of list.getEntries().filter(each => !each.hadRecentInput)) {
+    for (const entry of list.getEntries().filter(each => !isAnswer(each))) {
       window.shifted += entry.value;
       window.moved.push(...entry.sources.map(told));
     }

@@ -52,8 +52,14 @@ async function takePart(person) {
   const { page } = person;
   const shot = () => page.screenshot({ mask: [page.locator('canvas'), page.locator('.figure .value'), page.locator('.overlay')], animations: 'disabled' });
   await page.locator('section.play').waitFor({ timeout: 2 * SOON });
-  await person.knows(({ status, tick }) => status === 'playing' && tick > 5 && tick < 35, SOON);
-  const playing = await shot();
+  const plays = ({ status, tick }) => status === 'playing' && tick > 5 && tick < 35;
+  await person.knows(plays);
+  // Several: some looks pass, such as that of a slow machine before everything is drawn.
+  const looks = [];
+  for (let shots = 0; looks.length === 0 || shots < 4 && plays(await person.report()); shots += 1) {
+    const look = await shot();
+    if ((await person.report()).status === 'playing') looks.push(look);
+  }
   await page.locator('section.end').waitFor({ timeout: 4 * SOON });
   const watched = await page.evaluate(() => window.watched);
   const requests = person.asked.filter(address => !address.startsWith('blob:')).map(address => new URL(address).pathname.replaceAll(/[0-9a-f]{64}/g, '#'));
@@ -65,7 +71,7 @@ async function takePart(person) {
   });
   // What is there for less than a look depends on when the page is drawn.
   const read = watched.filter(({ at_ms }, at) => (watched[at + 1]?.at_ms ?? Infinity) - at_ms > 150);
-  return { words: [...new Set(read.map(({ stage, words }) => `${stage}: ${words}`))].sort(), playing, requests: [...new Set(requests)].sort(), starts_ms };
+  return { words: [...new Set(read.map(({ stage, words }) => `${stage}: ${words}`))].sort(), looks, requests: [...new Set(requests)].sort(), starts_ms };
 }
 
 test('an AI partner that is not disclosed is not told from a person by words, pictures, requests or times', async t => {
@@ -99,7 +105,9 @@ test('an AI partner that is not disclosed is not told from a person by words, pi
     assert.ok(alone.words.some(sentence => sentence.startsWith(stage)), `${stage} was seen`);
   }
   assert.deepEqual(alone.requests, first.requests);
-  assert.ok(humans.some(({ playing }) => playing.equals(alone.playing)), 'the page around the world looks the same');
+  const ofHumans = humans.flatMap(({ looks }) => looks);
+  const isKnown = look => ofHumans.some(other => other.equals(look));
+  assert.ok(alone.looks.some(isKnown), 'the page around the world looks the same');
 
   const beside = humans.flatMap(({ starts_ms }) => starts_ms);
   t.diagnostic(`first ticks beside people: ${beside.map(Math.round)} ms; beside the AI partner: ${alone.starts_ms.map(Math.round)} ms`);

@@ -158,6 +158,38 @@ sideBySide(3, () => {
     assert.ok(count >= 5 && count <= 8, `for ${count} ticks`);
   });
 
+  /** In the page, before its own scripts: a gamepad with the standard mapping, as no machine of a test has one. */
+  function plugIn() {
+    const buttons = Array.from({ length: 17 }, () => Object.create(GamepadButton.prototype, { pressed: { value: false, writable: true } }));
+    const facts = { mapping: 'standard', buttons, axes: [0, 0, 0, 0] };
+    window.pad = Object.create(Gamepad.prototype, Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, { value }])));
+    navigator.getGamepads = () => [null, window.pad];
+  }
+
+  test('a gamepad plays like keys, by its buttons and by its stick', async t => {
+    const { server, person } = await enter(t, alone('play', { horizon: 60 }), undefined, plugIn);
+    const push = (name, at, value) => person.page.evaluate(([name, at, value]) => {
+      if (name === 'axes') window.pad.axes[at] = value;
+      else window.pad.buttons[at].pressed = value;
+    }, [name, at, value]);
+    await runs(person);
+    await push('buttons', 14, true);
+    await ticks(person, 5);
+    await push('buttons', 14, false);
+    await push('buttons', 0, true);
+    await ticks(person, 5);
+    await push('buttons', 0, false);
+    await push('axes', 1, 0.9);
+    await ticks(person, 5);
+    await push('axes', 1, 0.1);
+    await person.goOn();
+    await person.shows('end');
+    const spans = acted(await exported(server.data), 'play');
+    assert.deepEqual(spans.map(([name]) => name), ['move_left', 'pick_up_or_drop', 'move_down']);
+    assert.equal(spans[1][1], 1, 'a press counts once, however long it is held');
+    assert.ok(spans[0][1] >= 4 && spans[2][1] >= 4, JSON.stringify(spans));
+  });
+
   /** In the page: what of the game is not where fingers and eyes reach it; and the sizes of the buttons. */
   function layout() {
     const inside = element => {

@@ -61,13 +61,12 @@ const engine = person => person.context.browser().engine;
 /** Plays until a tick is confirmed. */
 const until = (person, tick) => person.play(({ report }) => report.confirmed >= tick);
 
-const KILLED = { horizon: 600, tick_hz: 60, on_disconnect: '{grace_s: 2, meanwhile: bot, then: bot}' };
+const KILLED = { horizon: 600, tick_hz: 60, on_disconnect: '{grace_s: 10, meanwhile: bot, then: bot}' };
 
 sideBySide(2, () => {
   matches('a tab that is killed at tick 300 is played on by an AI partner', KILLED, [1, 1], async (t, people) => {
     const [killed, ...survivors] = people;
-    // A page that is silent while its connection stands is given up after a second.
-    const surviving = survive(t, survivors, engine(killed) === 'firefox' ? 1_500 : 500);
+    const surviving = survive(t, survivors);
     await until(killed, 300);
     await crash(killed);
     const reports = await surviving;

@@ -9,6 +9,9 @@ import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { ROOT, launch, scratch } from './harness.mjs';
 
+/** The program that draws the scenes natively. */
+const SCENES = process.env.COPLAY_SCENES ? [process.env.COPLAY_SCENES]
+  : [process.env.CARGO ?? 'cargo', 'run', '--quiet', '-p', 'picture', '--example', 'scenes', '--'];
 const DIST = process.env.COPLAY_DIST ?? path.join(ROOT, 'dist');
 const ORIGIN = 'http://picture.test';
 const TYPES = { '.js': 'text/javascript', '.wasm': 'application/wasm' };
@@ -86,8 +89,7 @@ async function compare({ sprites, list, files, scale, far }) {
 for (const scale of SCALES) {
   test(`at ${scale} pixels a cell, browser and crate draw the same`, async t => {
     const folder = await scratch(t);
-    const order = ['run', '--quiet', '-p', 'picture', '--example', 'scenes', '--', folder, String(scale)];
-    await promisify(execFile)(process.env.CARGO ?? 'cargo', order, { cwd: ROOT });
+    await promisify(execFile)(SCENES[0], [...SCENES.slice(1), folder, String(scale)], { cwd: ROOT });
     const browser = await launch();
     t.after(() => browser.close());
     const page = await opened(browser);

@@ -69,6 +69,7 @@ fn plan(seat: usize, how: u8) -> Plan {
         countdown_s: None,
         hud: Vec::new(),
         chat: false,
+        turn: None,
     }
 }
 

@@ -263,7 +263,8 @@ impl Match {
     fn tell_inputs(&mut self, who: usize) {
         if self.plays(who) {
             let known = self.archive.known_inputs(Seat(who as u8));
-            self.peers[1 - who].told.push_back(Told::Inputs(known));
+            let told = &mut self.peers[1 - who].told;
+            told.extend(known.into_iter().map(Told::Inputs));
         }
     }
 

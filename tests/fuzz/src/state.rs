@@ -67,7 +67,7 @@ fn take_world(world: &mut dyn World, bytes: &[u8]) -> bool {
             world.describe(seat, &mut words);
             world.mask(seat);
         }
-        world.draw(&mut picture);
+        world.draw(Some(0), &mut picture);
         world.score();
         let action = |seat| ((step + seat) % spec.actions.len()) as Action;
         let actions: Vec<Action> = (0..usize::from(spec.seats)).map(action).collect();

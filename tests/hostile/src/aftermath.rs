@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::item::Observed;
 use crate::player::Player;
 use crate::victim::Victim;
-use crate::world::{World, wait_until};
+use crate::world::{Row, World, wait_until};
 
 /// How long an honest partner may need to come to its last page once the attack is over.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -16,6 +16,13 @@ const STALL: Duration = Duration::from_millis(500);
 /// The machine stood still while honest people played, so that nothing follows from their fate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stalled(u128);
+
+impl Stalled {
+    /// After the longest wait for an answer.
+    pub(crate) fn after(stall: Duration) -> Self {
+        Self(stall.as_millis())
+    }
+}
 
 impl std::fmt::Display for Stalled {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -38,8 +45,8 @@ pub(crate) enum OwnInputs {
     Any,
 }
 
-/// Lets the partner finish, and judges: it kept its seat, its inputs are in the record as it made them, it is not named,
-/// nothing is in the record of the attacker that its page did not say, and the data verify.
+/// Lets the partner finish, and judges: it kept its seat and is paid, its inputs are in the record as it made them, it is
+/// not named, nothing is in the record of the attacker that its page did not say, and the data verify.
 pub(crate) async fn judge(
     world: &mut World,
     victim: Victim,
@@ -64,16 +71,9 @@ pub(crate) async fn judge(
     };
     let events = world.table("events").await?;
     let seat = partner.to_string();
-    let count = |seat: &str, kinds: &[&str]| {
-        let rows = events.iter().filter(|row| row["seat"] == seat);
-        // Rows without a tick are what a page says of itself.
-        let rows = rows.filter(|row| !row["tick"].is_empty());
-        rows.filter(|row| kinds.contains(&row["kind"].as_str()))
-            .count()
-    };
-    let lost = count(&seat, &["change"]);
-    let names = ["diverged", "equivocation"];
-    let (named, liar) = (count(&seat, &names), count(&told.seat.to_string(), &names));
+    let lost = count(&events, &seat, &["change"]);
+    let named = count(&events, &seat, &NAMES);
+    let liar = count(&events, &told.seat.to_string(), &NAMES);
     let mut faults = Vec::new();
     let mut blame = |is_fault: bool, fault: String| {
         if is_fault {
@@ -81,6 +81,8 @@ pub(crate) async fn judge(
         }
     };
     blame(outcome.is_none(), format!("it came to no end: {stuck:?}"));
+    let is_paid = pay.contains(|digit: char| matches!(digit, '1'..='9'));
+    blame(outcome.is_some() && !is_paid, "it is not paid".to_owned());
     blame(lost > 0, format!("its seat changed hands {lost} times"));
     blame(named > 0, format!("it is named {named} times"));
     blame(
@@ -99,13 +101,10 @@ pub(crate) async fn judge(
     let is_broken = faults != "unharmed";
     let may_be_late = forged == 0 && named == 0 && invented == 0 && is_sound;
     if is_broken && may_be_late && stall > STALL {
-        return Err(Stalled(stall.as_millis()).into());
+        return Err(Stalled::after(stall).into());
     }
     let faults = match is_broken {
-        true => format!(
-            "{faults}; the end of the server's log: {}",
-            world.last_of_log()
-        ),
+        true => format!("{faults}; the server: {}", world.last_of_log()),
         false => faults,
     };
     let seen = format!(
@@ -115,4 +114,16 @@ pub(crate) async fn judge(
         said.until.min(said.inputs.len() as u32)
     );
     Ok(Observed::broken_if(is_broken, seen))
+}
+
+/// The events by which a page is named.
+const NAMES: [&str; 2] = ["diverged", "equivocation"];
+
+/// The events of a seat, of these kinds, in the record itself.
+fn count(events: &[Row], seat: &str, kinds: &[&str]) -> usize {
+    let rows = events.iter().filter(|row| row["seat"] == seat);
+    // Rows without a tick are what a page says of itself.
+    let rows = rows.filter(|row| !row["tick"].is_empty());
+    rows.filter(|row| kinds.contains(&row["kind"].as_str()))
+        .count()
 }

@@ -7,6 +7,7 @@
 
 mod aftermath;
 mod conduct;
+mod deeds;
 mod item;
 mod items;
 mod page;

@@ -12,7 +12,7 @@ use crate::page::{PATIENCE, Page};
 use crate::wire::chain::{Chain, read_seal};
 use crate::wire::datagram::{Datagram, Layout, MAX_INPUTS, decode_datagram, encode_datagram};
 use crate::wire::messages::{
-    Block, ClientMessage, Controller, Link, Plan, Refusal, Return, ServerMessage, StageView, Upload,
+    Block, Change, ClientMessage, Controller, Link, Plan, Refusal, ServerMessage, StageView, Upload,
 };
 
 /// How often it looks at the clock.
@@ -65,8 +65,9 @@ pub(crate) struct Player {
     began: Instant,
     known: Vec<u32>,
     echo: Vec<Option<(u16, Instant)>>,
-    /// The first tick of the present life.
-    entered: u32,
+    /// The first tick of the present life, and how often the server has brought it back.
+    pub entered: u32,
+    pub returns: u32,
     has_ended: bool,
     salts: u64,
     /// When it last asked for the time, and the longest wait for an answer or for its own turn: a machine that stands
@@ -135,6 +136,7 @@ impl Player {
             known: vec![0; seats],
             echo: vec![None; seats],
             entered: 0,
+            returns: 0,
             has_ended: false,
             salts: 0,
             asked: began,
@@ -182,6 +184,12 @@ impl Player {
         let (t0_us, _) = self.start?;
         let since_us = self.server_us().checked_sub(t0_us)?;
         Some((since_us * u64::from(self.plan.tick_hz) / 1_000_000) as u32)
+    }
+
+    /// The tick after the last one whose input is due now; none before the start.
+    fn due(&self) -> Option<u32> {
+        let (tick, (_, delay)) = (self.tick()?, self.start?);
+        Some((tick + u32::from(delay) + 1).min(self.spec.horizon))
     }
 
     /// Takes part for a while, by its manners.
@@ -255,9 +263,21 @@ impl Player {
                 t0_us, input_delay, ..
             } => self.start = Some((t0_us, input_delay)),
             ServerMessage::Relay { from, bytes } => self.hear_datagram(usize::from(from), &bytes),
-            ServerMessage::Archived { through, own, .. }
-            | ServerMessage::Running { through, own, .. } => {
+            ServerMessage::Archived { through, own, .. } => {
                 (self.durable, self.own) = (through, own);
+            }
+            ServerMessage::Running {
+                through,
+                own,
+                changes,
+                ..
+            } => {
+                (self.durable, self.own) = (through, own);
+                let known = self.changes.len();
+                changes
+                    .iter()
+                    .skip(known)
+                    .for_each(|change| self.hear_change(change));
             }
             ServerMessage::Clock { sent_us, .. } => {
                 let waited = self
@@ -270,14 +290,7 @@ impl Player {
             ServerMessage::Recheck { number, .. } => self.recheck = number,
             ServerMessage::Inputs { .. } => self.helped += 1,
             ServerMessage::Return(back) => self.come_back(&back),
-            ServerMessage::Change { change, .. } => {
-                if change.seat == self.plan.seat && change.controller != Controller::Human {
-                    self.lost = self.lost.or(Some(self.durable));
-                }
-                let until = &mut self.words_until[usize::from(change.seat)];
-                *until = (*until).min(change.tick);
-                self.changes.push((change.seat, change.controller));
-            }
+            ServerMessage::Change { change, .. } => self.hear_change(&change),
             // The way back into an episode that runs.
             ServerMessage::Match(plan) if plan.running => {
                 self.plan = *plan;
@@ -306,23 +319,25 @@ impl Player {
         Ok(())
     }
 
-    /// Plays on from where the server says.
-    fn come_back(&mut self, back: &Return) {
-        let (me, noop) = (self.plan.seat, self.spec.noop);
-        self.start = Some((back.t0_us, back.input_delay));
-        self.changes = (back.changes.iter())
-            .map(|change| (change.seat, change.controller.clone()))
-            .collect();
-        let Some(last) = back.changes.iter().rfind(|change| change.seat == me) else {
-            return;
-        };
-        self.plan.life = last.life;
-        self.entered = last.tick;
-        self.chain = Chain::new(&self.plan.episode, me, last.life, last.tick);
-        (self.recheck, self.own) = (0, last.tick);
-        self.inputs[usize::from(me)].resize(last.tick as usize, noop);
+    /// A seat changes hands.
+    fn hear_change(&mut self, change: &Change) {
+        if change.seat == self.plan.seat && change.controller != Controller::Human {
+            self.lost = self.lost.or(Some(self.durable));
+        }
+        let until = &mut self.words_until[usize::from(change.seat)];
+        *until = (*until).min(change.tick);
+        self.changes.push((change.seat, change.controller.clone()));
+    }
+
+    /// Begins a life of its seat at a tick.
+    pub(crate) fn begin_life(&mut self, life: u8, first: u32) {
+        let (me, noop) = (self.me(), self.spec.noop);
+        (self.plan.life, self.entered) = (life, first);
+        self.chain = Chain::new(&self.plan.episode, self.plan.seat, life, first);
+        (self.recheck, self.own) = (0, first);
+        self.inputs[me].resize(first as usize, noop);
         for known in &mut self.known {
-            *known = (*known).max(last.tick);
+            *known = (*known).max(first);
         }
     }
 
@@ -361,10 +376,9 @@ impl Player {
         if self.ended.is_some() {
             return Ok(());
         }
-        if let (Some(tick), Some((_, delay))) = (self.tick(), self.start) {
-            let most = (tick + u32::from(delay) + 1).min(self.spec.horizon) as usize;
+        if let Some(due) = self.due() {
             let me = self.me();
-            for tick in self.inputs[me].len()..most {
+            for tick in self.inputs[me].len()..due as usize {
                 let input = self.own_input(tick);
                 self.inputs[me].push(input);
             }
@@ -435,8 +449,10 @@ impl Player {
     /// Tells the server the next inputs, if it is time for them.
     async fn upload_words(&mut self) -> anyhow::Result<()> {
         let horizon = self.spec.horizon;
+        // In a new life those before its first tick are not asked for, and those after it are not due at once.
         let made = self.inputs[self.me()].len() as u32;
-        let end = made.saturating_add_signed(self.words.ahead);
+        let due = self.due().unwrap_or(0).min(made);
+        let end = due.saturating_add_signed(self.words.ahead);
         let end = end.min(horizon).min(self.words.until);
         // An honest page uploads four times a second.
         let each = match self.words.each {

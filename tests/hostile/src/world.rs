@@ -364,9 +364,15 @@ impl World {
 
     /// Verifies the data: whether that finds nothing, and what it says.
     pub(crate) async fn verify(&self) -> anyhow::Result<(bool, String)> {
+        self.verify_by(&[]).await
+    }
+
+    /// The same with further options.
+    pub(crate) async fn verify_by(&self, options: &[&str]) -> anyhow::Result<(bool, String)> {
         let data = self.data();
         let data = data.to_string_lossy();
-        let output = self.coplay(&["verify", "--data", &data]).await?;
+        let arguments = [&["verify", "--data", &data], options].concat();
+        let output = self.coplay(&arguments).await?;
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).trim().replace('\n', " | ");
         Ok((output.status.success(), said))
@@ -444,4 +450,10 @@ pub(crate) async fn wait_until(patience: Duration, is_so: impl Fn() -> bool) -> 
         sleep(Duration::from_millis(20)).await;
     }
     is_so()
+}
+
+/// A port that nobody listens on, for a server that comes back to the same address.
+pub(crate) fn free_port() -> anyhow::Result<u16> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
+    Ok(listener.local_addr()?.port())
 }

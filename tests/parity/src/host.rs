@@ -226,7 +226,7 @@ impl<'a> Cursor<'a> {
         let mut frame = Frame::default();
         let outcome = self.block()?;
         if !outcome.is_empty() {
-            abi::decode_outcome(outcome, seats, &mut frame.outcome)
+            abi::decode_outcome(outcome, seats, 0, &mut frame.outcome)
                 .context("the module gave a malformed outcome")?;
         }
         frame.state = self.block()?.to_vec();

@@ -241,6 +241,7 @@ fn plan() -> Plan {
         countdown_s: None,
         hud: Vec::new(),
         chat: false,
+        turn: None,
     }
 }
 

@@ -1,4 +1,4 @@
-//! A clock that is years ahead makes the server erase everything.
+//! A clock that is years ahead makes the server erase everything: at once, or later by what was stored meanwhile.
 
 use std::time::Duration;
 
@@ -10,15 +10,21 @@ use crate::wire::messages::{Answer, StageView};
 use crate::world::World;
 
 pub(crate) const NAME: &str = "clock-ahead";
-pub(crate) const TRIES: &str = "The machine's clock is years ahead, and the study erases old data.";
+pub(crate) const TRIES: &str =
+    "The machine's clock is years ahead for a while, and the study erases old data.";
 
 /// A year, seconds.
 const YEAR_S: i64 = 31_557_600;
+
+/// The time in which the server looks at what is due.
+const LOOKS: Duration = Duration::from_secs(2);
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let years = variant.choose("years ahead", &[5, 20, 80]);
     let days = variant.choose("days of retention", &[1, 30, 365]);
     let when = variant.choose("ahead", &["at a restart", "while it runs"]);
+    let then = variant.choose("at the next start", &["right again", "still ahead", "right again, then ahead"]);
+    let visits = variant.choose("meanwhile", &["a visit", "only a stop"]);
     let mut study = Study::questions();
     study.about = format!("  retention_days: {days}\n");
     world.serve(&study, &[]).await?;
@@ -31,19 +37,46 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     page.finish(stage, vec![answer]).await?;
     page.await_stage(|view| matches!(view, StageView::End { .. })).await?;
     drop(page);
+    let ahead_s = years * YEAR_S;
     if when == "at a restart" {
         world.stop().await?;
-        world.set_clock(years * YEAR_S);
+        world.set_clock(ahead_s);
         world.start(&[]).await?;
     } else {
-        world.leap(Duration::from_secs((years * YEAR_S) as u64)).await?;
+        world.leap(Duration::from_secs(ahead_s as u64)).await?;
     }
-    // Somebody comes, so that the server looks at what is due.
-    let page = world.attacker().await;
-    sleep(Duration::from_secs(2)).await;
-    drop(page);
+    let mut left = Vec::new();
+    if visits == "a visit" {
+        visit(world).await?;
+    }
     world.stop().await?;
-    let left = world.query("SELECT item FROM answers", "").await?.len();
-    let seen = format!("of one answer given today, {left} is left");
-    Ok(Observed::broken_if(left == 0, seen))
+    left.push(count(world).await?);
+    let clocks: &[i64] = match then {
+        "right again" => &[0],
+        "still ahead" => &[ahead_s],
+        _ => &[0, ahead_s],
+    };
+    for clock in clocks {
+        world.set_clock(*clock);
+        world.start(&[]).await?;
+        visit(world).await?;
+        world.stop().await?;
+        left.push(count(world).await?);
+    }
+    let seen = format!("of one answer given today, left after each stop of the server: {left:?}");
+    Ok(Observed::broken_if(left.contains(&0), seen))
+}
+
+/// Somebody comes, so that the server looks at what is due.
+async fn visit(world: &mut World) -> anyhow::Result<()> {
+    let page = world.attacker().await;
+    sleep(LOOKS).await;
+    drop(page);
+    Ok(())
+}
+
+/// The answers that are left.
+async fn count(world: &World) -> anyhow::Result<usize> {
+    let answers = world.query("SELECT item FROM answers WHERE value LIKE '%because%'", "").await?;
+    Ok(answers.len())
 }

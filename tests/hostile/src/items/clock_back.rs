@@ -6,7 +6,7 @@ use tokio::time::sleep;
 
 use crate::item::{Observed, Variant};
 use crate::study::Study;
-use crate::world::{World, wait_until};
+use crate::world::{World, free_port, wait_until};
 
 pub(crate) const NAME: &str = "clock-back";
 pub(crate) const TRIES: &str =
@@ -41,10 +41,4 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     drop(people);
     let seen = format!("the people end as {outcomes:?}, stuck: {stuck:?}; refusals: {traces:?}");
     Ok(Observed::broken_if(!are_done || !traces.is_empty(), seen))
-}
-
-/// A port that nobody listens on, for a server that comes back to the same address.
-fn free_port() -> anyhow::Result<u16> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
-    Ok(listener.local_addr()?.port())
 }

@@ -55,7 +55,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         let none = [[0; 32]; 2];
         let signature = seal.map_or(none, |(_, signature)| signature);
         let (inputs, signature) = match kind {
-            Proof::OwnKey => (lies, sign_seal(&key, &episode, partner as u8, 0, &all)),
+            Proof::OwnKey => (lies, sign_seal(&key, &episode, (partner as u8, 0), 0, &all)),
             Proof::TrueSealOtherInputs => (lies, signature),
             Proof::TrueSeal => (truth, signature),
             Proof::Unsigned => (lies, none),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::item::{Observed, Variant};
 use crate::page::Page;
@@ -15,6 +15,9 @@ use crate::world::{World, wait_until};
 pub(crate) const NAME: &str = "full-disk";
 pub(crate) const TRIES: &str =
     "The disk is full while people answer and play, and later there is room again.";
+
+/// How long a page keeps coming back once there is room.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A small file system in memory, until it is dropped.
 struct SmallDisk(PathBuf);
@@ -113,8 +116,18 @@ fn answer() -> Answer {
     }
 }
 
-/// Comes back as a page does that lost its connection, and answers.
+/// Comes back as a page does that lost its connection, again and again for some seconds, and answers.
 async fn answers_again(address: &str, id: &str) -> anyhow::Result<()> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        match answer_once(address, id).await {
+            Err(_) if Instant::now() < until => sleep(Duration::from_millis(500)).await,
+            done => return done,
+        }
+    }
+}
+
+async fn answer_once(address: &str, id: &str) -> anyhow::Result<()> {
     let mut page = Page::enter(address, Entry::Sent(World::query_of(id))).await?;
     let (stage, view) = page.await_stage(|_| true).await?;
     if matches!(view, StageView::End { .. }) {

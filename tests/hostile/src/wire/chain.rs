@@ -50,12 +50,12 @@ impl Chain {
     }
 }
 
-/// Signs a seal over all inputs of a life of a seat.
+/// Signs a seal over all inputs of a life of a seat from its first tick on.
 pub(crate) fn sign_seal(
     key: &SigningKey,
     episode: &str,
-    seat: u8,
-    life: u8,
+    (seat, life): (u8, u8),
+    first: u32,
     inputs: &[u16],
 ) -> [[u8; 32]; 2] {
     let mut hash = Sha256::new();
@@ -65,10 +65,24 @@ pub(crate) fn sign_seal(
     for input in inputs {
         hash.update(input.to_le_bytes());
     }
-    // The lives whose seals are forged begin at tick 0.
-    hash.update((inputs.len() as u32).to_le_bytes());
+    hash.update((first + inputs.len() as u32).to_le_bytes());
     let signature = key.sign(&hash.finalize());
     [*signature.r_bytes(), *signature.s_bytes()]
+}
+
+/// The packet of a seal.
+pub(crate) fn encode_seal(
+    (seat, life): (u8, u8),
+    era: u16,
+    through: u32,
+    signature: &[[u8; 32]; 2],
+) -> Vec<u8> {
+    let mut bytes = vec![seat << 4];
+    bytes.extend(era.to_le_bytes());
+    bytes.push(life);
+    bytes.extend(&through.to_le_bytes()[..3]);
+    bytes.extend(signature.as_flattened());
+    bytes
 }
 
 /// The tick after the last input under a seal, and its signature; `None` for a packet that is no seal.

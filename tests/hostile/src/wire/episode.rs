@@ -173,6 +173,7 @@ pub(crate) struct Plan {
     pub countdown_s: Option<u8>,
     pub hud: Vec<Never>,
     pub chat: bool,
+    pub turn: Option<Never>,
 }
 
 /// Where a page comes back.

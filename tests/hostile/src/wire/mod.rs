@@ -8,6 +8,7 @@ pub(crate) mod datagram;
 mod episode;
 pub(crate) mod log;
 pub(crate) mod messages;
+pub(crate) mod seen;
 mod view;
 
 use anyhow::{Context as _, bail};
