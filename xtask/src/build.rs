@@ -13,7 +13,7 @@ use crate::setup::{self, WASM};
 use crate::workspace::{Workspace, run};
 
 const HELP: &str = "\
-cargo xtask build [--dev] [--page]
+cargo xtask build [--dev] [--page | --wasm]
 
 Compiles the page and the environment modules to wasm, generates the bindings,
 compresses everything into dist/, and builds target/release/coplay around it.
@@ -21,19 +21,27 @@ What is up to date is skipped.
 
 --dev    an unoptimised page with names and debug information: quicker to build,
          several times slower to run
---page   the page and the modules alone, without the server";
+--page   the page and the modules alone, without the server
+--wasm   what is compiled to wasm alone, not put together in dist/";
 
 /// `cargo xtask build`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
-        switches: &["dev", "page"],
+        switches: &["dev", "page", "wasm"],
         ..Takes::default()
     };
-    match Options::parse(parser, takes)? {
-        Some(options) if options.has("page") => page(&Workspace::find()?, options.has("dev")),
-        Some(options) => all(&Workspace::find()?, options.has("dev")),
-        None => Ok(()),
+    let Some(options) = Options::parse(parser, takes)? else {
+        return Ok(());
+    };
+    let (workspace, dev) = (Workspace::find()?, options.has("dev"));
+    if options.has("wasm") {
+        client(&workspace, dev)?;
+        modules(&workspace).map(drop)
+    } else if options.has("page") {
+        page(&workspace, dev)
+    } else {
+        all(&workspace, dev)
     }
 }
 
@@ -46,19 +54,23 @@ pub(crate) fn all(workspace: &Workspace, dev: bool) -> Result<()> {
 
 /// Builds `dist/`: client, front end and modules, compressed.
 pub(crate) fn page(workspace: &Workspace, dev: bool) -> Result<()> {
+    bundle(workspace, bundler(workspace), dev)
+}
+
+/// Compiles the client and gives its file.
+fn client(workspace: &Workspace, dev: bool) -> Result<PathBuf> {
     setup::wasm(workspace)?;
     let (profile, folder) = if dev {
         ("dev", "debug")
     } else {
         ("wasm-release", "wasm-release")
     };
-    let built = workspace.target.join(WASM).join(folder);
     run(
         "building the page",
         &mut wasm(workspace, profile, &["-p", "client-wasm", "--lib"]),
     )?;
-    let modules = modules(workspace)?;
-    bundle(workspace, &built.join("client_wasm.wasm"), &modules, dev)
+    let folder = workspace.target.join(WASM).join(folder);
+    Ok(folder.join("client_wasm.wasm"))
 }
 
 /// Builds the environment modules and gives their files. They are data, named by their hash:
@@ -117,42 +129,58 @@ fn remap(from: &Path, to: &str) -> String {
     format!("--remap-path-prefix={}={to}", from.display())
 }
 
-fn bundle(workspace: &Workspace, client: &Path, modules: &[PathBuf], dev: bool) -> Result<()> {
+/// Puts `dist/` together by this program.
+pub(crate) fn bundle(workspace: &Workspace, mut bundler: Command, dev: bool) -> Result<()> {
+    let client = client(workspace, dev)?;
+    let modules = modules(workspace)?;
     let (web, dist) = (workspace.root.join("web"), workspace.root.join("dist"));
     let mut inputs = vec![
-        client.to_owned(),
+        client.clone(),
         workspace.root.join("xtask/src/bundle.rs"),
         workspace.root.join("Cargo.lock"),
     ];
-    inputs.extend_from_slice(modules);
+    inputs.extend_from_slice(&modules);
     let stamp_file = workspace.target.join("dist.stamp");
     let old = fs::read_to_string(&stamp_file).unwrap_or_default();
     fs::create_dir_all(&dist)?;
     if stamp([&web, &dist], &inputs, dev)? == old {
         return Ok(());
     }
-    let mut cargo = bundler(workspace, client, &dist);
-    cargo.arg("--web").arg(&web);
-    for module in modules {
-        cargo.arg("--module").arg(module);
+    bundler.arg("--client").arg(&client).arg("--out").arg(&dist);
+    bundler.arg("--web").arg(&web);
+    for module in &modules {
+        bundler.arg("--module").arg(module);
     }
     if dev {
-        cargo.arg("--dev");
+        bundler.arg("--dev");
     }
-    run("bundling the page into dist/", &mut cargo)?;
+    run("bundling the page into dist/", &mut bundler)?;
     notices::write(workspace, &dist)?;
     fs::write(stamp_file, stamp([&web, &dist], &inputs, dev)?)
         .context("remembering what was bundled")
 }
 
+/// Builds examples of environments as modules, and gives their files.
+pub(crate) fn examples(workspace: &Workspace, names: &[&str]) -> Result<Vec<PathBuf>> {
+    setup::wasm(workspace)?;
+    let mut order = vec!["-p", "example-environments"];
+    order.extend(names.iter().flat_map(|name| ["--example", name]));
+    run(
+        "building examples of environments",
+        &mut wasm(workspace, "wasm-release", &order),
+    )?;
+    let built = workspace.target.join(WASM).join("wasm-release/examples");
+    Ok(names
+        .iter()
+        .map(|name| built.join(format!("{name}.wasm")))
+        .collect())
+}
+
 /// The program that bundles a page: a client, and the front end if `--web` follows, into a folder.
-pub(crate) fn bundler(workspace: &Workspace, client: &Path, out: &Path) -> Command {
+pub(crate) fn bundler(workspace: &Workspace) -> Command {
     let order = ["run", "-p", "xtask", "--features", "bundle"];
     let mut cargo = workspace.cargo(&order);
-    cargo
-        .args(["--bin", "bundle", "--", "--client"])
-        .arg(client);
-    cargo.arg("--out").arg(out);
+    cargo.args(["--bin", "bundle", "--"]);
     cargo
 }
 

@@ -13,13 +13,15 @@ use crate::tally::{Count, Tally, counted};
 use crate::workspace::{Workspace, output, run};
 
 const HELP: &str = "\
-cargo xtask python
+cargo xtask python [--profile NAME]
 
-Builds the wheel of the Python package (release), installs it into .venv with what
+Builds the wheel of the Python package, installs it into .venv with what
 its tests need, and runs them: the official tests of Gymnasium and PettingZoo, short
 runs of Stable-Baselines3 and TorchRL, every snippet of docs/python.md, the example
 python/examples/clone_cook.py with little training, the types.
 The first time it fetches some gigabytes of PyTorch.
+
+--profile NAME   the profile of cargo to build it with (default release)
 
 COPLAY_PYTHON   the Python to make .venv with, instead of the python3 in PATH";
 
@@ -30,22 +32,22 @@ const REQUIREMENTS: &str = "python/requirements-test.txt";
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
+        values: &["profile"],
         ..Takes::default()
     };
-    let Some(_) = Options::parse(parser, takes)? else {
+    let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
     };
+    let profile = options.value("profile").unwrap_or("release");
     let workspace = Workspace::find()?;
     let mut tally = Tally::default();
-    let result = tally.step("Python package", |count| {
-        check(&workspace, "release", count)
-    });
+    let result = tally.step("Python package", |count| check(&workspace, profile, count));
     tally.summary();
     result
 }
 
 /// Builds the package in a profile, installs and tests it.
-pub(crate) fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> {
+fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> {
     let venv = environment(workspace)?;
     install(workspace, &venv, profile)?;
     let modules = build::modules(workspace)?;

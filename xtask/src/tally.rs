@@ -15,6 +15,13 @@ pub(crate) struct Count {
     pub(crate) failed: u32,
 }
 
+impl Count {
+    fn add(&mut self, more: Self) {
+        self.passed += more.passed;
+        self.failed += more.failed;
+    }
+}
+
 /// A step that runs beside others, as a command of this program of its own. Its output is kept until it is waited for.
 pub(crate) struct Beside {
     name: &'static str,
@@ -98,7 +105,7 @@ impl Tally {
         result.with_context(|| format!("the step \"{name}\" failed"))
     }
 
-    /// Waits for a step that began beside others, and shows what it printed.
+    /// Waits for a step that began beside others, and shows what it printed. One that counts nothing counts as one.
     ///
     /// # Errors
     /// The step's own; it is then in the summary as failed.
@@ -109,12 +116,17 @@ impl Tally {
             beside.start.elapsed().as_secs_f64()
         );
         let status = beside.child.wait()?;
-        print!("{}", String::from_utf8_lossy(&fs::read(&beside.log)?));
+        let log = fs::read(&beside.log)?;
+        let log = String::from_utf8_lossy(&log);
+        print!("{log}");
+        let mut count = Count::default();
+        log.lines().for_each(|line| count.add(read(line)));
         let is_fine = status.success();
-        let count = Count {
-            passed: u32::from(is_fine),
-            failed: u32::from(!is_fine),
-        };
+        match is_fine {
+            true if count == Count::default() => count.passed = 1,
+            false if count.failed == 0 => count.failed = 1,
+            _ => {}
+        }
         self.total.passed += count.passed;
         self.total.failed += count.failed;
         let seconds = beside.start.elapsed().as_secs_f64();
@@ -170,9 +182,7 @@ pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
     for line in lines.split(b'\n') {
         let line = String::from_utf8_lossy(&line?).into_owned();
         writeln!(stdout().lock(), "{line}")?;
-        let more = read(&line);
-        count.passed += more.passed;
-        count.failed += more.failed;
+        count.add(read(&line));
     }
     let status = child.wait()?;
     if !status.success() {
@@ -289,7 +299,11 @@ mod tests {
         let error = tally.finish(broken).unwrap_err();
         assert!(error.to_string().contains("broken"));
         assert!(tally.rows().contains("| all | 1 | 1 |"));
-        for name in ["fine", "broken"] {
+        tally
+            .finish(start("counted", "echo '131 passed in 72.45s'"))
+            .unwrap();
+        assert!(tally.rows().contains("| all | 132 | 1 |"));
+        for name in ["fine", "broken", "counted"] {
             fs::remove_file(log(name)).unwrap();
         }
     }

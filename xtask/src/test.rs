@@ -1,7 +1,8 @@
 //! `test`: everything that must hold. What waits for a network, a browser or a person's pace has work beside it.
 
 use std::collections::BTreeSet;
-use std::ffi::OsString;
+use std::env::consts::EXE_SUFFIX;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{build, deny, modules, net, parity, python, rehearse, tidy};
+use crate::{build, deny, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -22,7 +23,7 @@ Format, house rules, licences of third-party crates, unit tests, laws and simula
 recorded trajectories through library and module, the Python package, real matches of
 headless pages in Chromium and Firefox, also between network namespaces where root
 and /dev/net/tun are there, and lints for host and wasm.
-Everything is compiled once, in the profile `checked`: as strict as a debug build.
+Everything is compiled and linted once, in the profile `checked`: as strict as a debug build.
 Stops at the first step that fails. The last line is `N passed, N failed`.
 
 --quick    for while editing: format, house rules, and the lints and tests of the
@@ -32,9 +33,11 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            where it is installed. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
-cargo xtask lints
+cargo xtask lints [--page]
 
-Clippy over everything, for host and wasm; a warning is an error.";
+Clippy over everything, for host and wasm; a warning is an error.
+
+--page   only what the browser runs: the page and the environment modules";
 
 /// The page with the last result of `--all`, and its section.
 const PAGE: &str = "docs/testing.md";
@@ -42,6 +45,12 @@ const SECTION: &str = "The last whole run";
 
 /// Tested by `--quick` when nothing was changed.
 const CORE: [&str; 3] = ["env-core", "protocol", "rollback"];
+
+/// All tests but those in docs. Examples are modules for wasm, which the page's build compiles.
+const TESTS: [&str; 3] = ["--lib", "--bins", "--tests"];
+
+/// With the program that bundles the page, which no test needs.
+const BUNDLE: [&str; 2] = ["--features", "xtask/bundle"];
 
 /// Compiles for the browser; its logic has tests that run natively.
 const CLIENT: &str = "client-wasm";
@@ -79,17 +88,25 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 pub(crate) fn lints_command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: LINTS,
+        switches: &["page"],
         ..Takes::default()
     };
-    if Options::parse(parser, takes)?.is_none() {
+    let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
-    }
+    };
     let workspace = Workspace::find()?;
     setup::wasm(&workspace)?;
-    let host = ["--workspace", "--exclude", CLIENT];
-    let host = [&host[..], &["--features", "xtask/bundle"]].concat();
-    clippy(&workspace, &host)?;
-    clippy(&workspace, &["-p", CLIENT, "--target", WASM])
+    clippy(
+        &workspace,
+        &["--all-targets", "-p", CLIENT, "--target", WASM],
+    )?;
+    if options.has("page") {
+        let modules = ["env-core", "example-environments", "rollback"].map(|name| ["-p", name]);
+        let modules = [&["--examples", "--target", WASM], modules.as_flattened()];
+        return clippy(&workspace, &modules.concat());
+    }
+    let host = ["--all-targets", "--workspace", "--exclude", CLIENT];
+    clippy(&workspace, &[&host[..], &BUNDLE].concat())
 }
 
 /// Runs the default tests; gives the browser that they drove.
@@ -109,23 +126,35 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     let chromium = chromium.context("no browser")?;
     // It waits for the network and the disk. The page ends in one long optimisation on one core.
     let python = beside(workspace, "set up Python", &["setup"])?;
-    let page = beside(workspace, "page and modules", &["build", "--page"])?;
-    tally.step("compile the tests", |_| {
-        run("cargo test --no-run", &mut tests(workspace, &["--no-run"]))?;
-        run(
-            "cargo build",
-            &mut workspace.cargo(&["build", "--profile", CHECKED, "-p", "net"]),
-        )
+    let page = beside(workspace, "page and modules", &["build", "--wasm"])?;
+    // The server reads this folder only if it was there when it was compiled.
+    fs::create_dir_all(workspace.root.join("dist"))?;
+    tally.step("compile and lint the tests (clippy)", |_| {
+        // Benches too, so that they are linted.
+        let which = [&TESTS[..], &["--benches", "--no-run"]].concat();
+        run("cargo test --no-run", &mut tests(workspace, &which)?)?;
+        run("cargo build", &mut programs(workspace)?)
     })?;
     tally.finish(page)?;
-    // Clippy compiles in a folder of its own, so nothing below waits for it, and takes the time that is left over.
-    let lints = beside_idle(workspace, "lints (clippy)", &["lints"])?;
-    tally.step("tests, laws, matches, docs (cargo)", |count| {
-        // Some wait for a server that is started, killed and started again, and leave the processor to others.
-        counted(tests(workspace, &[]).env("RUST_TEST_THREADS", "4"), count)
+    tally.step("put the page together (bundle)", |_| {
+        let bundler = workspace.command(workspace.checked("bundle"));
+        build::bundle(workspace, bundler, false)
     })?;
-    tally.step("simulated studies (dst)", |count| {
-        counted(&mut dst(workspace, &[]), count)
+    tally.finish(python)?;
+    // Some tests wait for a server that is started, killed and started again, and leave the processor to others.
+    let words = ["python", "--profile", CHECKED];
+    let python = beside_idle(workspace, "Python package (pytest)", &words)?;
+    let dst = Beside::start(
+        "simulated studies (dst)",
+        idle(workspace, workspace.checked("dst")),
+        workspace.target.join("beside-dst.log"),
+    )?;
+    tally.step("tests, laws, matches, docs (cargo)", |count| {
+        counted(
+            tests(workspace, &TESTS)?.env("RUST_TEST_THREADS", "4"),
+            count,
+        )?;
+        counted(&mut tests(workspace, &["--doc"])?, count)
     })?;
     tally.step("parity with recordings (parity)", |count| {
         parity::check(workspace, count)
@@ -133,15 +162,19 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     tally.step("environments of one's own (coplay)", |count| {
         modules::check(workspace, count)
     })?;
+    tally.finish(dst)?;
     tally.finish(python)?;
-    tally.step("Python package (pytest)", |count| {
-        python::check(workspace, CHECKED, count)
-    })?;
-    // Pages keep time: nothing else runs beside them but what takes only the time that they leave.
+    // Pages keep time: nothing runs beside them but what takes only the time that they leave.
+    let lints = beside_idle(
+        workspace,
+        "lints of the page (clippy)",
+        &["lints", "--page"],
+    )?;
     tally.step("matches in real browsers (node)", |count| {
         let mut node = workspace.node(&chromium);
         node.env("COPLAY_BIN", workspace.checked("coplay"));
         node.env("COPLAY_NET", workspace.checked("coplay-net"));
+        node.env("COPLAY_SCENES", workspace.checked("examples/scenes"));
         node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
         node.current_dir(workspace.root.join("tests/e2e"));
         counted(&mut node, count)
@@ -204,16 +237,22 @@ fn beside(workspace: &Workspace, name: &'static str, words: &[&str]) -> Result<B
 
 /// The same, for when nothing else wants the processor.
 fn beside_idle(workspace: &Workspace, name: &'static str, words: &[&str]) -> Result<Beside> {
-    let program: OsString = std::env::current_exe()?.into();
+    let program = std::env::current_exe().context("this program has a path")?;
+    start(workspace, name, idle(workspace, program), words)
+}
+
+/// A program that runs when nothing else wants the processor.
+fn idle(workspace: &Workspace, program: impl AsRef<OsStr>) -> Command {
     let lowest: &[(&str, &[&str])] = &[("chrt", &["--idle", "0"]), ("nice", &["-n", "19"])];
-    for (priority, args) in lowest {
-        if setup::find(priority).is_some() {
-            let mut command = workspace.command(priority);
-            command.args(*args).arg(&program);
-            return start(workspace, name, command, words);
+    let there = lowest.iter().find(|(name, _)| setup::find(name).is_some());
+    match there {
+        Some((name, args)) => {
+            let mut command = workspace.command(name);
+            command.args(*args).arg(program.as_ref());
+            command
         }
+        None => workspace.command(program.as_ref()),
     }
-    beside(workspace, name, words)
 }
 
 fn start(
@@ -228,10 +267,42 @@ fn start(
 }
 
 /// The tests of the whole workspace, compiled in one profile with one set of features.
-fn tests(workspace: &Workspace, which: &[&str]) -> Command {
-    let mut cargo = workspace.cargo(&["test", "--profile", CHECKED, "--workspace"]);
-    cargo.args(which);
-    cargo
+fn tests(workspace: &Workspace, which: &[&str]) -> Result<Command> {
+    compiled(workspace, "test", which)
+}
+
+/// Programs that the tests start.
+fn programs(workspace: &Workspace) -> Result<Command> {
+    let bins = ["coplay", "coplay-net", "dst", "parity", "bundle"];
+    let examples = ["scenes", "seeds", "trim"];
+    let bins = bins.iter().flat_map(|name| ["--bin", name]);
+    let examples = examples.iter().flat_map(|name| ["--example", name]);
+    let which: Vec<&str> = bins.chain(examples).collect();
+    compiled(workspace, "build", &which)
+}
+
+/// A command of cargo over the whole workspace, always in the same profile with the same features.
+fn compiled(workspace: &Workspace, command: &str, which: &[&str]) -> Result<Command> {
+    let mut cargo = workspace.cargo(&[command, "--profile", CHECKED, "--workspace"]);
+    cargo.args(BUNDLE).args(which);
+    linted(workspace, cargo)
+}
+
+/// Lets clippy's driver compile the workspace's own crates: it is the same compiler, and lints on the way.
+fn linted(workspace: &Workspace, mut cargo: Command) -> Result<Command> {
+    let sysroot = output(workspace.command("rustc").args(["--print", "sysroot"]))?;
+    let driver = format!("clippy-driver{EXE_SUFFIX}");
+    let driver = Path::new(sysroot.trim()).join("bin").join(driver);
+    if !driver.is_file() {
+        bail!("there is no clippy: `rustup component add clippy` installs it");
+    }
+    cargo.env("RUSTC_WORKSPACE_WRAPPER", driver);
+    // As `cargo clippy -- -D warnings` hands them on.
+    cargo.env(
+        "CLIPPY_ARGS",
+        "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
+    );
+    Ok(cargo)
 }
 
 /// Simulated studies, by the program that the tests of `simulation` are compiled with.
@@ -254,7 +325,10 @@ fn quick(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     if crates.contains(CLIENT) {
         setup::wasm(workspace)?;
         tally.step("lints, wasm", |_| {
-            clippy(workspace, &["-p", CLIENT, "--target", WASM])
+            clippy(
+                workspace,
+                &["--all-targets", "-p", CLIENT, "--target", WASM],
+            )
         })?;
     }
     let host: Vec<&str> = crates
@@ -263,7 +337,9 @@ fn quick(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         .flat_map(|name| ["-p", name.as_str()])
         .collect();
     if !host.is_empty() {
-        tally.step("lints, host", |_| clippy(workspace, &host))?;
+        tally.step("lints, host", |_| {
+            clippy(workspace, &[&["--all-targets"], &host[..]].concat())
+        })?;
     }
     let all: Vec<&str> = crates
         .iter()
@@ -285,7 +361,7 @@ fn rules(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
 }
 
 fn clippy(workspace: &Workspace, what: &[&str]) -> Result<()> {
-    let mut cargo = workspace.cargo(&["clippy", "--all-targets"]);
+    let mut cargo = workspace.cargo(&["clippy"]);
     run(
         "cargo clippy",
         cargo.args(what).args(["--", "-D", "warnings"]),

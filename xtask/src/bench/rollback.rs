@@ -96,7 +96,8 @@ fn page(workspace: &Workspace) -> Result<PathBuf> {
         .join("release/examples/versus.wasm");
     let out = workspace.target.join("versus");
     fs::create_dir_all(&out)?;
-    let mut bundle = bundler(workspace, &built, &out);
+    let mut bundle = bundler(workspace);
+    bundle.arg("--client").arg(&built).arg("--out").arg(&out);
     run("generating the bindings", bundle.arg("--dev"))?;
     Ok(out)
 }
