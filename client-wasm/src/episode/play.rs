@@ -60,10 +60,14 @@ pub(crate) struct Play {
 impl Play {
     /// The page of an episode, whose module comes later.
     pub(crate) fn new(inbox: Inbox, plan: &Plan) -> Self {
+        let screen = Screen::new(&inbox, &partner_name(plan), plan.chat);
+        if plan.touch {
+            screen.make_room_for_touch();
+        }
         Self {
             peers: connections(&inbox, plan),
             partners: PartnerNotices::new(plan),
-            screen: Screen::new(&inbox, &partner_name(plan), plan.chat),
+            screen,
             keys: Keys::default(),
             gamepads: Gamepads::default(),
             spec: None,

@@ -142,6 +142,21 @@ impl Screen {
         screen
     }
 
+    /// Keeps room for the touch buttons: where fingers are what people have, or as soon as one touches the page.
+    pub(crate) fn make_room_for_touch(&self) {
+        // Machines that have both a mouse and a screen to touch show the buttons once they are of use.
+        let page = self.page.clone();
+        let touched = move || drop(page.class_list().add_1("touched"));
+        if dom::matches_media("(pointer: coarse)") {
+            touched();
+        }
+        dom::add_listener(&self.page, "pointerdown", move |event: PointerEvent| {
+            if event.pointer_type() == "touch" {
+                touched();
+            }
+        });
+    }
+
     /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch` there are buttons.
     pub(crate) fn explain_keys(
         &self,
@@ -157,24 +172,8 @@ impl Screen {
             dom::add_children(&self.keys, &[&tell(&hint)]);
         }
         if touch {
-            dom::add_children(
-                &self.page,
-                &[&touch_buttons::make_pad(
-                    inbox,
-                    &controls::lay_buttons(spec, keys),
-                )],
-            );
-            // Machines that have both a mouse and a screen to touch show the buttons once they are of use.
-            let page = self.page.clone();
-            let touched = move || drop(page.class_list().add_1("touched"));
-            if dom::matches_media("(pointer: coarse)") {
-                touched();
-            }
-            dom::add_listener(&self.page, "pointerdown", move |event: PointerEvent| {
-                if event.pointer_type() == "touch" {
-                    touched();
-                }
-            });
+            let pad = touch_buttons::make_pad(inbox, &controls::lay_buttons(spec, keys));
+            dom::add_children(&self.page, &[&pad]);
         }
         self.canvas.focus().ok();
     }
@@ -191,13 +190,9 @@ impl Screen {
         }
     }
 
-    /// Asks for the whole screen before the world runs, or beside it once it does; or not at all.
+    /// Asks for the whole screen, in other words once the world runs; or not at all.
     pub(crate) fn ask_for_screen(&self, asks: bool, runs: bool) {
         dom::show_element(&self.ask, asks);
-        let class = if runs { "ask beside" } else { "ask" };
-        if self.ask.class_name() != class {
-            self.ask.set_class_name(class);
-        }
         let sentence = match runs {
             true => messages::current_words().fullscreen_left,
             false => messages::current_words().ask_fullscreen,
