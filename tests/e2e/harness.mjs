@@ -49,7 +49,7 @@ export const SOON = 30_000;
 
 /** Runs the tests of a file side by side, this many at once, and no more than there are cores: pages keep time. */
 export const sideBySide = (count, tests) =>
-  describe('side by side', { concurrency: Math.min(count, availableParallelism()) }, tests);
+  describe('side by side', { concurrency: process.env.COPLAY_ALONE ? 1 : Math.min(count, availableParallelism()) }, tests);
 
 /** Says how far a script is, out of the way of its result. */
 export const say = text => process.stderr.write(`    ${text}\n`);

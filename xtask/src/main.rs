@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod browsers;
 mod build;
 mod demo;
 mod deny;

@@ -173,6 +173,18 @@ impl Tally {
 /// # Errors
 /// The program fails, or cannot be started.
 pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
+    counted_lines(command, count, &mut |_| ())
+}
+
+/// The same, and shows each line to `note`.
+///
+/// # Errors
+/// The program fails, or cannot be started.
+pub(crate) fn counted_lines(
+    command: &mut Command,
+    count: &mut Count,
+    note: &mut dyn FnMut(&str),
+) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut child = command
         .stdout(Stdio::piped())
@@ -183,6 +195,7 @@ pub(crate) fn counted(command: &mut Command, count: &mut Count) -> Result<()> {
         let line = String::from_utf8_lossy(&line?).into_owned();
         writeln!(stdout().lock(), "{line}")?;
         count.add(read(&line));
+        note(&line);
     }
     let status = child.wait()?;
     if !status.success() {

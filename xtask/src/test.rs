@@ -14,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{build, deny, modules, net, parity, rehearse, tidy};
+use crate::{browsers, build, deny, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -171,13 +171,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         &["lints", "--page"],
     )?;
     tally.step("matches in real browsers (node)", |count| {
-        let mut node = workspace.node(&chromium);
-        node.env("COPLAY_BIN", workspace.checked("coplay"));
-        node.env("COPLAY_NET", workspace.checked("coplay-net"));
-        node.env("COPLAY_SCENES", workspace.checked("examples/scenes"));
-        node.args(["--test", "--test-reporter=spec", "--test-concurrency=2"]);
-        node.current_dir(workspace.root.join("tests/e2e"));
-        counted(&mut node, count)
+        browsers::check(workspace, &chromium, count)
     })?;
     tally.finish(lints)?;
     Ok(chromium)
