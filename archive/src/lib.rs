@@ -30,6 +30,7 @@ use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{self, Ending, Header, LogError, LogWriter, Record};
 use protocol::{Controller, Life, Seat, Tick};
+use server_core::arbiter::EpisodeEnd;
 
 use inputs::SeatInputs;
 use protocol::hash::is_sha256;
@@ -347,6 +348,13 @@ impl Episode {
         let ending = self.replica.ending(reason);
         self.append(vec![Record::End(ending)])?;
         Ok(ending)
+    }
+
+    /// The end, once written, with what each seat made.
+    pub fn ended(&mut self) -> Option<EpisodeEnd> {
+        let ending = self.ending?;
+        let seats = self.replica.seat_totals();
+        Some(EpisodeEnd { ending, seats })
     }
 
     /// Ticks that are durable.

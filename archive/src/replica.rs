@@ -16,6 +16,7 @@ use super::Stored;
 pub use error::{ReplayError, ReplicaError, RowError};
 use protocol::hash::sha256_hex;
 use server_core::arbiter::Snapshot;
+use study::SeatTotals;
 
 /// A native environment with its AI partners, somewhere in an episode.
 pub struct Replica {
@@ -36,6 +37,8 @@ pub struct Replica {
     /// After 0, 1, 2, … steps.
     digests: Vec<u64>,
     score: i64,
+    /// The sum of each seat's rewards.
+    rewards: Vec<f64>,
 }
 
 /// The player of a seat.
@@ -94,6 +97,7 @@ impl Replica {
             outcome: StepOutcome::default(),
             digests: vec![digest],
             score,
+            rewards: vec![0.0; here],
         };
         for (seat, controller) in (0..).map(Seat).zip(&header.controllers) {
             let player = replica.player(seat, controller)?;
@@ -204,6 +208,11 @@ impl Replica {
         }
         self.digests.push(digest);
         self.score = score;
+        // What is no number would make everything after it none.
+        let rewards = self.outcome.rewards.map(f64::from);
+        for (sum, reward) in self.rewards.iter_mut().zip(rewards) {
+            *sum += if reward.is_finite() { reward } else { 0.0 };
+        }
         if !self.outcome.over {
             self.enter();
             (0..row.len()).for_each(|seat| self.choose(seat));
@@ -246,6 +255,15 @@ impl Replica {
     /// The score of a seat now.
     pub fn seat_score(&mut self, seat: Seat) -> i64 {
         self.world.seat_score(seat.index())
+    }
+
+    /// Scores of the seats now, and the sums of their rewards.
+    pub fn seat_totals(&mut self) -> SeatTotals {
+        let seats = 0..self.chosen.len();
+        SeatTotals {
+            scores: seats.map(|seat| self.world.seat_score(seat)).collect(),
+            rewards: self.rewards.clone(),
+        }
     }
 
     /// The action that a seat must play in the next tick; `None` if a person may play anything.

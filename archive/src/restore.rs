@@ -20,8 +20,9 @@ pub fn restore_episode(
     era: Era,
     visits: Vec<u16>,
     draw: UnitAssignment,
-    file: &Episode,
+    file: &mut Episode,
 ) -> Result<RestoredEpisode, StageGone> {
+    let end = file.ended();
     let header = file.header();
     let timeline = &study.timeline;
     let stage = timeline
@@ -51,6 +52,6 @@ pub fn restore_episode(
             .take(header.controllers.len())
             .map(|seat| file.said(seat))
             .collect(),
-        ending: file.ending(),
+        end,
     })
 }

@@ -65,7 +65,10 @@ pub fn perform_work(
 /// Appends a record of the server's own.
 fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<Event, Refused> {
     Ok(match record {
-        RecordWork::End(reason) => Event::Ended(era, Some(episode.end(reason)?)),
+        RecordWork::End(reason) => {
+            episode.end(reason)?;
+            Event::Ended(era, episode.ended())
+        }
         RecordWork::Take { seat, controller } => {
             Event::Changed(era, seat, Some(episode.take(seat, controller)?))
         }
@@ -119,6 +122,7 @@ mod tests {
     use protocol::change::Presence;
     use protocol::control::EndReason;
     use protocol::log::Record;
+    use server_core::arbiter::EpisodeEnd;
 
     use super::*;
     use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, pages, played};
@@ -188,7 +192,7 @@ mod tests {
             Event::Changed(Era(7), Seat(9), None),
             Event::Changed(Era(7), Seat(9), None),
             Event::Appended(Era(7), ZERO, Appended::Gap(protocol::Tick(4))),
-            Event::Ended(Era(7), Some(ending)),
+            Event::Ended(Era(7), Some(EpisodeEnd { ending, seats })),
         ] = &events[..]
         else {
             panic!("{events:?}")
@@ -207,6 +211,10 @@ mod tests {
         let (back, snapshot) = &**given;
         assert_eq!([taken.number, moved.number, back.number], [0, 1, 2]);
         assert_eq!((back.from, snapshot.tick), (ending.ticks, ending.ticks));
+        assert_eq!(
+            (&seats.scores[..], seats.rewards.len()),
+            (&[ending.score; 2][..], 2)
+        );
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use env_core::World;
 use env_core::contract::ParamError;
+use env_core::{World, abi};
 use module::ModuleError;
 use study::stage::{CompiledModel, Env, Model};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
@@ -23,7 +23,7 @@ struct Build;
 
 impl HostFacts for Build {
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
-        let world = open_world(env)?;
+        let (world, version) = open(env)?;
         let spec = world.spec();
         if spec.secret {
             let reason = "the environment keeps secrets from players, and every player's page would compute them: \
@@ -43,6 +43,7 @@ impl HostFacts for Build {
             horizon: spec.horizon,
             actions,
             noop: spec.noop,
+            is_old: version < abi::VERSION,
         })
     }
 
@@ -72,15 +73,21 @@ impl HostFacts for Build {
 /// # Errors
 /// [`EnvFault`]: there is no such environment, or it refuses its configuration.
 pub fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
+    open(env).map(|(world, _)| world)
+}
+
+/// Opens it, with the version of the interface that it speaks.
+fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
     let refused = |error: ParamError| EnvFault::Config {
         field: error.field,
         reason: error.reason,
     };
     let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
-    let world: Box<dyn World> = match &env.module {
+    let (world, version): (Box<dyn World>, u32) = match &env.module {
         Some(file) => open_module(env, file, is_ours)?,
         None if is_ours => {
-            env_core::envs::open(&env.env, &env.config.to_string()).map_err(refused)?
+            let world = env_core::envs::open(&env.env, &env.config.to_string());
+            (world.map_err(refused)?, abi::VERSION)
         }
         None => return Err(EnvFault::Unknown { known: known() }),
     };
@@ -90,7 +97,7 @@ pub fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
             found: spec.version.clone(),
         });
     }
-    Ok(world)
+    Ok((world, version))
 }
 
 /// The environments of this program, as a study names them.
@@ -107,7 +114,7 @@ fn open_module(
     env: &Env,
     file: &study::ModuleFile,
     is_ours: bool,
-) -> Result<Box<dyn World>, EnvFault> {
+) -> Result<(Box<dyn World>, u32), EnvFault> {
     let unfit = |reason: String| EnvFault::Module { reason };
     if is_ours {
         return Err(unfit(format!(
@@ -138,5 +145,6 @@ fn open_module(
             world.spec().version
         )));
     }
-    Ok(Box::new(world))
+    let version = world.version();
+    Ok((Box::new(world), version))
 }

@@ -16,12 +16,14 @@ use protocol::control::{Answer, EndReason, StageView};
 use serde_json::{Value, json};
 use study::{
     EnvFactsByStage, Episode, EventRefusal, Outcome, Outline, PartnerKind, Payment, Progress,
-    ProgressEvent, ProgressStep, StageKind, Study, UnitAssignment,
+    ProgressEvent, ProgressStep, SeatTotals, StageKind, Study, UnitAssignment,
 };
 
 /// Rules of a bonus; `PLAY` stands for an env stage.
-const BONUSES: [&str; 10] = [
+const BONUSES: [&str; 12] = [
     "round2(clamp(0.02 * sum(PLAY.episodes.map(e, e.score)), 0.5, 5.0))",
+    "clamp(0.01 * sum(PLAY.episodes.map(e, e.own_score)), 0.0, 3.0)",
+    "max(0, sum(PLAY.episodes.map(e, e.own_reward))) / (1 + sum(PLAY.episodes.map(e, abs(min(e.rewards)))))",
     "0.335 * size(PLAY.episodes)",
     "clamp(3, 0, 0.5 * size(PLAY.episodes))",
     "clamp(size(PLAY.episodes), 1.5, 4 - size(PLAY.episodes))",
@@ -231,8 +233,9 @@ impl Walker<'_> {
                 progress.handle(study, ProgressEvent::Matched { draw: &draw, seat })
             }
             StageKind::Env(_) if progress.rest(study).is_none() => {
-                let event = self.episode(progress);
-                progress.handle(study, event)
+                let ended = self.episode(progress);
+                let event = ended.as_ref().map(ProgressEvent::EpisodeEnded);
+                progress.handle(study, event.unwrap_or(ProgressEvent::Rematched))
             }
             StageKind::Debrief(debrief) if debrief.allow_withdraw && self.draws.one_in(2) => {
                 progress.handle(study, ProgressEvent::Withdrawn { at })
@@ -251,7 +254,8 @@ impl Walker<'_> {
         }
     }
 
-    fn episode(&mut self, progress: &Progress) -> ProgressEvent<'static> {
+    /// An episode that is over, or none if the server sends back to the lobby.
+    fn episode(&mut self, progress: &Progress) -> Option<Episode> {
         let stage = progress.index();
         let horizons = self
             .facts
@@ -265,7 +269,7 @@ impl Walker<'_> {
         let stage = &progress.stage(self.study).id;
         let is_first = !progress.facts().episodes.contains_key(stage);
         if has_partner && is_first && self.draws.one_in(9) {
-            return ProgressEvent::Rematched;
+            return None;
         }
         let reason = match self.draws.below(12) {
             0 if has_partner => EndReason::PartnerLeft,
@@ -273,15 +277,27 @@ impl Walker<'_> {
             _ => EndReason::Played,
         };
         let scores = [0, 1, 7, 20, 100, 999, i64::MAX, -3, i64::MIN];
-        ProgressEvent::EpisodeEnded(Episode {
+        let rewards = [0.0, 1.0, -0.5, 3.25, f64::from(f32::MAX)];
+        let seats = SeatTotals {
+            scores: [(); 2]
+                .map(|()| scores[self.draws.below(scores.len())])
+                .to_vec(),
+            rewards: [(); 2]
+                .map(|()| rewards[self.draws.below(rewards.len())])
+                .to_vec(),
+        };
+        Some(Episode {
             reason,
             score: scores[self.draws.below(scores.len())],
+            seats,
+            seat: self.draws.below(2) as u8,
             ticks: match self.draws.below(3) {
                 0 => 0,
                 1 => most,
                 _ => self.draws.below(most as usize + 1) as u32,
             },
             partners: PartnerKind::Mixed,
+            success: None,
         })
     }
 

@@ -243,7 +243,7 @@ Examples:
       Name and version, as in a study file.
   coplay env show my_env.wasm --params '{\"horizon\": 50}' --json")]
     Show {
-        /// Id of a built-in environment, such as overcooked, or the file of a module.
+        /// Id of a built-in environment, such as overcooked, or a file: a module, or a grid world such as my_world.yaml.
         environment: String,
         /// Parameters as a JSON object, instead of the defaults.
         #[arg(
@@ -268,9 +268,10 @@ Exits with 1 if a rule is broken.
 Examples:
   coplay env check my_env.wasm
   coplay env check my_env.wasm --params '{\"horizon\": 50}' --episodes 100 --seed 7
+  coplay env check examples/grid-worlds/treasure_hunt.yaml
   coplay env check overcooked --json")]
     Check {
-        /// Id of a built-in environment, such as overcooked, or the file of a module.
+        /// Id of a built-in environment, such as overcooked, or a file: a module, or a grid world such as my_world.yaml.
         environment: String,
         /// Parameters as a JSON object, instead of the defaults.
         #[arg(

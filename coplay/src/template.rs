@@ -68,7 +68,12 @@ pub fn write(
             let code = TAG
                 .replace("\\\"id\\\":\\\"tag\\\"", "\\\"id\\\":\\\"my_env\\\"")
                 .replace("tag.c", "my_env.c")
-                .replace("tag.wasm", "my_env.wasm");
+                .replace("tag.wasm", "my_env.wasm")
+                // What version 2 adds is optional.
+                .replace(
+                    "coplay_abi)(void) { return 1; }",
+                    "coplay_abi)(void) { return 2; }",
+                );
             put(dir, &format!("{name}.c"), &code, &name)?;
             put(dir, ".gitignore", "*.wasm\n", &name)?;
             put(dir, "README.md", README_C, &name)?;

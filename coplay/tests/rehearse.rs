@@ -122,14 +122,28 @@ fn every_session_ends_whatever_goes_wrong_and_although_the_server_dies() {
     assert!(cpu_s > Some(0.0));
 }
 
-#[test]
-fn every_session_ends_on_a_virtual_clock_whatever_goes_wrong_and_although_the_server_dies() {
-    for seed in ["1", "2", "3", "4", "5", "6"] {
+fn every_session_ends_on_a_virtual_clock(seeds: [&str; 2]) {
+    for seed in seeds {
         let args = [&EVERYTHING[..], &["--seed", seed]].concat();
         let (code, report, said) = rehearse(&study(), &args);
         assert_eq!(code, Some(0), "{report:#} {said}");
         assert_whole(&report, "virtual");
     }
+}
+
+#[test]
+fn every_session_ends_on_a_virtual_clock_whatever_goes_wrong_and_although_the_server_dies() {
+    every_session_ends_on_a_virtual_clock(["1", "2"]);
+}
+
+#[test]
+fn every_session_ends_on_a_virtual_clock_with_other_mishaps() {
+    every_session_ends_on_a_virtual_clock(["3", "4"]);
+}
+
+#[test]
+fn every_session_ends_on_a_virtual_clock_with_yet_others() {
+    every_session_ends_on_a_virtual_clock(["5", "6"]);
 }
 
 #[test]
@@ -151,23 +165,46 @@ fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
     assert_ne!(other, first);
 }
 
-#[test]
-fn every_example_is_rehearsed_with_every_fault() {
-    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples");
-    let all = std::fs::read_dir(examples).unwrap();
-    let all = all.map(|entry| entry.unwrap().path());
-    let studies: Vec<PathBuf> = all
-        .filter(|path| path.join("study.yaml").exists())
-        .collect();
-    assert!(studies.len() >= 4, "{studies:?}");
-    for study in studies {
-        let args = ["--sessions", "20", "--arrivals-per-min", "30"];
-        let (code, report, said) = rehearse(&study, &args);
-        assert_eq!(code, Some(0), "{}: {report:#} {said}", study.display());
-        let (ended, completed) = ended(&report);
-        assert_eq!(ended + report["left_open"].as_u64().unwrap(), 20);
-        assert!(completed >= 8, "{}: {report:#}", study.display());
-    }
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
+}
+
+/// Rehearses examples with every fault, each in a test of its own.
+macro_rules! rehearse_examples {
+    ($($name:ident $folder:literal),+) => {
+        $(
+            #[test]
+            fn $name() {
+                let args = ["--sessions", "20", "--arrivals-per-min", "30", "--faults", "all"];
+                let (code, report, said) = rehearse(&examples().join($folder), &args);
+                assert_eq!(code, Some(0), "{report:#} {said}");
+                let (ended, completed) = ended(&report);
+                assert_eq!(ended + report["left_open"].as_u64().unwrap(), 20);
+                assert!(completed >= 8, "{report:#}");
+            }
+        )+
+
+        #[test]
+        fn every_example_is_rehearsed() {
+            let all = std::fs::read_dir(examples()).unwrap();
+            let all = all.map(|entry| entry.unwrap().path());
+            let studies = all.filter(|path| path.join("study.yaml").exists());
+            let mut studies: Vec<String> = studies
+                .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+                .collect();
+            studies.sort();
+            assert_eq!(studies, [$($folder),+]);
+        }
+    };
+}
+
+rehearse_examples! {
+    grid_worlds_are_rehearsed "grid-worlds",
+    mazes_are_rehearsed "mazes",
+    overcooked_blind_is_rehearsed "overcooked-blind",
+    overcooked_coord_is_rehearsed "overcooked-coord",
+    overcooked_dyad_is_rehearsed "overcooked-dyad",
+    overcooked_pairs_is_rehearsed "overcooked-pairs"
 }
 
 /// A study in which nobody's outcome depends on other people.

@@ -14,6 +14,9 @@ use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use archive::{ReplayError, Replica, ReplicaError, replay};
 use protocol::hash::sha256_hex;
@@ -168,16 +171,12 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     );
     let mut known = store::episodes(data).await?;
     let files = archive::files(data)?;
-    let mut progress = Progress::new(files.len());
     let mut report = VerifyReport {
         lacks_database: !files.is_empty() && !data.join(store::FILE).is_file(),
         ..VerifyReport::default()
     };
     report.read_ledger(store::ledger(data).await?);
-    for path in files {
-        report.episodes.push(check(data, path)?);
-        progress.step("episodes");
-    }
+    report.episodes = check_all(data, &files)?;
     known.iter().for_each(|known| compare(&mut report, known));
     if !report.lacks_database {
         // Those that began meanwhile, too; some of the others may be erased by now.
@@ -215,6 +214,40 @@ fn compare(report: &mut VerifyReport, known: &store::Episode) {
             format!("the database has another end: {in_database:?}; the file has {in_file:?}");
         found.verdict = EpisodeVerdict::Differs(because);
     }
+}
+
+/// Checks every file, as many at a time as the machine has processors; the results are in the order of the files.
+fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Verified>> {
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let progress = Mutex::new(Progress::new(files.len()));
+    let work = || {
+        let mut found = Vec::new();
+        let take = || next.fetch_add(1, Ordering::Relaxed);
+        let rest = std::iter::repeat_with(take).map_while(|at| Some((at, files.get(at)?)));
+        for (at, path) in rest {
+            let checked = check(data, path.clone());
+            // Nobody waits for the rest of what failed.
+            let checked = checked.inspect_err(|_| next.store(files.len(), Ordering::Relaxed))?;
+            found.push((at, checked));
+            let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
+            progress.step("episodes");
+        }
+        anyhow::Ok(found)
+    };
+    let found = thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.min(files.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let joined = threads.into_iter().map(|thread| match thread.join() {
+            Ok(found) => found,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        joined.collect::<anyhow::Result<Vec<Vec<_>>>>()
+    })?;
+    let mut found: Vec<(usize, Verified)> = found.into_iter().flatten().collect();
+    found.sort_unstable_by_key(|(at, _)| *at);
+    Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
 fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {

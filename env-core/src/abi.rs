@@ -535,7 +535,9 @@ mod tests {
         host.inject(u32::MAX);
         assert_eq!(host.digest(), before);
         assert_eq!(host.step(u32::MAX), 0);
-        assert_eq!(host.outbox().len(), MAX_SEATS * 4 + 12);
+        let spec = host.instance.as_ref().unwrap().spec();
+        let parts = MAX_SEATS * 4 * spec.components.len();
+        assert_eq!(host.outbox().len(), MAX_SEATS * 4 + 12 + parts);
         assert_eq!(host.open(u32::MAX), 0);
     }
 

@@ -6,6 +6,8 @@
 //!
 //! [`AgentArt`] draws agents in layers, so that sixteen seats in four directions are not 64 pictures.
 
+use serde::{Deserialize, Serialize};
+
 use crate::MAX_SEATS;
 use crate::draw::{DrawList, Shape, Sprite};
 
@@ -18,20 +20,20 @@ macro_rules! all {
 }
 
 all! {
-    "block" "broccoli" "broccoli_crate" "broccoli_piece" "button" "button_lit" "chef_ember_down"
-    "chef_ember_left" "chef_ember_right" "chef_ember_up" "chef_tide_down" "chef_tide_left"
-    "chef_tide_right" "chef_tide_up" "cook_down" "cook_left" "cook_right" "cook_up" "counter"
-    "counter_front" "delivery" "delivery_open" "door_closed" "door_locked" "door_open" "floor_dark"
-    "floor_light" "goal" "hat_0" "hat_1" "hat_2" "hat_3" "hat_4" "hat_5" "hat_6" "hat_7" "hat_8"
-    "hat_9" "hat_10" "hat_11" "hat_12" "hat_13" "hat_14" "hat_15" "key" "medkit" "mixed_broth"
-    "mixed_soup" "mushroom" "mushroom_crate" "mushroom_piece" "onion" "onion_broth" "onion_crate"
-    "onion_piece" "onion_soup" "onion_soup_crate" "open_pot" "order_card" "pickaxe" "plate"
-    "plate_rack" "pot" "ready" "recipe_indicator" "robot_down" "robot_left" "robot_right"
-    "robot_up" "rubble" "shade_left" "shade_top" "steam" "token" "tomato" "tomato_broth"
-    "tomato_crate" "tomato_piece" "tomato_soup" "tomato_soup_crate" "torso_0" "torso_1" "torso_2"
-    "torso_3" "torso_4" "torso_5" "torso_6" "torso_7" "torso_8" "torso_9" "torso_10" "torso_11"
-    "torso_12" "torso_13" "torso_14" "torso_15" "victim_green" "victim_purple" "victim_red"
-    "victim_yellow" "wall"
+    "block" "broccoli" "broccoli_crate" "broccoli_piece" "button" "button_lit" "chest"
+    "chef_ember_down" "chef_ember_left" "chef_ember_right" "chef_ember_up" "chef_tide_down"
+    "chef_tide_left" "chef_tide_right" "chef_tide_up" "coin" "cook_down" "cook_left" "cook_right"
+    "cook_up" "counter" "counter_front" "delivery" "delivery_open" "door_closed" "door_locked"
+    "door_open" "floor_dark" "floor_light" "goal" "hat_0" "hat_1" "hat_2" "hat_3" "hat_4" "hat_5"
+    "hat_6" "hat_7" "hat_8" "hat_9" "hat_10" "hat_11" "hat_12" "hat_13" "hat_14" "hat_15" "key"
+    "medkit" "mine" "mixed_broth" "mixed_soup" "mushroom" "mushroom_crate" "mushroom_piece" "onion"
+    "onion_broth" "onion_crate" "onion_piece" "onion_soup" "onion_soup_crate" "open_pot"
+    "order_card" "pickaxe" "plate" "plate_rack" "pot" "ready" "recipe_indicator" "robot_down"
+    "robot_left" "robot_right" "robot_up" "rubble" "shade_left" "shade_top" "steam" "token" "tomato"
+    "tomato_broth" "tomato_crate" "tomato_piece" "tomato_soup" "tomato_soup_crate" "torso_0"
+    "torso_1" "torso_2" "torso_3" "torso_4" "torso_5" "torso_6" "torso_7" "torso_8" "torso_9"
+    "torso_10" "torso_11" "torso_12" "torso_13" "torso_14" "torso_15" "victim_green" "victim_purple"
+    "victim_red" "victim_yellow" "wall"
 }
 
 /// Picks pictures by name, as a `&'static [Sprite]`: `art!["floor_light", "pot", "hat_*"]`.
@@ -132,7 +134,8 @@ const fn fits(pattern: &str, name: &str) -> bool {
 }
 
 /// The look of agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// Cooks: `cook_*`; with `chef_*`, seats 0 and 1 are drawn in one piece.
     Cook,
@@ -196,8 +199,20 @@ impl AgentArt {
     /// Draws the agent of a seat in the cell whose corner is at `x`, `y`; its head rises above the cell.
     ///
     /// Its lowest layer has the identity `seat + 1`, by which a view points the seat out.
-    pub fn draw(&self, out: &mut DrawList, seat: usize, direction: usize, [x, y]: [f32; 2]) {
-        let (number, direction) = (seat % MAX_SEATS, direction % 4);
+    pub fn draw(&self, out: &mut DrawList, seat: usize, direction: usize, at: [f32; 2]) {
+        self.draw_as(out, seat, seat, direction, at);
+    }
+
+    /// The same with another seat's look: its colour, pattern and hat.
+    pub fn draw_as(
+        &self,
+        out: &mut DrawList,
+        seat: usize,
+        look: usize,
+        direction: usize,
+        [x, y]: [f32; 2],
+    ) {
+        let (number, direction) = (look % MAX_SEATS, direction % 4);
         let mut layer = |layer: usize, sprite: u16| {
             let id = 1 + seat + layer * MAX_SEATS;
             let place = [x - 0.08, y - 0.28, 1.16, 1.16];

@@ -202,7 +202,7 @@ pub struct StepOutcome {
     /// Events, in a fixed order.
     pub events: Vec<StepEvent>,
     /// The rewards in parts: for each seat in turn, one value for each of [`Spec::components`].
-    /// Empty if the environment names no components, or nothing was earned.
+    /// An environment may leave it empty where nothing was earned; [`World::step`] gives zeros then.
     pub components: Vec<f32>,
 }
 

@@ -113,6 +113,7 @@ pub struct ModuleFacts {
 pub struct Guest<E> {
     engine: E,
     limits: MessageLimits,
+    version: u32,
     facts: ModuleFacts,
     outcome: StepOutcome,
     /// The last message of the module.
@@ -138,6 +139,7 @@ impl<E: Engine> Guest<E> {
         let mut guest = Self {
             engine,
             limits,
+            version: 0,
             facts: unknown(),
             outcome: StepOutcome::default(),
             message: Vec::new(),
@@ -152,9 +154,15 @@ impl<E: Engine> Guest<E> {
                 abi::VERSION
             )));
         }
+        guest.version = version;
         guest.send_params(params)?;
         guest.facts = guest.ask_facts()?;
         Ok(guest)
+    }
+
+    /// The version of the interface that the module speaks.
+    pub fn version(&self) -> u32 {
+        self.version
     }
 
     /// The module's facts about itself.

@@ -74,6 +74,8 @@ impl<E: Environment> World for Instance<E> {
 
     fn step(&mut self, actions: &[Action]) -> &StepOutcome {
         self.env.step(&mut self.state, actions, &mut self.outcome);
+        let parts = usize::from(self.spec.seats) * self.spec.components.len();
+        self.outcome.components.resize(parts, 0.0);
         &self.outcome
     }
 

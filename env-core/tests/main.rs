@@ -1,11 +1,13 @@
 //! The tests that use the crate as others do, in one program: linking is most of the time of a test.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod appearance;
 mod broken;
 mod conformance;
 mod facing;
 mod goal_finding;
 mod goal_seeking;
+mod grid;
 mod kitchen;
 mod overcooked;
 mod overcooked_v2;

@@ -118,6 +118,7 @@ fn a_state_that_is_taken_up_can_be_played() {
         ("goal_seeking", "{}"),
         ("search_rescue", "{}"),
         ("search_rescue", cogrid),
+        ("grid", include_str!("grid/workshop.json")),
     ] {
         let taken = visit(id, params, Change).unwrap();
         // Enough of either, or nothing is shown.

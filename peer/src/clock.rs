@@ -45,6 +45,8 @@ pub struct ServerClock {
     samples: VecDeque<Sample>,
     taken: usize,
     asked_us: Option<u64>,
+    /// How much faster the server's clock runs, millionths; 0 while that is not known or hardly so.
+    rate: i64,
     offset_us: i64,
     read_us: u64,
     shown_us: u64,
@@ -84,6 +86,7 @@ impl ServerClock {
             self.samples.pop_front();
         }
         self.samples.push_back(sample);
+        self.rate = self.find_rate();
         self.taken += 1;
         if self.taken <= FIRST {
             self.offset_us = self.best_us(received_us);
@@ -135,13 +138,16 @@ impl ServerClock {
         });
         best.map_or(self.offset_us, |sample| {
             let age_us = page_us.saturating_sub(sample.at_us).cast_signed();
-            let drifted = i128::from(age_us) * i128::from(self.rate()) / 1_000_000;
-            sample.offset_us.wrapping_add(drifted as i64)
+            let drifted_us = match self.rate {
+                0 => 0,
+                rate => (i128::from(age_us) * i128::from(rate) / 1_000_000) as i64,
+            };
+            sample.offset_us.wrapping_add(drifted_us)
         })
     }
 
-    /// How much faster the server's clock runs, millionths; 0 while that is not known or hardly so.
-    fn rate(&self) -> i64 {
+    /// Finds the rate from the samples.
+    fn find_rate(&self) -> i64 {
         let older = self.samples.iter().rev().skip(KEPT);
         let ends = older
             .min_by_key(|sample| sample.rtt_us)

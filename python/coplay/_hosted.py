@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import gymnasium
 import numpy as np
@@ -16,6 +16,19 @@ from coplay._window import Window, check_render_mode
 from coplay.spec import Field, Spec, params_json, source
 
 RENDER_MODES = ["rgb_array", "human"]
+
+
+class Event(NamedTuple):
+    """Something that happened in a step."""
+
+    kind: str
+    """The kind, one of `event_names`."""
+    seat: int
+    """The seat that caused it."""
+    to: int | None
+    """The seat to which it happened, if there is one."""
+    value: float
+    """How much; the meaning belongs to the kind."""
 
 
 class Hosted:
@@ -61,6 +74,27 @@ class Hosted:
         return self.world_spec.events
 
     @property
+    def component_names(self) -> tuple[str, ...]:
+        """Names of the parts of rewards, by index."""
+        return self.world_spec.components
+
+    @property
+    def step_events(self) -> list[Event]:
+        """What happened in the last step, in order."""
+        names = self.world_spec.events
+        return [Event(names[kind], seat, to, value) for kind, seat, to, value in self._world.events]
+
+    @property
+    def acting(self) -> tuple[int, ...]:
+        """The seats whose actions count in the next step; the action of another seat is the no-op."""
+        bits = self._world.acting()
+        return tuple(seat for seat in range(self.world_spec.seats) if bits >> seat & 1)
+
+    def point(self, x: float, y: float, seat: int = 0) -> int | None:
+        """The action that a point on a seat's picture means, in cells from its left upper corner."""
+        return self._world.point(seat, x, y)
+
+    @property
     def episode_seed(self) -> int | None:
         """The seed of this episode: `reset(seed=episode_seed)` plays it again, here, in Rust and in a browser."""
         return self._seed
@@ -77,6 +111,10 @@ class Hosted:
     def score(self) -> int:
         """The score that people see."""
         return self._world.score()
+
+    def seat_score(self, seat: int = 0) -> int:
+        """The score of a seat; that of the group where seats have none of their own."""
+        return self._world.seat_score(seat)
 
     def _begin(self, seed: int | None, random: np.random.Generator) -> int:
         """Starts an episode: the seed's own, the stream's next, or at first one drawn from `random`."""
@@ -108,13 +146,23 @@ class Hosted:
             )
         return None
 
-    def pixels(self, scale: int = 48) -> NDArray[np.uint8]:
-        """The picture of the state, `[row, column, 3]`, at `scale` pixels a cell."""
-        return self._world.pixels(scale)
+    def pixels(self, scale: int = 48, seat: int | None = None) -> NDArray[np.uint8]:
+        """The picture of the state, `[row, column, 3]`, at `scale` pixels a cell: all of it, or as a seat sees it."""
+        return self._world.pixels(scale, seat)
 
-    def svg(self) -> str:
-        """The picture of the state as an SVG document."""
-        return self._world.svg()
+    def svg(self, seat: int | None = None) -> str:
+        """The picture of the state as an SVG document: all of it, or as a seat sees it."""
+        return self._world.svg(seat)
+
+    def _info_of(self, seat: int, events: NDArray[np.float32], components: NDArray[np.float32]) -> dict[str, Any]:
+        return {
+            "action_mask": self._world.mask(seat),
+            "acting": bool(self._world.acting() >> seat & 1),
+            "events": events[seat],
+            "reward_components": components[seat],
+            "score": self._world.score(),
+            "seat_score": self._world.seat_score(seat),
+        }
 
     def _show(self) -> None:
         if self.render_mode == "human":

@@ -22,9 +22,10 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
     """One seat of an environment; partners play the others.
 
     Observations are flat `float32` arrays; `observation_fields` names their parts.
-    `info` has `action_mask` (`int8`, 1 for each action that may have an effect), `events` (the sums of the
-    values of the events that the seat caused in the step, by kind; `event_names` names them)
-    and `score` (what people see).
+    `info` has `action_mask` (`int8`, 1 for each action that may have an effect), `acting` (whether the seat's next
+    action counts), `events` (the sums of the values of the events that the seat caused in the step, by kind;
+    `event_names` names them), `reward_components` (the reward in parts; `component_names` names them),
+    `score` (what people see) and `seat_score` (what the person of the seat has made of it).
     """
 
     _kept = (
@@ -107,11 +108,7 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
         )
 
     def _info(self, events: Observation) -> dict[str, Any]:
-        return {
-            "action_mask": self._world.mask(self.seat),
-            "events": events[self.seat],
-            "score": self._world.score(),
-        }
+        return self._info_of(self.seat, events, self._world.components())
 
     def action_masks(self) -> NDArray[np.bool_]:
         """The action mask under the name that masking trainers ask for."""

@@ -19,7 +19,7 @@ from coplay.env import Observation
 class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no types
     """All seats of an environment, as agents `seat_0`, `seat_1` and so on.
 
-    `infos[agent]` has `action_mask`, `events` and `score`, as in `coplay.Env`.
+    `infos[agent]` is as in `coplay.Env`, for the agent's seat.
     """
 
     _kept = ("agents", "action_spaces", "observation_spaces", "_np_random", "_started", "_seed")
@@ -119,16 +119,9 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
         return {agent: self._world.observe(self.possible_agents.index(agent)) for agent in agents}
 
     def _infos(self, agents: list[str], events: Observation) -> dict[str, dict[str, Any]]:
+        components = self._world.components()
         seats = [(agent, self.possible_agents.index(agent)) for agent in agents]
-        score = self._world.score()
-        return {
-            agent: {
-                "action_mask": self._world.mask(seat),
-                "events": events[seat],
-                "score": score,
-            }
-            for agent, seat in seats
-        }
+        return {agent: self._info_of(seat, events, components) for agent, seat in seats}
 
     def get_state(self) -> bytes:
         """The episode on its way: the world and the seeds to come."""

@@ -28,6 +28,8 @@ class Field:
     """Shape of the field, row-major."""
     start: int
     """Where it begins in the flat observation."""
+    range: tuple[float, float] | None = None
+    """The least and the greatest value, where the environment states them."""
 
     @property
     def slice(self) -> slice:
@@ -65,6 +67,20 @@ class Spec:
     """Names of the event kinds, by index."""
     compact: bool
     """Whether a byte holds each value of an observation."""
+    seat_actions: tuple[tuple[int, ...], ...] = ()
+    """The actions that each seat has, if they differ; an action that a seat does not have is the no-op."""
+    directives: tuple[int, ...] = ()
+    """The actions that the environment carries out over several steps."""
+    reward_range: tuple[float, float] | None = None
+    """The least and the greatest reward of a seat in one step, where the environment states them."""
+    components: tuple[str, ...] = ()
+    """Names of the parts whose sum is a reward."""
+    perfect_information: bool = True
+    """Whether every seat sees the whole state."""
+    secret: bool = False
+    """Whether the state holds what no page of a player may know."""
+    pointer: bool = False
+    """Whether a point on the picture may mean an action."""
 
     @classmethod
     def from_json(cls, text: str) -> Spec:
@@ -74,7 +90,7 @@ class Spec:
         start = 0
         for field in facts["observation"]:
             shape = tuple(field["shape"])
-            fields.append(Field(field["name"], shape, start))
+            fields.append(Field(field["name"], shape, start, pair(field["range"])))
             start += math.prod(shape)
         return cls(
             id=facts["id"],
@@ -88,6 +104,13 @@ class Spec:
             horizon=facts["horizon"],
             events=tuple(facts["events"]),
             compact=facts["compact"],
+            seat_actions=tuple(tuple(own) for own in facts["seat_actions"]),
+            directives=tuple(at for at, action in enumerate(facts["actions"]) if action["directive"]),
+            reward_range=pair(facts["reward_range"]),
+            components=tuple(facts["components"]),
+            perfect_information=facts["perfect_information"],
+            secret=facts["secret"],
+            pointer=facts["pointer"],
         )
 
     @property
@@ -97,13 +120,23 @@ class Spec:
 
     def observation_space(self, *, compact: bool = False) -> gymnasium.spaces.Box:
         """The space of the observation of a seat: flat, `float32`, or `int8` where compact."""
-        dtype = np.int8 if compact else np.float32
-        low, high = (-128, 127) if self.compact else (-np.inf, np.inf)
-        return gymnasium.spaces.Box(low, high, (self.observation_len,), dtype)
+        dtype: Any = np.int8 if compact else np.float32
+        widest = (-128.0, 127.0) if self.compact else (-np.inf, np.inf)
+        low: NDArray[Any] = np.full(self.observation_len, widest[0], dtype)
+        high: NDArray[Any] = np.full(self.observation_len, widest[1], dtype)
+        for field in self.observation:
+            if field.range is not None:
+                low[field.slice], high[field.slice] = field.range
+        return gymnasium.spaces.Box(low, high, dtype=dtype)
 
     def action_space(self) -> gymnasium.spaces.Discrete:
         """The space of the action of a seat."""
         return gymnasium.spaces.Discrete(len(self.actions))
+
+
+def pair(values: list[float] | None) -> tuple[float, float] | None:
+    """A range as a pair."""
+    return None if values is None else (values[0], values[1])
 
 
 def environments() -> list[str]:

@@ -72,6 +72,9 @@ impl Source {
 /// and the sums of the events' values, `[seat, kind]`.
 type Step<'py> = (Vec<f32>, u16, u16, bool, Bound<'py, PyArray2<f32>>);
 
+/// An event: its kind, the seat that caused it, the seat to which it happened, and how much.
+type Event = (u16, u8, Option<u8>, f32);
+
 /// One running environment.
 #[pyclass(module = "coplay._coplay")]
 pub(crate) struct World {
@@ -79,6 +82,10 @@ pub(crate) struct World {
     world: Mutex<Boxed>,
     spec: Spec,
     episode: Episode,
+    /// The events of the last step.
+    events: Vec<Event>,
+    /// The rewards of the last step in parts; empty if nothing was earned.
+    components: Vec<f32>,
     sprites: Vec<Sprite>,
     /// Read when the first picture is wanted.
     renderer: Option<Mutex<Renderer>>,
@@ -102,8 +109,9 @@ impl World {
         }
     }
 
-    /// The picture of the state, and who draws it.
-    fn picture(&mut self) -> PyResult<(DrawList, &mut Renderer)> {
+    /// The picture of the state, as a seat sees it or all of it, and who draws it.
+    fn picture(&mut self, seat: Option<usize>) -> PyResult<(DrawList, &mut Renderer)> {
+        seat.map_or(Ok(()), |seat| self.check_seat(seat))?;
         if self.renderer.is_none() {
             let sprites = self
                 .sprites
@@ -112,10 +120,15 @@ impl World {
             self.renderer = Some(Mutex::new(Renderer::new(sprites).map_err(value)?));
         }
         let mut list = DrawList::default();
-        self.world().draw(None, &mut list);
+        self.world().draw(seat, &mut list);
         let renderer = self.renderer.as_mut().expect("it was made above");
         let renderer = renderer.get_mut().unwrap_or_else(PoisonError::into_inner);
         Ok((list, renderer))
+    }
+
+    fn forget_step(&mut self) {
+        self.events.clear();
+        self.components.clear();
     }
 
     fn check_seat(&self, seat: usize) -> PyResult<()> {
@@ -167,6 +180,8 @@ impl World {
             spec: world.spec().clone(),
             world: Mutex::new(world),
             episode: Episode::new(0),
+            events: Vec::new(),
+            components: Vec::new(),
             sprites,
             renderer: None,
         })
@@ -189,6 +204,7 @@ impl World {
             None => self.episode.next_seed(),
         };
         self.world().reset(seed);
+        self.forget_step();
         self.stand()?;
         Ok(seed)
     }
@@ -205,6 +221,11 @@ impl World {
         for event in &outcome.events {
             sums[usize::from(event.seat) * kinds + usize::from(event.kind)] += event.value;
         }
+        let events = outcome.events.iter();
+        self.events.clear();
+        self.events
+            .extend(events.map(|event| (event.kind, event.seat, event.to, event.value)));
+        self.components.clone_from(&outcome.components);
         let step = (
             outcome.rewards[..seats].to_vec(),
             outcome.terminated,
@@ -238,6 +259,31 @@ impl World {
         Ok(PyArray1::from_vec(py, mask))
     }
 
+    /// The events of the last step: kind, seat that caused it, seat to which it happened, value.
+    #[getter]
+    fn events(&self) -> Vec<Event> {
+        self.events.clone()
+    }
+
+    /// The rewards of the last step in parts, `[seat, component]`, in a new array.
+    fn components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f32>>> {
+        let shape = [usize::from(self.spec.seats), self.spec.components.len()];
+        let mut parts = self.components.clone();
+        parts.resize(shape[0] * shape[1], 0.0);
+        PyArray1::from_vec(py, parts).reshape(shape)
+    }
+
+    /// The seats whose actions count in the next step, as bits.
+    fn acting(&mut self) -> u16 {
+        self.world().acting() & (u16::MAX >> (env_core::MAX_SEATS - usize::from(self.spec.seats)))
+    }
+
+    /// The action that a point on a seat's picture means, in cells from its left upper corner.
+    fn point(&mut self, seat: usize, x: f32, y: f32) -> PyResult<Option<Action>> {
+        self.check_seat(seat)?;
+        Ok(self.world().point(seat, [x, y]))
+    }
+
     /// Checks whether the episode is over.
     #[getter]
     fn over(&self) -> bool {
@@ -266,6 +312,12 @@ impl World {
         self.world().score()
     }
 
+    /// The score of a seat.
+    fn seat_score(&mut self, seat: usize) -> PyResult<i64> {
+        self.check_seat(seat)?;
+        Ok(self.world().seat_score(seat))
+    }
+
     /// The state in words, as seen from a seat.
     fn describe(&mut self, seat: usize) -> PyResult<String> {
         self.check_seat(seat)?;
@@ -274,18 +326,24 @@ impl World {
         Ok(words)
     }
 
-    /// The picture of the state, `[row, column, channel]`, at `scale` pixels a cell.
-    #[pyo3(signature = (scale=48))]
-    fn pixels<'py>(&mut self, py: Python<'py>, scale: u32) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        let (list, renderer) = self.picture()?;
+    /// The picture of the state, `[row, column, channel]`, at `scale` pixels a cell: as a seat sees it, or all of it.
+    #[pyo3(signature = (scale=48, seat=None))]
+    fn pixels<'py>(
+        &mut self,
+        py: Python<'py>,
+        scale: u32,
+        seat: Option<usize>,
+    ) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let (list, renderer) = self.picture(seat)?;
         let rgb = renderer.rgb(&list, scale).map_err(value)?;
         PyArray1::from_vec(py, rgb.pixels).reshape([rgb.height as usize, rgb.width as usize, 3])
     }
 
-    /// The picture of the state as an SVG document.
-    fn svg(&mut self) -> PyResult<String> {
+    /// The picture of the state as an SVG document: as a seat sees it, or all of it.
+    #[pyo3(signature = (seat=None))]
+    fn svg(&mut self, seat: Option<usize>) -> PyResult<String> {
         let title = self.spec.title.clone();
-        let (list, renderer) = self.picture()?;
+        let (list, renderer) = self.picture(seat)?;
         Ok(renderer.svg(&list, &title))
     }
 
@@ -310,6 +368,7 @@ impl World {
         let mut take = || -> Result<_, StateError> {
             let saved = Saved::from_bytes(state)?;
             self.world().restore(&saved.state)?;
+            self.forget_step();
             self.episode = saved.episode;
             Ok(saved.partners)
         };

@@ -264,22 +264,23 @@ def test_bad_arguments_are_refused(arguments, words):
 
 
 def test_a_step_lets_other_threads_run():
-    batch = coplay.make_vec("overcooked", 4096, seat="all", threads=1)
+    steps = 25
+    batch = coplay.make_vec("overcooked", 32768, seat="all", threads=1)
     batch.reset(seed=0)
     chosen = np.zeros(batch.num_envs, int)
     begun = threading.Event()
 
     def work():
         begun.set()
-        for _ in range(200):
+        for _ in range(steps):
             batch.step(chosen)
 
     worker = threading.Thread(target=work)
     worker.start()
     begun.wait()
-    # With the lock held through each step, this thread would get to run once in five milliseconds at best.
+    # With the lock held through each step, this thread would get to run between two steps at best.
     turns = 0
     while worker.is_alive():
         turns += 1
         time.sleep(0)
-    assert turns > 1000
+    assert turns > 10 * steps

@@ -438,6 +438,7 @@ mod tests {
             horizon: 900,
             actions: Vec::new(),
             noop: 0,
+            is_old: false,
         };
         let facts = (0..3)
             .map(|stage| ((stage, "{}".to_owned()), facts.clone()))

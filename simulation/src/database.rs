@@ -185,7 +185,7 @@ impl Database {
     pub fn restore(
         &self,
         study: &Study,
-        episodes: &[(EpisodeRow, &Episode)],
+        episodes: &mut [(EpisodeRow, Episode)],
     ) -> Result<Restored, String> {
         let sessions = self.sessions.iter().cloned().map(|row| RestoredSession {
             number: row.number,

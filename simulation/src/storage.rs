@@ -91,10 +91,7 @@ impl Storage for MemoryStorage {
                 .map_err(|error| format!("recovery: {}: {error}", row.episode))?;
             running.push((row, episode));
         }
-        let rows: Vec<_> = (running.iter())
-            .map(|(row, episode)| (row.clone(), episode))
-            .collect();
-        let restored = self.database.restore(study, &rows);
+        let restored = self.database.restore(study, &mut running);
         let restored = restored.map_err(|error| format!("recovery: {error}"))?;
         let logs = running.into_iter();
         let logs = logs.map(|(row, episode)| (row.era, episode)).collect();

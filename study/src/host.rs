@@ -22,6 +22,8 @@ pub struct EnvFacts {
     pub actions: Vec<String>,
     /// Index of the action that does nothing.
     pub noop: u16,
+    /// True if it is a module of an older version of the interface, which lacks what has been added since.
+    pub is_old: bool,
 }
 
 /// Why an environment cannot be opened as the study says.

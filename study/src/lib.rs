@@ -61,9 +61,10 @@ pub use payment::Payment;
 pub use problem::Problem;
 pub use progress::{
     Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent, ProgressStep,
+    SeatTotals,
 };
 pub use reference::reference;
 pub use refusal::EventRefusal;
 pub use schema::schema;
-pub use stage::{ModuleFile, Stage, StageKind};
+pub use stage::{ModuleFile, Stage, StageKind, WorldFile};
 pub use study::{FILE, Study};

@@ -277,7 +277,11 @@ impl Study {
         let report = ProblemReport::new(FILE);
         let warn =
             |path: &str, message: String| report.add(self.source.locate(path), path, message);
-        for (stage, path) in self.timeline.iter().zip(&self.paths) {
+        let playable_at = |index: u16| {
+            let from = (index, String::new())..(index + 1, String::new());
+            playable.range(from).map(|(_, facts)| facts)
+        };
+        for (index, (stage, path)) in (0_u16..).zip(self.timeline.iter().zip(&self.paths)) {
             if matches!(&stage.kind, StageKind::Lobby(lobby) if lobby.on_timeout == OnTimeout::Wait)
             {
                 let message = "whoever is left over waits here without an end, as `on_timeout` is `wait`; write \
@@ -292,6 +296,12 @@ impl Study {
                 let message = "whoever stops to play keeps the others waiting without an end; write a \
                                `turn_limit_s`, such as `turn_limit_s: 60`";
                 warn(&format!("{path}.mode"), message.to_owned());
+            }
+            if playable_at(index).any(|facts| facts.is_old) {
+                let message = "the module has an older version of the interface: no pictures, scores or actions by seat, no events, \
+                               no parts of rewards, no turns of some seats, no points on the picture; if the study needs one \
+                               of these, build the module with the `env-core` of this release";
+                warn(&format!("{path}.env"), message.to_owned());
             }
             if let StageKind::Survey(survey) = &stage.kind {
                 survey

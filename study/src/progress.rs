@@ -30,7 +30,7 @@ use crate::timeline::tree::Bindings;
 
 pub use crate::refusal::EventRefusal;
 pub use event::{ProgressEvent, ProgressStep};
-pub use facts::{Episode, ParticipantFacts, PartnerKind};
+pub use facts::{Episode, ParticipantFacts, PartnerKind, SeatTotals};
 
 /// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -11,14 +11,14 @@ use crate::problem::{LineColumn, ProblemReport};
 mod mend;
 
 /// A value and where it stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Node {
     pub at: LineColumn,
     pub data: Data,
 }
 
 /// The content of a value. A plain scalar gets its type from the field that reads it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Data {
     /// A scalar without quotes.
     Plain(String),
@@ -29,7 +29,7 @@ pub(crate) enum Data {
 }
 
 /// A key and where it stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub at: LineColumn,
     pub name: String,
@@ -58,6 +58,11 @@ impl Node {
     /// Returns whether it is this text.
     pub(crate) fn is_text(&self, wanted: &str) -> bool {
         matches!(&self.data, Data::Plain(text) | Data::Quoted(text) if text == wanted)
+    }
+
+    /// Returns whether it is a block with this name.
+    fn is_called(&self, name: &str) -> bool {
+        self.get("name").is_some_and(|own| own.is_text(name))
     }
 
     pub(crate) fn is_null(&self) -> bool {
@@ -92,7 +97,7 @@ impl Node {
         self.at(path).is_some()
     }
 
-    /// The value at a path of keys and indices.
+    /// The value at a path of keys and indices; an item of a list can be called by its `name`, too.
     pub(crate) fn at(&self, path: &str) -> Option<&Node> {
         self.walk(path).1
     }
@@ -108,12 +113,11 @@ impl Node {
         let mut at = self.at;
         for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
             let next = match &node.data {
-                Data::List(items) => step
-                    .trim_end_matches(']')
-                    .parse::<usize>()
-                    .ok()
-                    .and_then(|i| items.get(i))
-                    .map(|n| (n.at, n)),
+                Data::List(items) => match step.trim_end_matches(']').parse::<usize>() {
+                    Ok(index) => items.get(index),
+                    Err(_) => items.iter().find(|item| item.is_called(step)),
+                }
+                .map(|item| (item.at, item)),
                 Data::Map(entries) => entries
                     .iter()
                     .find(|(key, _)| key.name == step)

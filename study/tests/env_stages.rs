@@ -16,6 +16,7 @@ fn facts() -> EnvFacts {
             .map(String::from)
             .into(),
         noop: 1,
+        is_old: false,
     }
 }
 
@@ -95,6 +96,23 @@ fn environments_are_checked_at_the_lines_of_their_fields() {
         "study.yaml:27:7: timeline[2].keys.move_up: the environment has no action `move_up`; \
          did you mean `move_upp`? Known here: move_upp, pick_up_or_drop"
     );
+}
+
+#[test]
+fn a_module_of_an_older_interface_is_warned_of() {
+    let folder = Folder::new("old");
+    folder.write("study.yaml", STUDY);
+    let warnings = |is_old: bool| {
+        let facts = EnvFacts { is_old, ..facts() };
+        let playable = folder.check(&opening(&|_| Ok(facts.clone())));
+        let study = study::load(&folder.path).expect("a good study");
+        study.warnings(&playable.expect("a good environment"))
+    };
+    let told: Vec<String> = warnings(true).iter().map(ToString::to_string).collect();
+    let line =
+        "study.yaml:20:5: timeline[2].env: the module has an older version of the interface: ";
+    assert!(told.len() == 1 && told[0].starts_with(line), "{told:#?}");
+    assert_eq!(warnings(false), []);
 }
 
 /// The problems of a study beside the scripts that a host has, and those of them that can play.

@@ -192,8 +192,9 @@ fn the_documented_episodes_load() {
     let StageKind::Env(env) = &study.timeline[0].kind else {
         panic!("not an env stage")
     };
-    assert_eq!((env.course.limit(), env.course.goes_on(2, 1)), (6, true));
-    assert!(!env.course.goes_on(2, 2));
+    let goes_on = |played: &[bool]| env.course.goes_on(played);
+    assert_eq!((env.course.limit(), goes_on(&[true, false])), (6, true));
+    assert!(!goes_on(&[true, true]));
     assert_eq!(
         env.screen.hud[0].value.source(),
         "{{ score / 20 }} of {{ goal / 20 }}"
@@ -274,6 +275,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
             horizon: 900,
             actions: Vec::new(),
             noop: 0,
+            is_old: false,
         };
         env.window(&facts)
     };

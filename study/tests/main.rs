@@ -12,6 +12,7 @@ mod payment;
 mod progress;
 mod schema;
 mod screening;
+mod seat_scores;
 mod stages;
 mod texts;
 mod worked;

@@ -4,7 +4,7 @@ use protocol::control::EndReason;
 use study::recruitment::RecruiterAction;
 use study::{Episode, Outcome, Payment, Progress, ProgressEvent, Study, UnitAssignment};
 
-use crate::folder::Folder;
+use crate::folder::load;
 
 const PAID: &str = "format: 1
 study: {id: paid, version: 1.0.0, title: Paid, contact: lab@example.edu}
@@ -26,23 +26,16 @@ timeline:
 bonus: round2(clamp(0.02 * sum(play.episodes.map(e, e.score)), 0.0, 5.0))
 ";
 
-fn load(name: &str, text: &str) -> Result<Study, String> {
-    let folder = Folder::new(name);
-    folder.write("study.yaml", text);
-    let told = |problems: Vec<study::Problem>| {
-        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        lines.join("\n")
-    };
-    study::load(&folder.path).map_err(told)
+fn played(score: i64) -> ProgressEvent<'static> {
+    ended(Episode {
+        score,
+        ..Episode::unplayed(EndReason::Played)
+    })
 }
 
-fn played(score: i64) -> ProgressEvent<'static> {
-    ProgressEvent::EpisodeEnded(Episode {
-        reason: EndReason::Played,
-        score,
-        ticks: 900,
-        partners: study::PartnerKind::None,
-    })
+fn ended(episode: Episode) -> ProgressEvent<'static> {
+    let ticks = 900;
+    ProgressEvent::EpisodeEnded(Box::leak(Box::new(Episode { ticks, ..episode })))
 }
 
 const HOUR_MS: u64 = 3_600_000;
@@ -124,11 +117,9 @@ fn who_withdraws_is_paid_and_reported_to_the_recruiter_as_without_it() {
     let study = load("payment-withdrawn", &debriefed("")).unwrap();
     let after = |reason, last: ProgressEvent<'static>| {
         let episode = |score| {
-            ProgressEvent::EpisodeEnded(Episode {
-                reason,
+            ended(Episode {
                 score,
-                ticks: 900,
-                partners: study::PartnerKind::None,
+                ..Episode::unplayed(reason)
             })
         };
         paid(&study, &[episode(40), episode(20), last], HOUR_MS)

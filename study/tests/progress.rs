@@ -30,15 +30,27 @@ fn done(at: u16) -> ProgressEvent<'static> {
     ProgressEvent::StageDone { at, answers: &[] }
 }
 
-const PLAYED: ProgressEvent<'static> = ended(EndReason::Played);
+const PLAYED: ProgressEvent<'static> = ProgressEvent::EpisodeEnded(&ENDED[0]);
 
-const fn ended(reason: EndReason) -> ProgressEvent<'static> {
-    ProgressEvent::EpisodeEnded(Episode {
+static ENDED: [Episode; 3] = [
+    ended(EndReason::Played),
+    ended(EndReason::PartnerLeft),
+    ended(EndReason::Technical),
+];
+
+const fn ended(reason: EndReason) -> Episode {
+    Episode {
         reason,
         score: 3,
         ticks: 900,
         partners: study::PartnerKind::None,
-    })
+        seats: study::SeatTotals {
+            scores: Vec::new(),
+            rewards: Vec::new(),
+        },
+        seat: 0,
+        success: None,
+    }
 }
 
 /// A group of which nothing was drawn but the seed.
@@ -238,7 +250,7 @@ fn answers_must_be_ones_that_the_form_takes() {
 fn what_cut_the_way_short_is_the_outcome() {
     let study = small("cut");
     let mut at = start(&study);
-    for event in [done(0), MATCHED, ended(EndReason::PartnerLeft)] {
+    for event in [done(0), MATCHED, ProgressEvent::EpisodeEnded(&ENDED[1])] {
         at.handle(&study, event).expect("a step on");
     }
     assert_eq!(at.index(), 3, "the survey is still theirs");
@@ -275,8 +287,8 @@ fn event(
         2 => (0u16..7).prop_map(move |at| ProgressEvent::Drafted { at, draft }),
         2 => Just(MATCHED),
         2 => Just(PLAYED),
-        1 => Just(ended(EndReason::PartnerLeft)),
-        1 => Just(ended(EndReason::Technical)),
+        1 => Just(ProgressEvent::EpisodeEnded(&ENDED[1])),
+        1 => Just(ProgressEvent::EpisodeEnded(&ENDED[2])),
         1 => Just(ProgressEvent::Left),
     ]
 }

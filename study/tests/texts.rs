@@ -79,13 +79,13 @@ fn walk(study: &Study, language: &str) -> (String, String) {
     };
     step(ProgressEvent::StageDone { at: 0, answers });
     let episode = |score| Episode {
-        reason: EndReason::Played,
         score,
         ticks: 10,
         partners: PartnerKind::Ai,
+        ..Episode::unplayed(EndReason::Played)
     };
-    step(ProgressEvent::EpisodeEnded(episode(20)));
-    let form = step(ProgressEvent::EpisodeEnded(episode(25)));
+    step(ProgressEvent::EpisodeEnded(&episode(20)));
+    let form = step(ProgressEvent::EpisodeEnded(&episode(25)));
     let StageView::Survey { surveyjs } = form else {
         panic!("a form: {form:?}");
     };

@@ -63,9 +63,9 @@ sideBySide(3, () => {
     for (const { words } of shown) assert.ok(words.includes(`£${pounds(450 + bonus)}`), words);
   });
 
-  test('twenty short rounds for two people, and a questionnaire', async t => {
+  test('short rounds for two people, and a questionnaire', async t => {
     const server = await serve(t, 'overcooked-pairs', [
-      ['horizon: 300', 'horizon: 10'], ['countdown_s: 3', 'countdown_s: 0'], ['min_s: 1', 'min_s: 0'],
+      ['episodes: 20', 'episodes: 8'], ['horizon: 300', 'horizon: 10'], ['countdown_s: 3', 'countdown_s: 0'], ['min_s: 1', 'min_s: 0'],
     ]);
     const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}`, before: drawLess })));
     const ways = await Promise.all(pair.map(person => takePart(person)));
@@ -73,14 +73,57 @@ sideBySide(3, () => {
     for (const person of pair) assert.deepEqual(person.errors, []);
     const { sessions, episodes, responses } = await tables(server);
     assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', 'completed']);
-    assert.deepEqual([values(episodes, 'episode_id').length, ...values(episodes, 'ended_on')], [20, 'played']);
+    assert.deepEqual([values(episodes, 'episode_id').length, ...values(episodes, 'ended_on')], [8, 'played']);
     assert.equal(values(episodes, 'group_id').length, 1);
     assert.equal(values(responses.filter(({ stage_id }) => stage_id === 'after'), 'session_id').length, 2);
   });
 
+  const KEYS = { L: 'ArrowLeft', R: 'ArrowRight', U: 'ArrowUp', D: 'ArrowDown', X: 'Space' };
+
+  test('two people play worlds that are files, and one keeps coins that the other would share', async t => {
+    const brief = ['cramped_room', 'goal_finding', 'treasure_hunt'].map(world =>
+      [`env: {grid: ${world}.yaml}`, `env: {grid: ${world}.yaml}\n    countdown_s: 0\n    config: {horizon: 10}`]);
+    const server = await serve(t, 'grid-worlds', [
+      ...brief,
+      ['env: {grid: public_goods_walk.yaml}', `env: {grid: public_goods_walk.yaml}
+    capture: press
+    config: {layout: ["##M##", "A+ +B", "##P##"], horizon: 90, tick_hz: 10}`],
+    ]);
+    const pair = await Promise.all([0, 1].map(at => enter(t, browser, server.links[at], { name: `person ${at}`, before: drawLess })));
+    // By their places in the group: seat 0 keeps a coin, then seat 1 shares one.
+    const ways = ['RUXLLX', 'LUXDX'];
+    let kept;
+    const isKept = new Promise(resolve => { kept = resolve; });
+    const walk = person => async stage => {
+      const over = report => report.stage_id !== stage || report.verdict !== null;
+      if (stage === 'coins') {
+        await person.knows(({ status, tick }) => status === 'playing' && tick > 0);
+        const { seat } = await person.report();
+        if (seat === 1) await isKept;
+        for (const step of ways[seat]) {
+          const { tick } = await person.report();
+          await person.page.keyboard.press(KEYS[step]);
+          await person.knows(report => report.tick > tick + 1);
+        }
+        kept();
+      }
+      await person.knows(over);
+    };
+    const seen = await Promise.all(pair.map(person => takePart(person, { play: walk(person) })));
+    const all = ['how', 'kitchen', 'how_maze', 'maze', 'how_hunt', 'hunt', 'how_coins', 'coins', 'thanks'];
+    for (const way of seen) assert.deepEqual(way.filter(id => id !== 'lobby'), all);
+    for (const person of pair) assert.deepEqual(person.errors, []);
+    const { sessions, rewards } = await tables(server, ['sessions', 'rewards']);
+    assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', 'completed']);
+    const coins = rewards.filter(({ stage_id }) => stage_id === 'coins');
+    const sum = (name, seat) => coins.filter(row => row.component === name && row.seat === String(seat))
+      .reduce((all, { amount }) => all + Number(amount), 0);
+    assert.deepEqual([sum('keep', 0), sum('keep', 1), sum('share', 0), sum('share', 1)], [3, 0, 2, 2]);
+    assert.deepEqual(sessions.map(({ bonus }) => bonus).sort(), ['0.02', '0.05'], 'a cent for each point of one\'s own');
+  });
+
   /** The shortest ways through the mazes. */
   const WAYS = { west: 'LLULLLUUU', east: 'RRURRRUUU' };
-  const ARROWS = { L: 'ArrowLeft', R: 'ArrowRight', U: 'ArrowUp' };
 
   test('one person learns two mazes to criterion, step by step, and is tested', async t => {
     const server = await serve(t, 'mazes');
@@ -93,7 +136,7 @@ sideBySide(3, () => {
       for (const [at, step] of [...WAYS[stage.split('_')[1]]].entries()) {
         // Nobody answers what they have not seen.
         await person.page.evaluate(() => new Promise(seen => requestAnimationFrame(() => requestAnimationFrame(seen))));
-        await person.page.keyboard.press(ARROWS[step]);
+        await person.page.keyboard.press(KEYS[step]);
         await person.knows(({ tick }) => tick === at + 1);
       }
       await person.knows(({ verdict }) => verdict !== null);

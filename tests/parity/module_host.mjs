@@ -72,6 +72,8 @@ function play(request) {
   const steps = request.u32();
   const refused = abi.coplay_open(send(params));
   if (refused < 0) throw new Error(receive(-refused).toString());
+  const facts = JSON.parse(receive(abi.coplay_facts()).toString());
+  const components = facts.spec.components?.length ?? 0;
   abi.coplay_reset(seed);
   if (start.length > 0 && abi.coplay_restore(send(start)) < 0) throw new Error("the module refuses the start state");
   const answer = [u32(0)];
@@ -91,7 +93,7 @@ function play(request) {
     if (draws.length > 0) abi.coplay_inject(send(draws) / 4);
     abi.coplay_step(send(actions) / 2);
     const events = new DataView(abi.memory.buffer).getUint32((abi.coplay_outbox() >>> 0) + 4 * seats + 8, true);
-    block(4 * seats + 12 + 8 * events);
+    block(4 * seats + 12 + 8 * events + 4 * seats * components);
     show();
   }
   return Buffer.concat(answer);

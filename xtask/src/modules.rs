@@ -28,6 +28,13 @@ pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
         for module in &modules {
             keeps_laws(workspace, module)?;
         }
+        for (id, is_old) in [("tag", true), ("c_env", false)] {
+            let told = lint(workspace, &folder, id)?;
+            ensure!(
+                told.contains("an older version of the interface") == is_old,
+                "{id}: lint says {told}"
+            );
+        }
         let rust = rust
             .join()
             .map_err(|_| anyhow!("the thread of the template panicked"))?;
@@ -54,6 +61,21 @@ fn keeps_laws(workspace: &Workspace, module: &Path) -> Result<()> {
     ensure!(laws > 20, "{name}: only {laws} laws were looked at");
     println!("    {laws} laws hold in {name}");
     Ok(())
+}
+
+/// Has a study that plays a module checked, and gives what `coplay lint` says.
+fn lint(workspace: &Workspace, folder: &Path, id: &str) -> Result<String> {
+    let dir = folder.join("lint").join(id);
+    fs::create_dir_all(&dir)?;
+    let module = format!("{id}.wasm");
+    fs::copy(folder.join(&module), dir.join(&module))?;
+    let study = format!(
+        "format: 1\nstudy: {{id: tag, version: 1.0.0, title: Tag, contact: lab@example.edu}}\ntimeline:\n  - {{id: play, type: env, env: {id}@0.1.0, module: {module}, \
+         players: [self, {{policy: random}}]}}\n"
+    );
+    fs::write(dir.join("study.yaml"), study)?;
+    let mut coplay = workspace.command(workspace.checked("coplay"));
+    output(coplay.arg("lint").arg(&dir))
 }
 
 /// Builds the games in turns that the browser tests play.

@@ -51,6 +51,7 @@ fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> 
     let venv = environment(workspace)?;
     install(workspace, &venv, profile)?;
     let modules = build::modules(workspace)?;
+    build::examples(workspace, &["matrix_game", "public_goods"])?;
     let mut pytest = venv.command(workspace, "python");
     pytest.args(["-m", "pytest", "--config-file=python/pyproject.toml"]);
     pytest.args(["--rootdir=python", "--color=no", "python/tests"]);

@@ -118,6 +118,15 @@ fn packages(workspace: &Workspace) -> Result<()> {
     )
 }
 
+/// Says at once if there is no Chromium here, and none can be installed.
+pub(crate) fn check(workspace: &Workspace) -> Result<()> {
+    let can_install = find("apt-get").is_some() && root();
+    if can_install {
+        return Ok(());
+    }
+    chromium(workspace).map(drop)
+}
+
 fn chromium(workspace: &Workspace) -> Result<PathBuf> {
     if let Some(named) = env::var_os("COPLAY_CHROMIUM") {
         let path = PathBuf::from(named);

@@ -19,7 +19,7 @@ use crate::{browsers, build, deny, modules, net, parity, rehearse, tidy};
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
 
-Format, house rules, licences of third-party crates, unit tests, laws and simulated matches, 500 seeds of whole studies,
+Format, house rules, licences of third-party crates, unit tests, laws and simulated matches, 150 seeds of whole studies,
 recorded trajectories through library and module, the Python package, real matches of
 headless pages in Chromium and Firefox, also between network namespaces where root
 and /dev/net/tun are there, and lints for host and wasm.
@@ -28,7 +28,7 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
 
 --quick    for while editing: format, house rules, and the lints and tests of the
            crates that differ from main (of the core crates if none does); no browsers
---all      besides: 5,000 more seeds and 100 with all seats taken, the release build and
+--all      besides: 5,350 more seeds and 100 with all seats taken, the release build and
            with it every pairing of browsers and the kill test of `rehearse`, and trunk
            where it is installed. Puts the result into docs/testing.md";
 
@@ -45,6 +45,9 @@ const SECTION: &str = "The last whole run";
 
 /// Tested by `--quick` when nothing was changed.
 const CORE: [&str; 3] = ["env-core", "protocol", "rollback"];
+
+/// How many seeds the simulation of studies plays every time.
+const SEEDS: &str = "150";
 
 /// All tests but those in docs. Examples are modules for wasm, which the page's build compiles.
 const TESTS: [&str; 3] = ["--lib", "--bins", "--tests"];
@@ -112,20 +115,13 @@ pub(crate) fn lints_command(parser: lexopt::Parser) -> Result<()> {
 /// Runs the default tests; gives the browser that they drove.
 fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     rules(workspace, tally)?;
-    let mut chromium = None;
-    tally.step("set up", |_| {
-        setup::wasm(workspace)?;
-        chromium = Some(setup::browser(workspace)?);
-        setup::others(workspace);
-        setup::clang(workspace)?;
-        Ok(())
-    })?;
     tally.step("third-party crates (cargo-deny)", |_| {
         deny::check(workspace)
     })?;
-    let chromium = chromium.context("no browser")?;
+    setup::wasm(workspace)?;
+    setup::check(workspace)?;
     // It waits for the network and the disk. The page ends in one long optimisation on one core.
-    let python = beside(workspace, "set up Python", &["setup"])?;
+    let others = beside(workspace, "set up", &["setup"])?;
     let page = beside(workspace, "page and modules", &["build", "--wasm"])?;
     // The server reads this folder only if it was there when it was compiled.
     fs::create_dir_all(workspace.root.join("dist"))?;
@@ -140,13 +136,16 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         let bundler = workspace.command(workspace.checked("bundle"));
         build::bundle(workspace, bundler, false)
     })?;
-    tally.finish(python)?;
+    tally.finish(others)?;
+    let chromium = setup::browser(workspace)?;
     // Some tests wait for a server that is started, killed and started again, and leave the processor to others.
     let words = ["python", "--profile", CHECKED];
     let python = beside_idle(workspace, "Python package (pytest)", &words)?;
+    let mut dst = idle(workspace, workspace.checked("dst"));
+    dst.args(["--seeds", SEEDS, "--kills", "1"]);
     let dst = Beside::start(
         "simulated studies (dst)",
-        idle(workspace, workspace.checked("dst")),
+        dst,
         workspace.target.join("beside-dst.log"),
     )?;
     tally.step("tests, laws, matches, docs (cargo)", |count| {
@@ -181,7 +180,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
 fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let chromium = everything(workspace, tally)?;
     tally.step("more seeds (dst)", |count| {
-        let more = ["--from", "500", "--seeds", "5000", "--kills", "0"];
+        let more = ["--from", SEEDS, "--seeds", "5350"];
         counted(&mut dst(workspace, &more), count)?;
         let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
         counted(&mut dst(workspace, &full), count)

@@ -107,6 +107,7 @@ impl Plan {
             || tables.cells > 255
             || tables.rewards.len() > 32
             || !grid.world().is_declared()
+            || !tables.serves_everyone()
             || tables.motions[..]
                 != [
                     walks[0],

@@ -131,7 +131,7 @@ fn apart(law: &'static str, breaches: Vec<Option<String>>) -> Law {
 /// Parameters that make no sense may be refused or ignored, but break nothing.
 fn nonsense(source: &Source) -> Law {
     let breach = |params: &&str| match source {
-        Source::Native(_) => None,
+        Source::Native(_) | Source::World(..) => None,
         Source::Module(code) => match code.open(params) {
             Ok(_) | Err(ModuleError::Params(_)) => None,
             Err(error) => Some(format!("with {params:?}: {error}")),

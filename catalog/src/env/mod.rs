@@ -1,119 +1,19 @@
 //! `coplay env`: what environments there are, what one says of itself, and whether it keeps the laws,
-//! for those of this program and for modules in files alike.
+//! for those of this program, for grid worlds in files and for modules alike.
 
 mod check;
+mod source;
 
 use std::fmt;
-use std::path::Path;
 
-use anyhow::{Context as _, bail};
-use env_core::envs::{self, NativeEnvironment, Visitor};
-use env_core::guest::{ModuleFacts, Sprite};
-use env_core::{Spec, World};
-use module::{Code, ModuleLimits};
+use anyhow::Context as _;
+use env_core::Spec;
+use env_core::envs;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use check::{Breach, Checked, Law, check};
-
-/// Where an environment comes from.
-enum Source {
-    /// This program, by id.
-    Native(String),
-    /// A module in a file.
-    Module(Code),
-}
-
-impl Source {
-    /// Finds what a person named: an id, also with the version as a study names it, or a file.
-    fn find(name: &str) -> anyhow::Result<Self> {
-        if let Some((id, version)) = name
-            .split_once('@')
-            .filter(|(id, _)| envs::IDS.contains(id))
-        {
-            let found = envs::open(id, "")?.spec().version.clone();
-            if found != version {
-                bail!("version {version} of `{id}` is not here; this program has `{id}@{found}`");
-            }
-            return Ok(Self::Native(id.to_owned()));
-        }
-        if envs::IDS.contains(&name) {
-            return Ok(Self::Native(name.to_owned()));
-        }
-        let path = Path::new(name);
-        if !path.is_file() {
-            let ids = envs::IDS.join(", ");
-            if path.extension().is_some() && !name.contains('@') {
-                bail!(
-                    "there is no file {name}; build the module first, or name an environment: {ids}"
-                );
-            }
-            let id = name.split('@').next().unwrap_or(name);
-            let near = nearest(id).map(|id| format!("; did you mean `{id}`?"));
-            bail!(
-                "there is no environment `{name}`{} There is: {ids}, or any module by its file, such as my_env.wasm",
-                near.as_deref().unwrap_or(".")
-            );
-        }
-        let bytes = std::fs::read(path).with_context(|| format!("cannot read {name}"))?;
-        let code =
-            Code::compile(&bytes, ModuleLimits::default()).with_context(|| name.to_owned())?;
-        Ok(Self::Module(code))
-    }
-
-    fn open(&self, params: &str) -> Result<Box<dyn World>, String> {
-        match self {
-            Self::Native(id) => match envs::open(id, params) {
-                Ok(world) => Ok(world),
-                Err(error) => Err(error.to_string()),
-            },
-            Self::Module(code) => match code.open(params) {
-                Ok(world) => Ok(Box::new(world)),
-                Err(error) => Err(error.to_string()),
-            },
-        }
-    }
-
-    fn facts(&self, params: &str) -> anyhow::Result<ModuleFacts> {
-        Ok(match self {
-            Self::Native(id) => envs::visit(id, params, Ask)??,
-            Self::Module(code) => code.open(params)?.facts().clone(),
-        })
-    }
-}
-
-/// Asks an environment of this program what a module would say of itself.
-struct Ask;
-
-impl Visitor for Ask {
-    type Output = serde_json::Result<ModuleFacts>;
-
-    fn visit<E: NativeEnvironment>(self, env: E) -> Self::Output {
-        let sprite = |sprite: &env_core::draw::Sprite| Sprite {
-            name: sprite.name.into(),
-            svg: sprite.svg.into(),
-        };
-        Ok(ModuleFacts {
-            spec: env.spec(),
-            params_schema: serde_json::from_str(E::params_schema())?,
-            sprites: E::sprites().iter().map(sprite).collect(),
-        })
-    }
-}
-
-/// The id that a mistyped one is meant to be: most letters in common, at least half.
-fn nearest(name: &str) -> Option<&'static str> {
-    let shared = |id: &str| {
-        let mut rest: Vec<char> = id.chars().collect();
-        let found = name.chars().filter(|letter| {
-            let at = rest.iter().position(|other| other == letter);
-            at.map(|at| rest.remove(at)).is_some()
-        });
-        2 * found.count() * 100 / (name.chars().count() + id.chars().count()).max(1)
-    };
-    let best = envs::IDS.iter().copied().max_by_key(|id| shared(id))?;
-    (shared(best) >= 60).then_some(best)
-}
+use source::Source;
 
 /// The environments of this program.
 #[derive(Debug, Serialize)]

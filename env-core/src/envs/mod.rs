@@ -2,6 +2,7 @@
 
 pub mod goal_finding;
 pub mod goal_seeking;
+pub mod grid;
 pub mod kitchen;
 pub mod overcooked;
 pub mod overcooked_v2;
@@ -14,6 +15,7 @@ use alloc::vec::Vec;
 
 use serde_json::Value;
 
+use self::grid::GridFile;
 use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
 use crate::grid::{CogridRules, Grid, GridWorld, tell_unknown};
@@ -54,6 +56,7 @@ environments![
     GoalFinding,
     GoalSeeking,
     SearchRescue,
+    GridFile,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.

@@ -32,7 +32,9 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
         }
     };
     write!(out, "You are ")?;
-    if tables.seats > 2 {
+    if let Some(name) = tables.appearance.name(seat) {
+        write!(out, "{name}, ")?;
+    } else if tables.seats > 2 {
         write!(out, "agent {}, ", seat + 1)?;
     }
     let (at, held, ahead) = (
@@ -47,7 +49,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     )?;
     for other in (0..tables.seats).filter(|&other| other != seat) {
         let agent = state.agents[other];
-        if !tables.sees(own.cell, agent.cell) {
+        if !tables.sees(seat, own.cell, agent.cell) {
             writeln!(out, "{} is out of sight.", capital(&partner(tables, other)))?;
             continue;
         }
@@ -61,7 +63,8 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
     }
     for fixture in state
         .fixtures(tables)
-        .filter(|fixture| fixture.kind() != EMPTY && tables.sees(own.cell, fixture.cell()))
+        .filter(|fixture| fixture.kind() != EMPTY)
+        .filter(|fixture| tables.sees(seat, own.cell, fixture.cell()))
     {
         let (what, at) = (
             bare(words(tables, fixture.kind())),
@@ -69,7 +72,7 @@ fn tell<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> 
         );
         writeln!(out, "The {what} at {at} {}.", condition(tables, fixture))?;
     }
-    things(tables, state, own.cell, out)
+    things(tables, state, seat, out)
 }
 
 /// Tells the thing in front of an agent.
@@ -181,8 +184,9 @@ fn hands(tables: &Tables, with: KindSet) -> String {
     )
 }
 
-/// Where everything else is that is seen from a cell, a line for each kind: walls and what holds nothing are left out.
-fn things<X>(tables: &Tables, state: &State<X>, from: u16, out: &mut String) -> Result {
+/// Where everything else is that a seat sees, a line for each kind: walls and what holds nothing are left out.
+fn things<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> Result {
+    let from = state.agents[seat].cell;
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();
     let mut add = |what: String, cell: u16| {
         let at = place(tables, cell);
@@ -191,7 +195,7 @@ fn things<X>(tables: &Tables, state: &State<X>, from: u16, out: &mut String) -> 
             None => lines.push((what, [at].into())),
         }
     };
-    for cell in (0..tables.cells as u16).filter(|&cell| tables.sees(from, cell)) {
+    for cell in (0..tables.cells as u16).filter(|&cell| tables.sees(seat, from, cell)) {
         let (kind, lying) = (state.kind(cell), state.value(tables, cell));
         let Some(declared) = tables
             .kind(kind)
@@ -218,9 +222,11 @@ fn things<X>(tables: &Tables, state: &State<X>, from: u16, out: &mut String) -> 
     Ok(())
 }
 
-/// The name of another agent: two are partners, more have numbers.
+/// The name of another agent: its own, or else two are partners, and more have numbers.
 fn partner(tables: &Tables, seat: usize) -> String {
-    if tables.seats == 2 {
+    if let Some(name) = tables.appearance.name(seat) {
+        name.into()
+    } else if tables.seats == 2 {
         "your partner".into()
     } else {
         format!("agent {}", seat + 1)

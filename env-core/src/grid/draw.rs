@@ -23,6 +23,11 @@ const FLOOR: [u32; 2] = [0xe6d7_bfff, 0xf2e8_d8ff];
 const INK: u32 = 0x1d25_2cf0;
 const TRACK: u32 = 0x5663_6eff;
 const GLOW: u32 = 0xffd2_57ff;
+/// Names of agents, and the plates behind them.
+const NAME: u32 = 0xffff_ffff;
+const PLATE: u32 = 0x1d25_2cb0;
+/// Identity of the plate of the first name: beyond all that worlds draw.
+const NAMES: u32 = 1 << 16;
 /// Agents without a picture, which have numbers as well.
 ///
 /// Source: Okabe and Ito, "Color Universal Design", 2008: colours that differ for every eye.
@@ -76,7 +81,11 @@ impl Pictures {
     ///
     /// # Errors
     /// [`ParamError`] for a kind that names a picture that the world does not bring.
-    pub fn new(tables: &Tables, sprites: &[Sprite]) -> Result<Self, ParamError> {
+    pub fn new(
+        tables: &Tables,
+        sprites: &[Sprite],
+        agents: Option<art::Kind>,
+    ) -> Result<Self, ParamError> {
         let find = |name| art::find(sprites, name);
         let looks = tables.kinds.iter().map(|kind| look(kind, sprites));
         Ok(Self {
@@ -85,7 +94,7 @@ impl Pictures {
             shades: [find("shade_top"), find("shade_left")],
             steam: find("steam"),
             ready: find("ready"),
-            figures: figures(sprites),
+            figures: figures(sprites, agents),
         })
     }
 
@@ -101,6 +110,11 @@ impl Pictures {
         seats.sort_by_key(|&seat| state.agents[seat].cell);
         for &seat in seats.iter() {
             self.agent(tables, seat, &state.agents[seat], out);
+        }
+        for seat in 0..tables.seats {
+            if let Some(name) = tables.appearance.name(seat) {
+                label(seat, name, corner(tables, state.agents[seat].cell), out);
+            }
         }
     }
 
@@ -224,8 +238,16 @@ impl Pictures {
     fn agent(&self, tables: &Tables, seat: usize, agent: &Agent, out: &mut DrawList) {
         let (corner, facing) = (corner(tables, agent.cell), agent.facing as usize);
         match &self.figures {
-            Some(figures) => figures.draw(out, seat, facing, corner),
-            None => plain(seat, agent.facing, corner, out),
+            Some(figures) => {
+                figures.draw_as(out, seat, tables.appearance.look(seat), facing, corner)
+            }
+            None => plain(
+                seat,
+                tables.appearance.look(seat),
+                agent.facing,
+                corner,
+                out,
+            ),
         }
         if let Some(shape) = self.shape(tables, agent.held) {
             AgentArt::hold(out, seat, facing, corner, shape);
@@ -255,11 +277,13 @@ fn look(kind: &Kind, sprites: &[Sprite]) -> Result<Look, ParamError> {
     })
 }
 
-/// The figures of agents, if the world brings all their layers.
-fn figures(sprites: &[Sprite]) -> Option<AgentArt> {
+/// The figures of agents, if the world brings all their layers: of a kind, or else the first.
+fn figures(sprites: &[Sprite], wanted: Option<art::Kind>) -> Option<AgentArt> {
     art::find(sprites, "torso_0").and(art::find(sprites, "hat_0"))?;
     let kinds = [("cook_up", art::Kind::Cook), ("robot_up", art::Kind::Robot)];
-    let brought = |&&(name, _): &&(&str, _)| art::find(sprites, name).is_some();
+    let brought = |&&(name, kind): &&(&str, art::Kind)| {
+        wanted.is_none_or(|wanted| wanted == kind) && art::find(sprites, name).is_some()
+    };
     let &(_, kind) = kinds.iter().find(brought)?;
     Some(AgentArt::new(sprites, kind))
 }
@@ -281,10 +305,10 @@ fn named(kind: &Kind, place: [f32; 4], out: &mut DrawList) {
 }
 
 /// An agent without a picture: a disc with the number of the seat, and a dot where it looks.
-fn plain(seat: usize, facing: Direction, [x, y]: [f32; 2], out: &mut DrawList) {
+fn plain(seat: usize, look: usize, facing: Direction, [x, y]: [f32; 2], out: &mut DrawList) {
     let id = (1 + seat) as u32;
     let layers = 2 * MAX_SEATS as u32;
-    let color = AGENTS[seat % AGENTS.len()];
+    let color = AGENTS[look % AGENTS.len()];
     out.push(id, [x + 0.1, y + 0.1, 0.8, 0.8], Shape::Ellipse { color });
     let (down, right) = facing.vector();
     let dot = [
@@ -303,6 +327,37 @@ fn plain(seat: usize, facing: Direction, [x, y]: [f32; 2], out: &mut DrawList) {
         [x + 0.3, y + 0.3, 0.4, 0.4],
         text,
     );
+}
+
+/// The name of an agent, at its feet and no wider than its cell.
+fn label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawList) {
+    let letters = name.chars().count() as f32;
+    let height = if letters > 6.0 { 1.2 / letters } else { 0.2 };
+    let place = [x, y + 0.98 - height, 1.0, height];
+    let [left, top, width, _] = place;
+    let plate = Shape::Rect {
+        radius: 0.3 * height,
+        color: PLATE,
+    };
+    let id = NAMES + 2 * seat as u32;
+    let wide = 0.62 * letters * height;
+    let margin = if wide < width {
+        0.5 * (width - wide)
+    } else {
+        0.0
+    };
+    out.push(
+        id,
+        [
+            left + margin,
+            top - 0.02,
+            width - 2.0 * margin,
+            height + 0.04,
+        ],
+        plate,
+    );
+    let (text, color) = (name.into(), NAME);
+    out.push(id + 1, place, Shape::Text { text, color });
 }
 
 /// A ring in the upper right of a cell.

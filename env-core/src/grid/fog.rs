@@ -1,27 +1,89 @@
 //! Fog: the cells that a seat does not see, in its picture and in its words.
 
+use alloc::format;
+use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
+
+use super::plan::refuse;
+use super::step::everyone;
 use super::tables::Tables;
+use crate::contract::ParamError;
 use crate::draw::{DrawItem, DrawList, Shape};
 
 const FOG: u32 = 0x3c49_53ff;
 
+/// The seats that see no farther than the plan's `view_radius`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected true, false, or a list of seats such as [1]"
+)]
+pub enum Fog {
+    /// Every seat, or none.
+    All(bool),
+    /// These seats.
+    Seats(Vec<u8>),
+}
+
+impl Default for Fog {
+    fn default() -> Self {
+        Self::All(false)
+    }
+}
+
+impl Fog {
+    /// The bits of the seats.
+    ///
+    /// # Errors
+    /// [`ParamError`] for a seat that there is not.
+    pub(super) fn seats(&self, count: usize) -> Result<u16, ParamError> {
+        match self {
+            Self::All(all) => Ok(if *all { everyone(count) } else { 0 }),
+            Self::Seats(seats) => seat_bits(seats, count, "fog"),
+        }
+    }
+}
+
+/// The bits of a list of seats.
+///
+/// # Errors
+/// [`ParamError`] for a seat that there is not.
+pub(super) fn seat_bits(seats: &[u8], count: usize, field: &str) -> Result<u16, ParamError> {
+    seats.iter().try_fold(0, |bits, &seat| {
+        if usize::from(seat) < count {
+            return Ok(bits | 1 << seat);
+        }
+        let last = count - 1;
+        refuse(
+            field,
+            format!("there is no seat {seat}: the seats are 0 to {last}"),
+        )
+    })
+}
+
 impl Tables {
-    /// Checks whether an agent in one cell sees another cell.
-    pub fn sees(&self, from: u16, cell: u16) -> bool {
-        let Some(radius) = self.fog else { return true };
+    /// Checks whether the agent of a seat sees a cell from another cell.
+    pub fn sees(&self, seat: usize, from: u16, cell: u16) -> bool {
+        let Some(radius) = self.view_radius.filter(|_| self.fog >> seat & 1 == 1) else {
+            return true;
+        };
         let ((row, col), (other_row, other_col)) = (self.place(from), self.place(cell));
         let far = row.abs_diff(other_row).max(col.abs_diff(other_col));
         far <= usize::from(radius)
     }
 
-    /// Takes out of a picture whatever lies in cells that an agent in this cell does not see, and covers them.
-    /// Items outside the grid stay, such as a strip of orders below it.
-    pub(super) fn cover(&self, from: u16, out: &mut DrawList) {
+    /// Takes out of a picture whatever lies in cells that the agent of a seat does not see from its cell, and covers
+    /// them. Items outside the grid stay, such as a strip of orders below it.
+    pub(super) fn cover(&self, seat: usize, from: u16, out: &mut DrawList) {
+        if self.fog >> seat & 1 == 0 {
+            return;
+        }
         out.items.retain(|item| {
             self.cell_under(item)
-                .is_none_or(|cell| self.sees(from, cell))
+                .is_none_or(|cell| self.sees(seat, from, cell))
         });
-        for cell in (0..self.cells as u16).filter(|&cell| !self.sees(from, cell)) {
+        for cell in (0..self.cells as u16).filter(|&cell| !self.sees(seat, from, cell)) {
             let (row, col) = self.place(cell);
             let (radius, color) = (0.0, FOG);
             let place = [col as f32, row as f32, 1.0, 1.0];

@@ -102,8 +102,11 @@ fn decide<X, const AHEAD: u8>(
     cell: u16,
     motion: Motion,
 ) -> Option<Effect> {
-    let held = state.agents[seat].held;
-    let hand = tables.hands[usize::from(state.kind(cell)) & 63];
+    let (held, kind) = (state.agents[seat].held, usize::from(state.kind(cell)) & 63);
+    if tables.reach[kind] >> seat & 1 == 0 {
+        return None;
+    }
+    let hand = tables.hands[kind];
     if motion == Motion::Toggle {
         return match hand {
             Hand::Switch(time) => light::<_, AHEAD>(tables, state, cell, held, time),

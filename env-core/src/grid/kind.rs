@@ -1,7 +1,10 @@
 //! Kinds of thing in a grid, and what a hand can do with them.
 
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+
+use serde::{Deserialize, Serialize};
 
 /// Index of a kind, in the order of declaration; [`EMPTY`] is nothing, and the first declared kind is 1.
 pub type KindId = u8;
@@ -35,7 +38,10 @@ impl KindSet {
 }
 
 /// Kinds by their names, before they have numbers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+///
+/// As data: a name, a list of names, or one of `any`, `empty_hand` and `any_hand`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "NamesText", into = "NamesText")]
 pub enum Names {
     /// Every kind.
     Any,
@@ -47,7 +53,54 @@ pub enum Names {
     AnyHand,
 }
 
+/// Kinds by their names, as data.
+#[derive(Serialize, Deserialize)]
+#[serde(
+    untagged,
+    expecting = "expected the name of a kind, a list of names, `any`, `empty_hand` or `any_hand`"
+)]
+enum NamesText {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl From<NamesText> for Names {
+    fn from(text: NamesText) -> Self {
+        match text {
+            NamesText::Many(names) => Self::Of(names),
+            NamesText::One(word) => match word.as_str() {
+                "any" => Self::Any,
+                "empty_hand" => Self::EmptyHand,
+                "any_hand" => Self::AnyHand,
+                _ => Self::Of(Vec::from([word])),
+            },
+        }
+    }
+}
+
+impl From<Names> for NamesText {
+    fn from(names: Names) -> Self {
+        match names {
+            Names::Of(names) => Self::Many(names),
+            Names::Any => Self::One("any".into()),
+            Names::EmptyHand => Self::One("empty_hand".into()),
+            Names::AnyHand => Self::One("any_hand".into()),
+        }
+    }
+}
+
 impl Names {
+    /// The words that stand for no single kind.
+    pub const RESERVED: [&str; 3] = ["any", "empty_hand", "any_hand"];
+
+    fn empty_hand() -> Self {
+        Self::EmptyHand
+    }
+
+    pub(super) fn any_hand() -> Self {
+        Self::AnyHand
+    }
+
     /// The kinds with these names.
     pub fn of<S: AsRef<str>>(names: &[S]) -> Self {
         Self::Of(names.iter().map(|name| name.as_ref().into()).collect())
@@ -55,7 +108,8 @@ impl Names {
 }
 
 /// A recipe of a container: what goes in, what comes out, and how long it takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Names of the ingredients, as many as the container holds.
     pub ingredients: Vec<String>,
@@ -66,7 +120,8 @@ pub struct Recipe {
 }
 
 /// The effect of a pick-up-or-drop or a toggle on a thing of a kind.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Use {
     /// Nothing.
     #[default]
@@ -84,6 +139,7 @@ pub enum Use {
         /// How many ingredients it holds, 1 to 8.
         capacity: u8,
         /// The kinds of which a hand must hold one to take the result, which replaces it.
+        #[serde(default = "Names::empty_hand")]
         with: Names,
         /// The recipes.
         recipes: Vec<Recipe>,
@@ -98,48 +154,103 @@ pub enum Use {
     /// A toggle with one of `with` in the hand turns it into another kind.
     Becomes {
         /// The kinds of which the hand must hold one; [`Names::EmptyHand`] for nothing.
+        #[serde(default = "Names::any_hand")]
         with: Names,
         /// True if the hand keeps it.
+        #[serde(default = "keeps")]
         keeps: bool,
         /// Name of the kind that it becomes; empty for none at all.
+        #[serde(default)]
         into: String,
     },
 }
 
+fn keeps() -> bool {
+    true
+}
+
 /// A kind of thing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Kind {
     /// Name, unique in the world: `onion_stack`.
     pub name: String,
     /// Its symbol in layouts, if it has one.
+    #[serde(default)]
     pub symbol: Option<char>,
     /// True if agents can stand on it.
+    #[serde(default)]
     pub walkable: bool,
     /// True if it is a wall: part of the ground that nothing ever changes.
+    #[serde(default)]
     pub wall: bool,
     /// True if an agent that stands on it is done.
+    #[serde(default)]
     pub terminal: bool,
     /// The acts that hands can do with it.
+    #[serde(default, rename = "use")]
     pub usage: Use,
+    /// The seats whose hands can do them; none for every seat.
+    #[serde(default)]
+    pub by: Option<Vec<u8>>,
     /// Name of its picture; without one it is a block in its colour.
+    #[serde(default, rename = "picture")]
     pub sprite: Option<String>,
     /// Name of the picture of what it stands on, as high as a counter; none for the floor.
+    #[serde(default, rename = "stands_on")]
     pub on: Option<String>,
     /// Name of its picture inside a container; for a result, that of the contents when they are complete.
+    #[serde(default)]
     pub inside: Option<String>,
     /// Name of its picture while it is lit.
+    #[serde(default)]
     pub lit: Option<String>,
     /// Colour, `0xRRGGBBAA`, where there is no picture.
+    #[serde(default = "gray", with = "color")]
     pub color: u32,
-    /// Name for people, with its article: `an onion`.
+    /// Name for people, with its article: `an onion`. As data: empty for the name.
+    #[serde(default)]
     pub words: String,
+}
+
+/// A name as people say it: `locked_door` is a locked door.
+fn with_article(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let vowel = words.starts_with(['a', 'e', 'i', 'o', 'u']);
+    format!("{} {words}", if vowel { "an" } else { "a" })
+}
+
+fn gray() -> u32 {
+    0x7788_99ff
+}
+
+/// Colours as data: `"#rrggbb"`.
+mod color {
+    use alloc::format;
+    use alloc::string::String;
+
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    pub(super) fn serialize<S: Serializer>(color: &u32, out: S) -> Result<S::Ok, S::Error> {
+        out.collect_str(&format_args!("#{:06x}", color >> 8))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(from)?;
+        let digits = text.strip_prefix('#').filter(|digits| digits.len() == 6);
+        let number = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
+        let wrong = || {
+            D::Error::custom(format!(
+                "`{text}` is no colour: write red, green and blue as in \"#3366cc\""
+            ))
+        };
+        number.map(|rgb| rgb << 8 | 0xff).ok_or_else(wrong)
+    }
 }
 
 impl Kind {
     /// A kind with a name, in the way and of no use.
     pub fn new(name: &str) -> Self {
-        let words = name.replace('_', " ");
-        let vowel = words.starts_with(['a', 'e', 'i', 'o', 'u']);
         Self {
             name: name.into(),
             symbol: None,
@@ -147,13 +258,22 @@ impl Kind {
             wall: false,
             terminal: false,
             usage: Use::Inert,
+            by: None,
             sprite: None,
             on: None,
             inside: None,
             lit: None,
-            color: 0x7788_99ff,
-            words: alloc::format!("{} {words}", if vowel { "an" } else { "a" }),
+            color: gray(),
+            words: with_article(name),
         }
+    }
+
+    /// The same kind, called by its name if nothing says what people call it.
+    pub fn called(mut self) -> Self {
+        if self.words.is_empty() {
+            self.words = with_article(&self.name);
+        }
+        self
     }
 
     /// Gives it a symbol in layouts.
@@ -183,6 +303,12 @@ impl Kind {
     /// Says what a hand can do with it.
     pub fn usage(mut self, usage: Use) -> Self {
         self.usage = usage;
+        self
+    }
+
+    /// Lets only the hands of these seats use it.
+    pub fn by(mut self, seats: &[u8]) -> Self {
+        self.by = Some(seats.into());
         self
     }
 

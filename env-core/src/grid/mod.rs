@@ -5,6 +5,7 @@
 //! through the methods that have a default. Two sets of rules: [`RuleSet::Cogrid`] plays field for field like
 //! CoGrid 0.3.2, [`RuleSet::Corrected`] mends its artefacts.
 
+mod appearance;
 pub mod cogrid;
 pub mod describe;
 pub mod draw;
@@ -37,7 +38,9 @@ use crate::draw::{DrawList, Sprite};
 use crate::observer::BatchObserver;
 use crate::rng::Rng;
 
+pub use appearance::Appearance;
 pub use cogrid::{CogridRules, Declared, Sight};
+pub use fog::Fog;
 pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
 pub use layout::{Chart, GridGround};
 pub use motion::{ActionSet, Motion};
@@ -229,6 +232,7 @@ pub struct Grid<W: GridWorld, C = Declared> {
     tables: Tables,
     observer: Observer,
     pictures: draw::Pictures,
+    title: String,
     horizon: u32,
     tick_hz: u16,
     rewards: Vec<Reward>,
@@ -261,15 +265,17 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
 
     fn new(params: W::Params) -> Result<Self, ParamError> {
         let plan = W::plan(&params)?;
-        let tables = Tables::new(&plan)?;
+        let mut tables = Tables::new(&plan)?;
+        plan.appearance.dress(&mut tables)?;
         let world = W::new(params, &tables)?;
         let observer = Observer::new(&world, &tables, &plan)?;
-        let pictures = draw::Pictures::new(&tables, W::sprites())?;
+        let pictures = draw::Pictures::new(&tables, W::sprites(), plan.figures)?;
         Ok(Self {
             world,
             tables,
             observer,
             pictures,
+            title: plan.title.unwrap_or_else(|| W::TITLE.into()),
             horizon: plan.horizon,
             tick_hz: plan.tick_hz,
             rewards: plan.rewards,
@@ -286,10 +292,12 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
     }
 
     fn spec(&self) -> Spec {
+        let rewards = self.rewards.iter();
+        let rewards: Vec<String> = rewards.map(|reward| reward.name.clone()).collect();
         Spec {
             id: W::ID.into(),
             version: W::VERSION.into(),
-            title: W::TITLE.into(),
+            title: self.title.clone(),
             seats: self.tables.seats as u8,
             actions: self
                 .tables
@@ -298,13 +306,10 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
             observation: self.observer.fields(),
             tick_hz: self.tick_hz,
             horizon: self.horizon,
-            events: self
-                .rewards
-                .iter()
-                .map(|reward| reward.name.clone())
-                .collect(),
+            events: rewards.clone(),
+            components: rewards,
             compact: self.observer.is_compact(),
-            perfect_information: self.tables.fog.is_none(),
+            perfect_information: self.tables.fog == 0,
             ..Spec::default()
         }
     }
@@ -341,7 +346,7 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
         self.pictures.draw(&self.tables, state, out);
         self.world.draw(&self.tables, state, out);
         if let Some(seat) = seat.filter(|&seat| seat < self.tables.seats) {
-            self.tables.cover(state.agents[seat].cell, out);
+            self.tables.cover(seat, state.agents[seat].cell, out);
         }
     }
 

@@ -6,10 +6,13 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+use super::appearance::Appearance;
+use super::fog::Fog;
 use super::kind::{Kind, MAX_KINDS};
 use super::layout::MAX_SIDE;
 use super::motion::ActionSet;
 use super::reward::Reward;
+use crate::art;
 use crate::contract::{MAX_SEATS, ParamError};
 
 /// Which rules hold.
@@ -50,6 +53,8 @@ impl Layout {
 /// The declaration of a grid world.
 #[derive(Clone, Debug)]
 pub struct WorldPlan {
+    /// Name for people; none for that of the environment.
+    pub title: Option<String>,
     /// Which rules hold.
     pub rules: RuleSet,
     /// Number of seats, 1 to [`MAX_SEATS`].
@@ -68,15 +73,20 @@ pub struct WorldPlan {
     pub features: Vec<String>,
     /// Rows and columns that `local_view` sees in each direction; none for the whole grid.
     pub view_radius: Option<u8>,
-    /// True if people see no farther than `view_radius` either, in their pictures and words.
-    pub fog: bool,
-    /// The rewards, in order; each is a kind of event.
+    /// The seats whose people see no farther than `view_radius` either, in their pictures and words.
+    pub fog: Fog,
+    /// The rewards, in order; each is a kind of event and a part of what a step pays.
     pub rewards: Vec<Reward>,
+    /// The figures of the agents, if the world brings their pictures; none for the first that it brings.
+    pub figures: Option<art::Kind>,
+    /// How it looks and what it is called.
+    pub appearance: Appearance,
 }
 
 impl Default for WorldPlan {
     fn default() -> Self {
         Self {
+            title: None,
             rules: RuleSet::default(),
             seats: 2,
             actions: ActionSet::default(),
@@ -93,8 +103,10 @@ impl Default for WorldPlan {
             .map(Into::into)
             .into(),
             view_radius: None,
-            fog: false,
+            fog: Fog::default(),
             rewards: Vec::new(),
+            figures: None,
+            appearance: Appearance::default(),
         }
     }
 }

@@ -3,6 +3,8 @@
 use alloc::format;
 use alloc::string::String;
 
+use serde::{Deserialize, Serialize};
+
 use super::kind::{KindId, KindSet, Names};
 use super::plan::refuse;
 use super::state::Direction;
@@ -10,7 +12,8 @@ use super::tables::Tables;
 use crate::contract::{ParamError, StepEvent, StepOutcome};
 
 /// An act of an agent on the thing in front of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Act {
     /// Took a thing: from the floor, a surface or a source.
     Take,
@@ -44,25 +47,31 @@ pub struct Interaction {
 }
 
 /// When a reward is paid.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum When {
     /// When an act succeeds. By the rules of CoGrid: when it was tried, by the state before the step.
     Does {
         /// The act.
         act: Act,
         /// The thing that changes hands.
+        #[serde(default = "Names::any_hand")]
         item: Names,
         /// The kind that it is done to.
+        #[serde(default = "Names::any_hand")]
         at: Names,
     },
     /// For every step that an agent stands on one of these.
+    #[serde(rename = "stands_on")]
     Stands(Names),
     /// As the world itself says.
+    #[serde(skip)]
     Own,
 }
 
 /// A reward.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Reward {
     /// Name, that of its kind of event.
     pub name: String,
@@ -71,11 +80,18 @@ pub struct Reward {
     /// Its worth.
     pub worth: f32,
     /// True if every agent gets it, false if only the one that earned it.
+    #[serde(default = "everyone")]
     pub common: bool,
     /// True if it counts for the score.
+    #[serde(default)]
     pub scored: bool,
     /// Where the agent must look for it, if that matters.
+    #[serde(default)]
     pub facing: Option<Direction>,
+}
+
+fn everyone() -> bool {
+    true
 }
 
 impl Reward {
@@ -219,9 +235,15 @@ impl Pay<'_> {
         } else {
             1 << (seat & 15)
         };
-        for (seat, sum) in self.outcome.rewards[..self.seats].iter_mut().enumerate() {
+        let outcome = &mut *self.outcome;
+        let names = tables.rewards.len();
+        outcome.components.resize(self.seats * names, 0.0);
+        let parts = outcome.components.chunks_exact_mut(names);
+        let sums = outcome.rewards[..self.seats].iter_mut();
+        for (seat, (sum, parts)) in sums.zip(parts).enumerate() {
             if (to & !self.done) >> seat & 1 == 1 {
                 *sum += worth;
+                parts[reward] += worth;
             }
         }
         if paid.scored {
@@ -238,6 +260,7 @@ impl Pay<'_> {
         if outcome.events.is_empty() {
             return;
         }
+        let names = tables.rewards.len();
         for (index, paid) in tables.rewards.iter().enumerate() {
             for seat in (0..self.seats).filter(|seat| self.done >> seat & 1 == 0) {
                 // Exact in 64 bits, so that it is rounded once, as the product of a count is.
@@ -248,6 +271,7 @@ impl Pay<'_> {
                     .filter(|event| paid.common || usize::from(event.seat) == seat)
                     .fold(0.0, |sum, event| sum + f64::from(event.value));
                 outcome.rewards[seat] += earned as f32;
+                outcome.components[seat * names + index] = earned as f32;
             }
         }
     }

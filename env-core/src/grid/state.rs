@@ -12,6 +12,7 @@ use crate::contract::MAX_SEATS;
 
 /// Where an agent looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum Direction {
     /// To the right: columns grow.

@@ -3,6 +3,8 @@
 use alloc::format;
 use alloc::vec::Vec;
 
+use super::appearance::Appearance;
+use super::fog::seat_bits;
 use super::kind::{EMPTY, Kind, KindId, KindSet, MAX_KINDS, Names, Use};
 use super::layout::GridGround;
 use super::motion::{MOVES, Motion, Move, describe_action, list_motions};
@@ -104,8 +106,14 @@ pub struct Tables {
     pub(super) moves: [Move; MOVES],
     /// The action that does nothing.
     pub noop: Action,
-    /// Rows and columns that people see in each direction; none if they see everything.
-    pub fog: Option<u8>,
+    /// Rows and columns that people in the fog see in each direction; none if they see everything.
+    pub view_radius: Option<u8>,
+    /// Bit `s` is set if the person of seat `s` is in the fog.
+    pub fog: u16,
+    /// Bit `s` of a kind is set if hands of seat `s` can use it.
+    pub(super) reach: [u16; MAX_KINDS],
+    /// The looks and names of its agents.
+    pub appearance: Appearance,
     /// The rewards, their names resolved.
     pub rewards: Vec<CompiledReward>,
     /// True if a reward is paid for standing somewhere.
@@ -144,7 +152,12 @@ impl Tables {
         let mut tables = Self {
             rules: plan.rules,
             seats: plan.seats,
-            fog: plan.view_radius.filter(|_| plan.fog),
+            view_radius: plan.view_radius,
+            fog: match plan.view_radius {
+                Some(_) => plan.fog.seats(plan.seats)?,
+                None => 0,
+            },
+            reach: [u16::MAX; MAX_KINDS],
             rows,
             cols,
             cells: rows * cols,
@@ -162,6 +175,7 @@ impl Tables {
             motions,
             moves,
             stands: false,
+            appearance: plan.appearance.clone(),
             rewards: Vec::new(),
             wired: EMPTY,
             fronts: fronts(rows, cols),
@@ -250,6 +264,11 @@ impl Tables {
         (usize::from(cell) / cols, usize::from(cell) % cols)
     }
 
+    /// Checks whether hands of every seat can use every kind.
+    pub fn serves_everyone(&self) -> bool {
+        self.reach.iter().all(|&seats| seats == u16::MAX)
+    }
+
     /// Checks whether the rules of CoGrid hold.
     #[inline]
     pub fn is_cogrid(&self) -> bool {
@@ -291,6 +310,10 @@ impl Tables {
                 self.terminal = self.terminal.with(id);
             }
             self.hands[usize::from(id)] = self.hand(id, &kind)?;
+            if let Some(seats) = &kind.by {
+                let field = format!("kinds.{}.by", kind.name);
+                self.reach[usize::from(id)] = seat_bits(seats, self.seats, &field)?;
+            }
         }
         Ok(())
     }

@@ -499,6 +499,6 @@ fn wrong_parameters_are_named() {
     assert_eq!(
         unknown,
         "environment: there is no environment `overcoked`; did you mean `overcooked`? (there is: overcooked, \
-         overcooked_v2, goal_finding, goal_seeking, search_rescue)"
+         overcooked_v2, goal_finding, goal_seeking, search_rescue, grid)"
     );
 }

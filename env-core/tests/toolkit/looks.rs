@@ -414,7 +414,7 @@ fn agents_keep_their_identities_wherever_they_go() {
 fn a_picture_that_the_world_does_not_bring_is_named() {
     let tables = Kitchen::new(Seats::default()).unwrap().tables().clone();
     let sprites = env_core::art!["counter", "pot", "button", "button_lit", "onion"];
-    let error = env_core::grid::draw::Pictures::new(&tables, sprites).unwrap_err();
+    let error = env_core::grid::draw::Pictures::new(&tables, sprites, None).unwrap_err();
     assert_eq!(error.field, "kinds.onion");
     assert!(
         error

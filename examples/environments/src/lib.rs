@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod errands;
 pub mod goal;
 pub mod matrix_game;
 pub mod moving_goal;

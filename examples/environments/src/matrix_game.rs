@@ -156,11 +156,17 @@ impl Environment for MatrixGame {
         };
         let named = self.params.choices.iter().zip(1..);
         let named = named.map(|(name, digit)| action(name, vec![format!("Digit{digit}")]));
-        let field = |name: &str, len: usize| FieldSpec {
+        let field = |name: &str, len: usize, most: Option<f32>| FieldSpec {
             name: name.into(),
             shape: vec![len as u32],
-            ..FieldSpec::default()
+            range: most.map(|most| [0.0, most]),
         };
+        // Who chooses nothing earns nothing.
+        let cells = [&self.params.payoffs, &self.params.payoffs_second];
+        let cells = cells.into_iter().flatten().flatten();
+        let reward_range = cells.fold([0.0_f32; 2], |[least, most], &cell| {
+            [least.min(cell), most.max(cell)]
+        });
         Spec {
             id: Self::ID.into(),
             version: Self::VERSION.into(),
@@ -171,13 +177,14 @@ impl Environment for MatrixGame {
                 .collect(),
             noop: 0,
             observation: vec![
-                field("chosen", SEATS),
-                field("earned", SEATS),
-                field("rounds_left", 1),
+                field("chosen", SEATS, Some(self.choices() as f32)),
+                field("earned", SEATS, None),
+                field("rounds_left", 1, Some(self.params.rounds as f32)),
             ],
             tick_hz: 0,
             horizon: self.params.rounds,
             events: vec!["chose".into()],
+            reward_range: Some(reward_range),
             pointer: true,
             ..Spec::default()
         }

@@ -55,6 +55,12 @@ impl PublicGoods {
         self.params.seats.into()
     }
 
+    /// Earnings of a round: what was kept, and the share of the pot.
+    fn parts(&self, given: u16, pot: u16) -> [f32; 2] {
+        let share = f32::from(pot) * self.params.factor / f32::from(self.params.seats);
+        [f32::from(COINS - given), share]
+    }
+
     fn over(&self, state: &State) -> bool {
         state.rounds >= self.params.rounds
     }
@@ -102,11 +108,14 @@ impl Environment for PublicGoods {
             },
             ..ActionSpec::default()
         };
-        let field = |name: &str, len: usize| FieldSpec {
+        let field = |name: &str, len: usize, most: Option<f32>| FieldSpec {
             name: name.into(),
             shape: vec![len as u32],
-            ..FieldSpec::default()
+            range: most.map(|most| [0.0, most]),
         };
+        // The others give everything: then it pays most to keep everything, or else to give everything, too.
+        let others = COINS * (u16::from(self.params.seats) - 1);
+        let most = [0, COINS].map(|given| self.parts(given, others + given).iter().sum::<f32>());
         Spec {
             id: Self::ID.into(),
             version: Self::VERSION.into(),
@@ -115,13 +124,15 @@ impl Environment for PublicGoods {
             actions: (0..=COINS).map(gives).collect(),
             noop: 0,
             observation: vec![
-                field("given", self.seats()),
-                field("earned", 1),
-                field("rounds_left", 1),
+                field("given", self.seats(), Some(COINS.into())),
+                field("earned", 1, None),
+                field("rounds_left", 1, Some(self.params.rounds as f32)),
             ],
             tick_hz: 0,
             horizon: self.params.rounds,
             events: vec!["gave".into()],
+            reward_range: Some([0.0, most[0].max(most[1])]),
+            components: vec!["kept".into(), "share".into()],
             pointer: true,
             ..Spec::default()
         }
@@ -148,9 +159,10 @@ impl Environment for PublicGoods {
             };
             state.given = core::array::from_fn(|seat| if seat < seats { coins(seat) } else { 0 });
             let pot: u16 = state.given.iter().sum();
-            let share = f32::from(pot) * self.params.factor / seats as f32;
             for (seat, &given) in state.given[..seats].iter().enumerate() {
-                let reward = f32::from(COINS - given) + share;
+                let parts = self.parts(given, pot);
+                let reward = parts.iter().sum();
+                outcome.components.extend(parts);
                 outcome.rewards[seat] = reward;
                 state.earned[seat] += reward;
                 outcome.events.push(StepEvent {

@@ -2,7 +2,10 @@
 
 use env_core::conformance::{check, check_batch};
 use env_core::grid::{ActionSet, Chart, NoParams};
-use example_environments::{goal, matrix_game, moving_goal, ported, public_goods, rooms, smithy};
+use env_core::{Instance, World as _};
+use example_environments::{
+    errands, goal, matrix_game, moving_goal, ported, public_goods, rooms, smithy,
+};
 
 #[test]
 fn goal_keeps_the_laws() {
@@ -71,4 +74,68 @@ fn public_goods_keep_the_laws() {
         ..public_goods::Params::default()
     }))
     .unwrap();
+}
+
+#[test]
+fn errands_keep_the_laws() {
+    check::<errands::Errands>([1, 2, 4].map(|seats| errands::Params {
+        seats,
+        ..errands::Params::default()
+    }))
+    .unwrap();
+}
+
+/// True if an agent is on its way by a directive, as it observes it.
+fn is_on_the_way(world: &mut Instance<errands::Errands>) -> bool {
+    let mut seen = Vec::new();
+    world.observe(0, &mut seen);
+    seen[seen.len() - 3..].contains(&1.0)
+}
+
+#[test]
+fn a_directive_goes_on_until_it_is_done_or_another_action_comes() {
+    let params = errands::Params {
+        seats: 1,
+        ..errands::Params::default()
+    };
+    let env = env_core::Environment::new(params).unwrap();
+    let mut world = Instance::<errands::Errands>::new(env);
+    let spec = world.spec().clone();
+    let action = |name: &str| {
+        let at = spec.actions.iter().position(|action| action.name == name);
+        at.unwrap() as u16
+    };
+    assert!(spec.actions[usize::from(action("go_b"))].directive);
+    world.reset(1);
+    world.step(&[action("go_b")]);
+    let mut steps = 1;
+    while is_on_the_way(&mut world) {
+        // It is saved and loaded like everything else of the state.
+        world.save(0);
+        world.step(&[action("move_left")]);
+        assert!(!is_on_the_way(&mut world), "another action ends it");
+        world.load(0);
+        world.step(&[spec.noop]);
+        steps += 1;
+    }
+    // From row 3, column 2 to row 1, column 8.
+    assert_eq!(steps, 8);
+    let before = world.digest();
+    world.step(&[action("go_b")]);
+    assert!(!is_on_the_way(&mut world), "who is there has nowhere to go");
+    assert_ne!(world.digest(), before, "time goes on");
+}
+
+#[test]
+fn a_point_on_a_station_is_the_directive_to_go_there() {
+    let env = env_core::Environment::new(errands::Params::default()).unwrap();
+    let mut world = Instance::<errands::Errands>::new(env);
+    world.reset(1);
+    let at = |world: &mut Instance<errands::Errands>, x, y| {
+        let action = world.point(0, [x, y])?;
+        Some(world.spec().actions[usize::from(action)].name.clone())
+    };
+    assert_eq!(at(&mut world, 7.5, 0.5).as_deref(), Some("go_b"));
+    assert_eq!(at(&mut world, 4.1, 4.9).as_deref(), Some("go_c"));
+    assert_eq!(at(&mut world, 3.5, 2.5), None);
 }

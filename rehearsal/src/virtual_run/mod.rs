@@ -2,8 +2,8 @@
 //! program, and a simulated network between them.
 //!
 //! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
-//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, each by itself, and
-//! then exchange what they sent.
+//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, each on a thread of its
+//! own, and then exchange what they sent.
 
 mod database;
 mod folder;
@@ -14,6 +14,8 @@ mod people;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
+use std::thread;
 use std::time::Instant;
 
 use anyhow::Context as _;
@@ -27,7 +29,7 @@ use study::{EnvFacts, EnvFactsByStage, StageKind, Study};
 
 use tracing::subscriber::NoSubscriber;
 
-use crate::bot::StudyInfo;
+use crate::bot::{StudyInfo, WireId};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
 use crate::record::{Phase, Shared};
@@ -36,6 +38,7 @@ use crate::{Played, RehearsalOptions};
 use database::Database;
 use folder::FolderStorage;
 use machine::Machine;
+use network::{Down, Sent, Up};
 use people::People;
 
 /// A second, microseconds.
@@ -43,6 +46,9 @@ const S: u64 = 1_000_000;
 
 /// The secret of participant links in a data folder.
 const LINKS_KEY: &str = "links.key";
+
+/// How often one thread looks whether the other is done, before it sleeps.
+const LOOKS: u32 = 5_000;
 
 /// How many steps pass between two looks at whether to show progress.
 const STEPS_A_LOOK: u32 = 256;
@@ -61,7 +67,7 @@ pub(crate) async fn rehearse(
     let (options, facts, data) = (options.clone(), facts.clone(), data.to_owned());
     let stop = Arc::clone(&is_stopped);
     let work = move || VirtualRun::open(&options, study, facts, &data)?.run(&options, &data, &stop);
-    let thread = std::thread::Builder::new().name("rehearsal".to_owned());
+    let thread = thread::Builder::new().name("rehearsal".to_owned());
     let (done, result) = tokio::sync::oneshot::channel();
     // A server of its own would log to a file; nobody is to take its notes for those of this program.
     let work = move || tracing::subscriber::with_default(NoSubscriber::new(), work);
@@ -72,13 +78,13 @@ pub(crate) async fn rehearse(
 }
 
 /// Stops a run and waits for its end when it is dropped.
-struct Stopper(Arc<AtomicBool>, Option<std::thread::JoinHandle<()>>);
+struct Stopper(Arc<AtomicBool>, Option<thread::JoinHandle<()>>);
 
 impl Drop for Stopper {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
         // After a panic the result is missing.
-        let _ = self.1.take().map(std::thread::JoinHandle::join);
+        let _ = self.1.take().map(thread::JoinHandle::join);
     }
 }
 
@@ -143,15 +149,7 @@ impl VirtualRun {
         is_stopped: &AtomicBool,
     ) -> anyhow::Result<Played> {
         let began = Instant::now();
-        let mut steps = 0_u32;
-        while !self.people.is_over() {
-            anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
-            self.step().map_err(anyhow::Error::msg)?;
-            steps = steps.wrapping_add(1);
-            if steps.is_multiple_of(STEPS_A_LOOK) {
-                self.tell();
-            }
-        }
+        self.play(is_stopped)?;
         let lasted_us = self.settle(is_stopped)?.saturating_sub(self.began_us);
         let kills = self.machine.killed;
         let storage = self.machine.stop().map_err(anyhow::Error::msg)?;
@@ -173,18 +171,56 @@ impl VirtualRun {
         })
     }
 
-    /// Runs everybody until the first of what they send now may arrive.
-    fn step(&mut self) -> Result<(), String> {
-        let times = [self.people.next_us(), self.machine.next_us()];
-        let next_us = times.into_iter().flatten().min();
-        let next_us = next_us.ok_or("nothing will ever happen again")?;
-        self.now_us = self.now_us.max(next_us);
-        let until_us = self.now_us + network::LEAST_US;
-        let up = self.people.run(until_us);
-        let down = self.machine.run(until_us)?;
-        up.into_iter().for_each(|sent| self.machine.take(sent));
-        down.into_iter().for_each(|sent| self.people.take(sent));
-        Ok(())
+    /// Runs the people on this thread and the machine on another, until nobody takes part any more.
+    fn play(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<()> {
+        let Self {
+            machine,
+            people,
+            sessions,
+            began_us,
+            now_us,
+            line,
+            ..
+        } = self;
+        let mut machine_us = machine.next_us();
+        thread::scope(|scope| {
+            let (order, orders) = mpsc::channel();
+            let (report, reports) = mpsc::channel();
+            scope.spawn(move || {
+                // The notes of a server are for its own log.
+                let run = || run_machine(machine, &orders, &report);
+                tracing::subscriber::with_default(NoSubscriber::new(), run);
+            });
+            let mut steps = 0_u32;
+            let mut up = Vec::new();
+            while !people.is_over() {
+                anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
+                let coming_us = up.iter().map(|sent: &Sent<_>| sent.at_us).min();
+                let times = [people.next_us(), machine_us, coming_us];
+                let next_us = times.into_iter().flatten().min();
+                *now_us = next_us
+                    .context("nothing will ever happen again")?
+                    .max(*now_us);
+                let until_us = *now_us + network::LEAST_US;
+                let sent = order.send(Order { up, until_us });
+                up = people.run(until_us);
+                // A thread that is gone has panicked, and the scope tells how.
+                let Some(ran) = sent.ok().and_then(|()| await_next(&reports)) else {
+                    break;
+                };
+                machine_us = ran.next_us;
+                let down = ran.down.map_err(anyhow::Error::msg)?;
+                down.into_iter().for_each(|sent| people.take(sent));
+                steps = steps.wrapping_add(1);
+                if steps.is_multiple_of(STEPS_A_LOOK) {
+                    tell(line, now_us.saturating_sub(*began_us), sessions);
+                }
+            }
+            // What is under way still arrives.
+            let until_us = *now_us;
+            let _ = order.send(Order { up, until_us });
+            Ok(())
+        })
     }
 
     /// Waits until the server has ended by its own rules whatever nobody returns to: every episode, and every session
@@ -206,16 +242,52 @@ impl VirtualRun {
             sent.map_err(anyhow::Error::msg)?;
         }
     }
+}
 
-    fn tell(&mut self) {
-        let since_us = self.now_us.saturating_sub(self.began_us);
-        let sessions = &self.sessions;
-        self.line.tell(|| {
-            let phases = sessions
-                .iter()
-                .map(|(_, record)| record.lock().phase.clone());
-            standing(since_us, &phases.collect::<Vec<Phase>>())
-        });
+/// Shows how far everybody is.
+fn tell(line: &mut Line, since_us: u64, sessions: &[(String, Shared)]) {
+    line.tell(|| {
+        let phases = sessions
+            .iter()
+            .map(|(_, record)| record.lock().phase.clone());
+        standing(since_us, &phases.collect::<Vec<Phase>>())
+    });
+}
+
+/// An order to the machine: to take these messages, and to run until a time.
+struct Order {
+    up: Vec<Sent<(WireId, Up)>>,
+    until_us: u64,
+}
+
+/// The result of an order, and when something happens next.
+struct Ran {
+    down: Result<Vec<Sent<Down>>, String>,
+    next_us: Option<u64>,
+}
+
+/// Takes what the other thread sends next; none if it is gone. It has little to do each time, so it is awaited awake
+/// before it is slept for.
+fn await_next<T>(from: &Receiver<T>) -> Option<T> {
+    for _ in 0..LOOKS {
+        match from.try_recv() {
+            Ok(next) => return Some(next),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+        }
+    }
+    from.recv().ok()
+}
+
+/// Runs the machine as it is told.
+fn run_machine(machine: &mut Machine, orders: &Receiver<Order>, report: &Sender<Ran>) {
+    while let Some(Order { up, until_us }) = await_next(orders) {
+        up.into_iter().for_each(|sent| machine.take(sent));
+        let down = machine.run(until_us);
+        let next_us = machine.next_us();
+        if report.send(Ran { down, next_us }).is_err() {
+            return;
+        }
     }
 }
 

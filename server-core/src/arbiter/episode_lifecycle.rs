@@ -1,16 +1,15 @@
 //! Episodes: from the linking of their pages over the start to the end, and what passes between them.
 
 use protocol::control::{EndReason, ServerMessage};
-use protocol::log::Ending;
 use protocol::{Era, Seat};
 use study::assign::Rng;
 use study::stage::Mode;
-use study::{Episode, StageKind};
+use study::{Episode, SeatTotals, StageKind};
 
 use super::episode::{EpisodeState, Phase, Ready};
 use super::flow::Transition;
 use super::group::{DepartureReason, GroupId};
-use super::{Arbiter, Effect, EpisodeRow, Place, RecordWork, SessionId, Work, Write};
+use super::{Arbiter, Effect, EpisodeEnd, EpisodeRow, Place, RecordWork, SessionId, Work, Write};
 
 /// So much time all pages need to hear of the start, microseconds.
 const LEAST_COUNTDOWN_US: u64 = 500_000;
@@ -253,7 +252,7 @@ impl Arbiter {
     }
 
     /// The end of an episode is durable: everybody is informed, and moves on.
-    pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, ending: Option<Ending>) {
+    pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, end: Option<EpisodeEnd>) {
         let Some(episode) = self.episodes.remove_episode(era) else {
             return;
         };
@@ -266,6 +265,9 @@ impl Arbiter {
         else {
             return;
         };
+        let (ending, seats) = end.map_or((None, SeatTotals::default()), |end| {
+            (Some(end.ending), end.seats)
+        });
         // The replica has the last word: an episode that was over when its end was asked for was played.
         let reason = ending.map_or(reason, |ending| ending.reason);
         if let Some(group) = episode.group {
@@ -300,6 +302,9 @@ impl Arbiter {
                 score,
                 ticks: ticks.0,
                 partners: episode.partners_of(seat),
+                seats: seats.clone(),
+                seat: seat.0,
+                success: None,
             };
             Transition::LeaveEpisode(who, played)
         };

@@ -69,7 +69,7 @@ impl Arbiter {
             let episode = Episode::unplayed(EndReason::Technical);
             let people = people.into_iter();
             return people
-                .map(|who| Transition::LeaveEpisode(who, episode))
+                .map(|who| Transition::LeaveEpisode(who, episode.clone()))
                 .collect();
         };
         let delay = self.input_delays(stage);

@@ -4,12 +4,21 @@ use protocol::change::Change;
 use protocol::control::{ClientMessage, EndReason, Recount, ServerMessage, Upload};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Life, Seat, Tick};
-use study::Payment;
+use study::{Payment, SeatTotals};
 
 use super::{
     Attendance, ClientKey, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, StageAnswers,
     WaitRow,
 };
+
+/// The end of an episode as it is written, and what each seat made until then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EpisodeEnd {
+    /// The end.
+    pub ending: Ending,
+    /// Scores and rewards, in order of the seats.
+    pub seats: SeatTotals,
+}
 
 /// An input of the arbiter.
 #[derive(Clone, Debug)]
@@ -28,13 +37,13 @@ pub enum Event {
     /// The archive has seen an upload.
     Appended(Era, Seat, Appended),
     /// The file of an episode is closed; `None` if it could not be.
-    Ended(Era, Option<Ending>),
+    Ended(Era, Option<EpisodeEnd>),
     /// A change of a seat is durable; `None` if it could not be made.
     Changed(Era, Seat, Option<Change>),
     /// A seat is given back to a person, and where their page begins; `None` if it could not be.
     Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
-    /// A page gets inputs of another seat, in as many messages.
-    Inputs(Era, Seat, Vec<KnownInputs>),
+    /// The pages of some seats get inputs of another, in as many messages.
+    Inputs(Era, Vec<Seat>, Vec<KnownInputs>),
     /// A page is to say its digests anew.
     Recheck(Era, Seat, Recheck),
     /// A note was appended, or could not be.
@@ -235,12 +244,12 @@ pub enum Work {
     Open(Box<Header>),
     /// Append the new part of an upload.
     Append(Seat, Box<Upload>),
-    /// Read the inputs of a seat that others may lack, for the page of another.
+    /// Read the inputs of a seat that others may lack, for pages of others.
     Read {
         /// The seat.
         of: Seat,
-        /// The seat whose page gets them.
-        to: Seat,
+        /// The seats whose pages get them.
+        to: Vec<Seat>,
     },
     /// Check that the page of a seat was told something else than the server, and append that.
     Recount(Seat, Box<Recount>),

@@ -12,7 +12,7 @@ use super::group::SeatAssignment;
 use super::{Arbiter, Place, SessionId, WaitedFor};
 
 /// A step of one participant through the study.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Transition {
     /// They see the stage at which they are, and it begins.
     Enter(SessionId),
@@ -165,7 +165,7 @@ impl Arbiter {
                 },
             );
         }
-        self.advance_session(who, ProgressEvent::EpisodeEnded(episode));
+        self.advance_session(who, ProgressEvent::EpisodeEnded(&episode));
         if std::mem::take(&mut self.sessions[who].leaves) {
             // Who is at the end anyway has ended so.
             self.advance_session(who, ProgressEvent::Left);

@@ -447,7 +447,7 @@ impl Arbiter {
 /// An episode came to nothing for all of these people.
 fn leave_all(people: &[SessionId], reason: EndReason) -> Vec<Transition> {
     let unplayed = Episode::unplayed(reason);
-    let leave = |who: &SessionId| Transition::LeaveEpisode(*who, unplayed);
+    let leave = |who: &SessionId| Transition::LeaveEpisode(*who, unplayed.clone());
     people.iter().map(leave).collect()
 }
 

@@ -67,7 +67,7 @@ use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{
-    Appended, Effect, Event, KnownInputs, Recheck, RecordWork, Snapshot, Work, Write,
+    Appended, Effect, EpisodeEnd, Event, KnownInputs, Recheck, RecordWork, Snapshot, Work, Write,
 };
 pub use group::DepartureReason;
 use groups::Groups;
@@ -199,9 +199,12 @@ impl Arbiter {
                 self.handle_changed(now_us, era, change, snapshot);
             }
             Event::Inputs(era, to, known) => {
-                known
-                    .into_iter()
-                    .for_each(|part| self.tell_inputs(era, to, part));
+                for (seat, part) in to
+                    .iter()
+                    .flat_map(|to| known.iter().map(move |part| (*to, part)))
+                {
+                    self.tell_inputs(era, seat, part.clone());
+                }
             }
             Event::Recheck(era, seat, recheck) => self.ask_again(era, seat, recheck),
             Event::Noted => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use protocol::change::Change;
 use protocol::control::EndReason;
-use protocol::log::{Ending, Header};
+use protocol::log::Header;
 use protocol::{Controller, Tick};
 use study::disconnect::Then;
 use study::{Payment, Study};
@@ -24,8 +24,8 @@ use super::seats::Seats;
 use super::sessions::Sessions;
 use super::signals::SignalRates;
 use super::{
-    Arbiter, Attendance, EnvStages, EpisodeRow, GroupRow, Identity, MessageRow, Place, Random,
-    SessionId,
+    Arbiter, Attendance, EnvStages, EpisodeEnd, EpisodeRow, GroupRow, Identity, MessageRow, Place,
+    Random, SessionId,
 };
 use crate::limits::{Limits, us};
 
@@ -87,7 +87,7 @@ pub struct RestoredEpisode {
     /// For each seat, the first tick that its page has not said its input for.
     pub own: Vec<Tick>,
     /// The end, if the file has it already.
-    pub ending: Option<Ending>,
+    pub end: Option<EpisodeEnd>,
 }
 
 impl Arbiter {
@@ -146,7 +146,7 @@ impl Arbiter {
     }
 
     fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
-        let (row, ending) = (episode.row, episode.ending);
+        let (row, end) = (episode.row, episode.end);
         let (era, stage) = (row.era, row.stage);
         let Some(rules) = self.absence_rules(stage, &episode.header.params) else {
             tracing::error!(
@@ -189,9 +189,9 @@ impl Arbiter {
         }
         play.moved_us = now_us.max(header.t0_us);
         (play.open, play.recovered) = (true, true);
-        let phase = match ending {
-            Some(ending) => Phase::Ending {
-                reason: ending.reason,
+        let phase = match &end {
+            Some(end) => Phase::Ending {
+                reason: end.ending.reason,
                 open: true,
                 lost: play.lost_seats(),
                 away: Vec::new(),
@@ -214,8 +214,8 @@ impl Arbiter {
         };
         let t0_us = episode.header.t0_us;
         self.episodes.add_episode(era, episode);
-        if ending.is_some() {
-            self.handle_ended(now_us, era, ending);
+        if end.is_some() {
+            self.handle_ended(now_us, era, end);
         } else if t0_us.saturating_sub(now_us) > us(self.limits.clock_ahead) {
             // Its clock was far ahead, and for this one its ticks are not due for years.
             self.end_episode(era, EndReason::Technical);

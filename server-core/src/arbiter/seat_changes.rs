@@ -70,12 +70,21 @@ impl Arbiter {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
-        for to in play.seats.poll_help(now_us) {
-            let others: Vec<Seat> = play.seats.playing().filter(|of| *of != to).collect();
-            for of in others {
-                self.effects
-                    .push_back(Effect::Archive(era, Work::Read { of, to }));
-            }
+        let due = play.seats.poll_help(now_us);
+        if due.is_empty() {
+            return;
+        }
+        let played: Vec<Seat> = play.seats.playing().collect();
+        for of in played {
+            let to = due.iter().copied().filter(|to| *to != of).collect();
+            self.read_inputs(era, of, to);
+        }
+    }
+
+    fn read_inputs(&mut self, era: Era, of: Seat, to: Vec<Seat>) {
+        if !to.is_empty() {
+            let work = Work::Read { of, to };
+            self.effects.push_back(Effect::Archive(era, work));
         }
     }
 
@@ -84,10 +93,8 @@ impl Arbiter {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
-        for to in play.seats.helped_with(now_us, of) {
-            self.effects
-                .push_back(Effect::Archive(era, Work::Read { of, to }));
-        }
+        let to = play.seats.helped_with(now_us, of);
+        self.read_inputs(era, of, to);
     }
 
     /// The digests of a page differ: it gets the inputs that count, and is to say the digests anew.
@@ -417,11 +424,6 @@ impl Arbiter {
             return;
         };
         play.seats.handle_silent(now_us, by, seat, silent);
-        let is_played = play.seats.playing().any(|of| of == seat && of != by);
-        if silent && is_played {
-            let work = Work::Read { of: seat, to: by };
-            self.effects.push_back(Effect::Archive(era, work));
-        }
     }
 
     /// A page went out of sight, or came back.

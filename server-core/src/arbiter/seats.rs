@@ -68,6 +68,8 @@ pub(super) struct SeatState {
     pub recounts: usize,
     /// Until when its page gets the inputs of the others from the server.
     pub helped_until_us: u64,
+    /// True if its page does not hear somebody and is not helped yet.
+    pub asks_help: bool,
     /// Until when its page has time to be heard.
     pub begins_us: u64,
     /// Until when the person may be away, while they are.
@@ -117,6 +119,7 @@ impl Seats {
                 recheck: None,
                 recounts: 0,
                 helped_until_us: 0,
+                asks_help: false,
                 begins_us: 0,
                 gone: None,
                 granted: None,
@@ -345,7 +348,7 @@ impl Seats {
                 (state.page, state.gone, state.hidden_us) = (Page::Plays, None, None);
                 // It needs a moment until the others hear it.
                 state.begins_us = now_us + u64::from(LEAD_S) * 1_000_000;
-                state.deaf_to.fill(false);
+                state.begin_hearing();
             }
             _ => {}
         }
@@ -366,7 +369,7 @@ impl Seats {
         let state = &mut self.list[seat.index()];
         // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
         (state.unloading, state.hidden_us, state.recheck) = (false, None, None);
-        state.deaf_to.fill(false);
+        state.begin_hearing();
         let is_same = life == Some(state.life) && key == state.key;
         let holds = is_same && state.controller == Controller::Human;
         if !holds || state.doomed {
@@ -438,6 +441,12 @@ impl Seats {
 }
 
 impl SeatState {
+    /// Its page begins to hear the others, over a new connection or in a new life.
+    fn begin_hearing(&mut self) {
+        self.deaf_to.fill(false);
+        (self.helped_until_us, self.asks_help) = (0, false);
+    }
+
     fn is_overdue(&self, now_us: u64) -> bool {
         self.gone.is_some_and(|until_us| until_us <= now_us)
     }

@@ -80,13 +80,17 @@ impl Seats {
         moved_us.max(since_us.min().unwrap_or(0)) + self.rules.choice_us + self.rules.still_us
     }
 
-    /// Takes note that a page hears another seat or does not. Who does not gets help.
+    /// Takes note that a page hears another seat or does not. Who does not gets help, or for longer.
     pub(super) fn handle_silent(&mut self, now_us: u64, by: Seat, of: Seat, silent: bool) {
         let state = &mut self.list[by.index()];
         if let Some(deaf) = state.deaf_to.get_mut(of.index()) {
             *deaf = silent;
-            if silent {
-                state.helped_until_us = now_us + HELP_US;
+            if !silent {
+                return;
+            }
+            match state.helped_until_us > now_us {
+                true => state.helped_until_us = now_us + HELP_US,
+                false => state.asks_help = true,
             }
         }
     }
@@ -129,14 +133,14 @@ impl Seats {
     pub(super) fn poll_help(&mut self, now_us: u64) -> Vec<Seat> {
         let seats = (0..self.list.len() as u8).map(Seat);
         let needs = |seat: &Seat| {
-            let is_due = self
-                .is_helped_at(*seat)
-                .is_some_and(|at_us| at_us <= now_us);
-            is_due && self.is_live(*seat)
+            let helped_at = self.is_helped_at(*seat);
+            let is_due = helped_at.is_some_and(|at_us| at_us <= now_us);
+            (is_due || self.list[seat.index()].asks_help) && self.is_live(*seat)
         };
         let due: Vec<Seat> = seats.filter(needs).collect();
         for seat in &due {
-            self.list[seat.index()].helped_until_us = now_us + HELP_US;
+            let state = &mut self.list[seat.index()];
+            (state.helped_until_us, state.asks_help) = (now_us + HELP_US, false);
         }
         due
     }

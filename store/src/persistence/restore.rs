@@ -117,10 +117,10 @@ impl Persistence {
         for row in self.store.running_episodes().await? {
             let path = data.path().join(&row.path);
             let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
-            let found = read.map_err(anyhow::Error::from).and_then(|file| {
+            let found = read.map_err(anyhow::Error::from).and_then(|mut file| {
                 let draw = serde_json::from_str(&row.draw).context("the draw is damaged")?;
-                let episode = restore_episode(&self.study, row.era, row.visits, draw, &file)?;
-                let file = episode.ending.is_none().then_some(file);
+                let episode = restore_episode(&self.study, row.era, row.visits, draw, &mut file)?;
+                let file = episode.end.is_none().then_some(file);
                 Ok((episode, file))
             });
             match found {
@@ -308,7 +308,7 @@ mod tests {
         let (restored, logs) = memory.restore(&data, OnStudyChange::Refuse).await.unwrap();
         let ends = restored.episodes.iter();
         let ends: Vec<_> = ends
-            .map(|episode| episode.ending.map(|end| end.reason))
+            .map(|episode| episode.end.as_ref().map(|end| end.ending.reason))
             .collect();
         assert_eq!(ends, [Some(EndReason::Played), None]);
         let eras: Vec<Era> = logs.keys().copied().collect();

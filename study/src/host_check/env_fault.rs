@@ -49,6 +49,11 @@ impl HostCheck<'_> {
         let id = self.stage(index).map_or("", |stage| &stage.id);
         let reason = &plain(reason);
         let path = join(&self.paths[usize::from(index)], "config");
+        let world = self.env(index).and_then(|env| env.world.as_ref());
+        let parameter = field.split(['.', '[']).next().unwrap_or_default();
+        if let Some(world) = world.filter(|_| !self.source.has(&join(&path, parameter))) {
+            return self.report.note(world.problem(field, reason));
+        }
         let path = match field.is_empty() {
             true => path,
             false => join(&path, field),

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::design::{Between, Unit};
 use crate::formula::bounds::{Bounds, FormulaBounds, Possible, find_bounds};
 use crate::host::EnvFactsByStage;
-use crate::limits::MAX_AMOUNT;
+use crate::limits::{MAX_AMOUNT, MAX_SEATS};
 use crate::outcome::Outcome;
 use crate::payment::{SCALES, decimals};
 use crate::recruitment::WayOut;
@@ -155,8 +155,16 @@ impl Study {
             let visits = most_in(&self.tree, &self.design, &self.timeline, treatment, &visit)
                 + most_again(self, treatment, index);
             let episodes = visits * f64::from(env.course.limit());
+            let most_reward = f64::from(f32::MAX) * longest;
+            let reward = || Possible::Number(Bounds::new(-most_reward, most_reward));
+            let seats = Bounds::new(0.0, MAX_SEATS.into());
+            let list = |of: Possible| Possible::List(Box::new(of), seats);
             let episode = Possible::record([
                 ("score", Possible::Number(SCORES)),
+                ("own_score", Possible::Number(SCORES)),
+                ("scores", list(Possible::Number(SCORES))),
+                ("own_reward", reward()),
+                ("rewards", list(reward())),
                 ("ticks", Possible::Number(Bounds::new(0.0, longest))),
                 ("success", Possible::Bool(None)),
                 ("reason", Possible::Any),

@@ -46,7 +46,7 @@ pub enum ProgressEvent<'a> {
         seat: Option<u8>,
     },
     /// The episode of the participant's group is over.
-    EpisodeEnded(Episode),
+    EpisodeEnded(&'a Episode),
     /// The page of a partner failed in the first episode of the group: back to its lobby, for another group.
     Rematched,
     /// The server ends the way: nobody came to play, time ran out, something broke.

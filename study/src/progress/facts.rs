@@ -6,6 +6,7 @@ use protocol::control::EndReason;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::formula::{Type, Types};
 use crate::screening::Measured;
 use crate::stage::StageKind;
 use crate::study::Study;
@@ -121,17 +122,41 @@ impl PartnerKind {
 }
 
 /// An episode that is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
     /// Why it ended.
     pub reason: EndReason,
-    /// Its score.
+    /// The score of the group.
     pub score: i64,
     /// Ticks that were played.
     pub ticks: u32,
     /// The kind of partners in the other seats.
     #[serde(default)]
     pub partners: PartnerKind,
+    /// Scores and rewards of the seats; empty in data from before this was kept.
+    #[serde(default, skip_serializing_if = "SeatTotals::is_empty")]
+    pub seats: SeatTotals,
+    /// The participant's seat.
+    #[serde(default)]
+    pub seat: u8,
+    /// True if it succeeded by the stage's own criterion; none where the stage has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
+}
+
+/// Scores and rewards of an episode, in order of the seats.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SeatTotals {
+    /// The scores at the end.
+    pub scores: Vec<i64>,
+    /// The sums of the rewards.
+    pub rewards: Vec<f64>,
+}
+
+impl SeatTotals {
+    fn is_empty(&self) -> bool {
+        self.scores.is_empty() && self.rewards.is_empty()
+    }
 }
 
 impl Episode {
@@ -142,10 +167,32 @@ impl Episode {
             score: 0,
             ticks: 0,
             partners: PartnerKind::None,
+            seats: SeatTotals::default(),
+            seat: 0,
+            success: None,
         }
     }
 
-    fn value(&self) -> formula::Value {
+    /// The types of what formulas can ask of it; [`Self::value`] has the values.
+    pub(crate) fn types() -> Types {
+        let list = || Type::list(Type::Number);
+        [
+            ("score", Type::Number),
+            ("own_score", Type::Number),
+            ("scores", list()),
+            ("own_reward", Type::Number),
+            ("rewards", list()),
+            ("ticks", Type::Number),
+            ("success", Type::Bool),
+            ("reason", Type::Text),
+            ("partners", Type::Text),
+        ]
+        .map(|(name, of)| (name.to_owned(), of))
+        .into()
+    }
+
+    /// Its facts for formulas. Where seats were not kept apart, the own score is that of the group.
+    pub(crate) fn value(&self) -> formula::Value {
         let reason = match self.reason {
             EndReason::Played => "played",
             EndReason::PartnerLeft => "partner_left",
@@ -153,9 +200,18 @@ impl Episode {
         };
         // Scores are far below 2^53, above which a number would not be whole.
         #[allow(clippy::cast_precision_loss, reason = "see above")]
-        let score = self.score as f64;
+        let number = |score: i64| formula::Value::from(score as f64);
+        let own = usize::from(self.seat);
+        let SeatTotals { scores, rewards } = &self.seats;
+        let own_score = scores.get(own).copied().unwrap_or(self.score);
+        let own_reward = rewards.get(own).copied().unwrap_or_default();
+        let scores: Vec<_> = scores.iter().copied().map(number).collect();
         [
-            ("score", formula::Value::from(score)),
+            ("score", number(self.score)),
+            ("own_score", number(own_score)),
+            ("scores", scores.into()),
+            ("own_reward", own_reward.into()),
+            ("rewards", rewards.clone().into()),
             ("ticks", f64::from(self.ticks).into()),
             ("success", self.is_success().into()),
             ("reason", reason.into()),
@@ -169,8 +225,8 @@ impl Episode {
         self.reason != EndReason::Played && self.ticks == 0
     }
 
-    /// Returns whether it was played to its end with a score above 0.
+    /// Returns whether it was played to its end and succeeded: by the stage's criterion, or else with a score above 0.
     pub fn is_success(&self) -> bool {
-        self.reason == EndReason::Played && self.score > 0
+        self.reason == EndReason::Played && self.success.unwrap_or(self.score > 0)
     }
 }

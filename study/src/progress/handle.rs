@@ -147,7 +147,7 @@ impl Progress {
         study: &Study,
         stage: &Stage,
         env: &Env,
-        episode: Episode,
+        episode: &Episode,
     ) -> ProgressStep {
         // The first thing that went wrong names the outcome; the rest of the study is still theirs.
         self.cut = self.cut.or(match episode.reason {
@@ -155,12 +155,20 @@ impl Progress {
             EndReason::PartnerLeft => Some(Outcome::PartnerLeft),
             EndReason::Technical => Some(Outcome::Technical),
         });
+        let route = route(study, &self.assignment);
+        let visit = route.get(usize::from(self.at));
+        let mut episode = episode.clone();
+        episode.success = visit.and_then(|visit| env.course.judge(&episode, &visit.bindings));
+        let (is_unplayed, reason) = (episode.is_unplayed(), episode.reason);
         let episodes = self.facts.episodes.entry(stage.id.clone()).or_default();
         episodes.push(episode);
+        let before = episodes.len().saturating_sub(usize::from(self.played) + 1);
+        let visit = episodes[before..].iter();
+        let succeeded: Vec<bool> = visit.map(Episode::is_success).collect();
         // What follows in its copy is about an episode that was not.
-        match episode.is_unplayed() {
+        match is_unplayed {
             true => self.pass_over(study),
-            false => self.another(study, env, episode),
+            false => self.another(study, env, reason, &succeeded),
         }
     }
 
@@ -210,12 +218,18 @@ impl Progress {
     }
 
     /// Goes on to the next episode of the visit, perhaps after a rest, or past the last one. A visit of which an episode
-    /// could not be played ends with it.
-    fn another(&mut self, study: &Study, env: &Env, episode: Episode) -> ProgressStep {
+    /// could not be played ends with it. Each of its episodes so far has succeeded or not.
+    fn another(
+        &mut self,
+        study: &Study,
+        env: &Env,
+        reason: EndReason,
+        succeeded: &[bool],
+    ) -> ProgressStep {
         self.played = self.played.saturating_add(1);
-        self.successes += u16::from(episode.is_success());
-        let is_whole = episode.reason == EndReason::Played;
-        if !is_whole || !env.course.goes_on(self.played, self.successes) {
+        self.successes += u16::from(succeeded.last() == Some(&true));
+        let is_whole = reason == EndReason::Played;
+        if !is_whole || !env.course.goes_on(succeeded) {
             return self.next(study);
         }
         self.resting = env.screen.rest.is_some();

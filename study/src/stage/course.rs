@@ -1,11 +1,14 @@
 //! The episodes of an env stage: how many there are, what they begin with, what ends them, and what formulas may ask
 //! while one is played.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use crate::assign::Rng;
 use crate::formula::Formula;
 use crate::limits::MAX_EPISODES;
+use crate::progress::Episode;
 use crate::read::{Cursor, Fields};
 use crate::timeline::tree::Bindings;
 
@@ -36,9 +39,15 @@ pub struct Until {
     /// Ends an episode on the first confirmed tick on which it holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub formula: Option<Formula>,
-    /// Ends the stage after so many episodes with a positive score.
+    /// Tells if an episode that was played to its end succeeded; without it, one with a positive score did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub success: Option<Formula>,
+    /// Ends the stage after so many episodes that succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_successes: Option<u16>,
+    /// Only so many of the last episodes count towards `min_successes`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of_last: Option<u16>,
     /// Ends the stage after so many episodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_episodes: Option<u16>,
@@ -63,10 +72,34 @@ impl EnvCourse {
             .unwrap_or(self.episodes)
     }
 
-    /// Returns whether another episode follows after so many, of which some succeeded.
-    pub fn goes_on(&self, played: u16, successes: u16) -> bool {
-        let enough = self.until.as_ref().and_then(|until| until.min_successes);
-        played < self.limit() && enough.is_none_or(|enough| successes < enough)
+    /// Returns whether another episode follows after those of a visit; each says whether it succeeded.
+    pub fn goes_on(&self, played: &[bool]) -> bool {
+        let until = self.until.as_ref();
+        let of_last = until.and_then(|until| until.of_last);
+        let counted = played.iter().rev();
+        let counted = counted.take(of_last.map_or(usize::MAX, usize::from));
+        let successes = counted.filter(|succeeded| **succeeded).count();
+        let enough = until.and_then(|until| until.min_successes);
+        played.len() < self.limit().into()
+            && enough.is_none_or(|enough| successes < usize::from(enough))
+    }
+
+    /// Tells if an episode that was played to its end succeeded; none if the stage has no criterion of its own. A formula
+    /// that has no value makes it fail.
+    pub(crate) fn judge(&self, episode: &Episode, names: &Bindings) -> Option<bool> {
+        let success = self.until.as_ref()?.success.as_ref()?;
+        let mut scope = match episode.value() {
+            formula::Value::Record(facts) => facts,
+            _ => BTreeMap::new(),
+        };
+        let named = names.iter();
+        scope.extend(named.filter_map(|(name, level)| {
+            Some((
+                name.clone(),
+                serde_json::from_value(level.value.clone()).ok()?,
+            ))
+        }));
+        Some(success.eval(&scope) == Ok(formula::Value::Bool(true)))
     }
 
     /// The seed of an episode, if the study says what it is drawn from. Equal values give equal seeds.
@@ -201,21 +234,35 @@ fn until(place: &Cursor<'_>) -> Option<Until> {
         let doc = "Ends an episode on the first confirmed tick on which this formula holds.";
         let formula = fields.key("formula", doc).maybe(|place| place.text(1_000));
         let count = |place: Cursor<'_>| place.whole(1..=MAX_EPISODES, "episodes");
-        let doc = "Ends the stage after this many episodes with a score above 0. It needs `max_episodes`.";
+        let doc = "Whether an episode that was played to its end is a success, by `score`, `scores`, `rewards`, `ticks`, \
+                   and, where one person plays, `own_score` and `own_reward`. Without this key, a score above 0 is one.";
+        let success = fields.key("success", doc).maybe(|place| place.text(1_000));
+        let doc = "Ends the stage after this many successes. It needs `max_episodes`.";
         let min_successes = fields.key("min_successes", doc).maybe(count);
+        let doc = "Counts only this many of the last episodes towards `min_successes`: with the same number, \
+                   successes in a row; with a larger one, a proportion.";
+        let of_last = fields.key("of_last", doc).maybe(count);
         let doc = "Ends the stage after this many episodes, whatever their scores.";
         let max_episodes = fields.key("max_episodes", doc).maybe(count);
         fields.done();
-        let (min_successes, max_episodes) = (min_successes?, max_episodes?);
+        let (min_successes, of_last) = (min_successes?, of_last?);
+        let max_episodes = max_episodes?;
         if min_successes.is_some() && max_episodes.is_none() {
             let message = "missing, so somebody who never succeeds would never go on; write for example `max_episodes: 20`";
             place.wrong_at("max_episodes", message);
             return None;
         }
+        if of_last.is_some_and(|of_last| min_successes.is_none_or(|least| least > of_last)) {
+            place.wrong_at("of_last", "it is about `min_successes`, which must be there, and not greater; for 3 successes in a row, write `min_successes: 3` and `of_last: 3`");
+            return None;
+        }
         formula?;
+        success?;
         Some(Until {
             formula: None,
+            success: None,
             min_successes,
+            of_last,
             max_episodes,
         })
     });

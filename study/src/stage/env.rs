@@ -5,11 +5,12 @@ use std::fmt;
 
 use protocol::hash::sha256_hex;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
+use super::world::{self, WorldFile};
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
 use crate::formula::TextTemplate;
@@ -29,6 +30,9 @@ pub struct Env {
     /// The module of an environment of one's own; none for one that the program brings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleFile>,
+    /// The file of a grid world, whose contents are parameters; none for an environment that is a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub world: Option<WorldFile>,
     /// The players, one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
@@ -172,8 +176,10 @@ const DOC: &str = "Episodes of an environment.";
 
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
-    let id = fields.key("env", "The environment and its exact version.");
-    let id = id.need("overcooked@2.0.0", |place| env_id(&place));
+    let doc = "The environment and its exact version. `{grid: my_world.yaml}` is a grid world without programming: a \
+               file of the study folder.";
+    let environment = fields.key("env", doc);
+    let environment = environment.need("overcooked@2.0.0", |place| environment_of(source, &place));
     let doc = "The file of your own environment module in the study folder, at most 16 MiB. Check it with `coplay \
                env check`. Its id must differ from the built-in environments. Participants' pages run it, and the \
                server simulates it in an interpreter with limits \
@@ -188,7 +194,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         .key("players", doc)
         .or(vec![Player::Own], |place| players(source, &place));
     let doc = "The parameters of the environment, including tick rate and horizon; the environment's page lists \
-               them. `{{ name }}` stands for the level of a factor or a value of `for_each`.";
+               them. `{{ name }}` stands for the level of a factor or a value of `for_each`. With a grid world they \
+               replace parameters of its file.";
     let config = fields.key("config", doc);
     let config = config.or(Value::Object(Default::default()), |place| {
         place.entries("the environment's parameters")?;
@@ -229,13 +236,18 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let _ = fields
         .key("after_each", doc)
         .maybe(|place| place.named("node", |_| Some(())));
-    let (env, version) = id?;
+    let Environment {
+        id: [env, version],
+        world,
+    } = environment?;
+    let (world, file) = world.unzip();
     Some(Env {
         env,
         version,
         module: module?,
+        world,
         players: players?,
-        config: config?,
+        config: over(file.unwrap_or_default(), config?),
         course: course?,
         window: window?,
         input_delay: input_delay?,
@@ -332,6 +344,37 @@ fn module(source: Source<'_>, place: &Cursor<'_>) -> Option<ModuleFile> {
         file,
         bytes,
     })
+}
+
+/// The environment of a stage.
+struct Environment {
+    /// Its id and its version.
+    id: [String; 2],
+    /// The file of a grid world, and the parameters in it.
+    world: Option<(WorldFile, Map<String, Value>)>,
+}
+
+fn environment_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Environment> {
+    let file = (place.may(place.is_block())).then(|| world::read(source, place));
+    let named = (place.may(!place.is_block())).then(|| env_id(place));
+    Some(match named {
+        Some(named) => Environment {
+            id: named?.into(),
+            world: None,
+        },
+        None => Environment {
+            id: world::GRID.map(str::to_owned),
+            world: Some(file.flatten()?),
+        },
+    })
+}
+
+/// The parameters of a file, and those of a stage over them.
+fn over(mut file: Map<String, Value>, config: Value) -> Value {
+    if let Value::Object(config) = config {
+        file.extend(config);
+    }
+    Value::Object(file)
 }
 
 fn env_id(place: &Cursor<'_>) -> Option<(String, String)> {

@@ -10,6 +10,7 @@ use super::env::{Capture, Env};
 use crate::formula::{Formula, TextTemplate, Type, Types};
 use crate::host::EnvFacts;
 use crate::problem::hint;
+use crate::progress::Episode;
 use crate::read::Cursor;
 use crate::timeline::tree::Bindings;
 
@@ -109,12 +110,14 @@ pub(crate) fn of_episode(mode: Mode) -> Types {
 #[derive(Default)]
 pub(crate) struct Formulas {
     until: Option<Formula>,
+    success: Option<Formula>,
     hud: Vec<TextTemplate>,
 }
 
 impl Formulas {
     /// Reads them where names have these types; every fault is reported.
     pub(crate) fn read(place: &Cursor<'_>, env: &Env, mut names: Types) -> Self {
+        let success = success(place, env, names.clone());
         names.extend(live(env.course.mode));
         let until = place.at("until");
         let until = until.and_then(|until| {
@@ -133,6 +136,7 @@ impl Formulas {
         let hud = (0..env.screen.hud.len()).map(|at| value(at).unwrap_or_default());
         Self {
             until,
+            success,
             hud: hud.collect(),
         }
     }
@@ -141,11 +145,30 @@ impl Formulas {
     pub(crate) fn enter(self, env: &mut Env) {
         if let Some(until) = &mut env.course.until {
             until.formula = self.until;
+            until.success = self.success;
         }
         for (gauge, value) in env.screen.hud.iter_mut().zip(self.hud) {
             gauge.value = value;
         }
     }
+}
+
+/// Reads the criterion for a success. People who play together succeed together, as otherwise they would part.
+fn success(place: &Cursor<'_>, env: &Env, mut names: Types) -> Option<Formula> {
+    let until = place.at("until").filter(Cursor::is_block)?;
+    let place = until.at("success")?;
+    names.extend(Episode::types());
+    names.remove("success");
+    let formula = Formula::read(&place, &names, &Type::Bool)?;
+    let own = ["own_score", "own_reward"];
+    let own = own.iter().find(|name| formula.source().contains(**name));
+    if let (Some(own), true) = (own, env.people() > 1) {
+        place.wrong(format!(
+            "several people play here, and go on together, so `{own}` cannot decide; write for example `min(scores) > 0`"
+        ));
+        return None;
+    }
+    Some(formula)
 }
 
 /// Reports what the seeds of a stage cannot be drawn from: names that stand for nothing, and people who are not alone.

@@ -24,6 +24,7 @@ pub(crate) mod instructions;
 pub(crate) mod live;
 pub(crate) mod lobby;
 pub(crate) mod quiz;
+mod world;
 
 pub use self::ai_partner::{AiPartner, CompiledModel, Model};
 pub use self::chat::{Chat, Writing};
@@ -37,6 +38,7 @@ pub use self::instructions::Instructions;
 pub use self::live::{HudFacts, live, names};
 pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
+pub use self::world::WorldFile;
 
 /// One node of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -12,6 +12,7 @@ use crate::design::{Design, Level, Unit};
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_COMBINATIONS;
 use crate::problem::hint;
+use crate::progress::Episode;
 use crate::read::Cursor;
 use crate::screening::Measured;
 use crate::stage::StageKind;
@@ -167,13 +168,6 @@ pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
 
 /// The variables of every formula about a participant: [`crate::progress::ParticipantFacts::scope`] gives the values.
 pub(super) fn variables(read: &Read<'_>) -> Types {
-    let episode = [
-        ("score", Type::Number),
-        ("ticks", Type::Number),
-        ("success", Type::Bool),
-        ("reason", Type::Text),
-        ("partners", Type::Text),
-    ];
     let mut types = Types::new();
     if read
         .stages
@@ -190,7 +184,7 @@ pub(super) fn variables(read: &Read<'_>) -> Types {
                 types.insert("screening".to_owned(), Type::Record(Measured::types()));
             }
             StageKind::Env(_) => {
-                let episodes = Type::list(Type::record(episode.clone()));
+                let episodes = Type::list(Type::Record(Episode::types()));
                 types.insert(stage.id.clone(), Type::record([("episodes", episodes)]));
             }
             StageKind::Survey(survey) => {

@@ -255,6 +255,7 @@ fn every_combination_of_levels_is_checked_against_the_environment() {
         horizon: 900,
         actions: Vec::new(),
         noop: 0,
+        is_old: false,
     };
     let open_all = |env: &study::stage::Env| {
         seen.borrow_mut().insert(env.config.to_string());
@@ -578,18 +579,18 @@ fn a_guard_is_asked_when_its_copy_is_reached() {
         };
         let mut at = Progress::new(&study, own);
         let mut ids = Vec::new();
+        let played = Episode {
+            score: 3,
+            ticks: 9,
+            ..Episode::unplayed(EndReason::Played)
+        };
         while at.outcome(&study).is_none() {
             let stage = at.stage(&study);
             ids.push(stage.id.clone());
             let here = at.position();
             let event = match stage.id.as_str() {
                 "ask" => ProgressEvent::StageDone { at: here, answers },
-                "play" => ProgressEvent::EpisodeEnded(Episode {
-                    reason: EndReason::Played,
-                    score: 3,
-                    ticks: 9,
-                    partners: study::PartnerKind::None,
-                }),
+                "play" => ProgressEvent::EpisodeEnded(&played),
                 _ => ProgressEvent::StageDone {
                     at: here,
                     answers: &[],

@@ -91,6 +91,7 @@ fn fitting<'a>(
     at: u16,
     given: &'a [Answer],
     group: &'a UnitAssignment,
+    played: &'a Episode,
 ) -> ProgressEvent<'a> {
     match kind {
         StageKind::Survey(_) => ProgressEvent::StageDone { at, answers: given },
@@ -98,12 +99,7 @@ fn fitting<'a>(
             draw: group,
             seat: Some(0),
         },
-        StageKind::Env(_) => ProgressEvent::EpisodeEnded(Episode {
-            reason: EndReason::Played,
-            score: 1,
-            ticks: 9,
-            partners: study::PartnerKind::None,
-        }),
+        StageKind::Env(_) => ProgressEvent::EpisodeEnded(played),
         _ => ProgressEvent::StageDone { at, answers: &[] },
     }
 }
@@ -131,6 +127,8 @@ proptest! {
         };
         let given = [Answer { name: "why".into(), value: "\"so\"".into() }];
         let group = UnitAssignment { seed: !seed, ..UnitAssignment::default() };
+        let played = Episode { score: 1, ticks: 9, ..Episode::unplayed(EndReason::Played) };
+        let [left, failed] = [EndReason::PartnerLeft, EndReason::Technical].map(Episode::unplayed);
         let mut at = Progress::new(&study, UnitAssignment { seed, ..UnitAssignment::default() });
         let mut noise = noise.into_iter().enumerate();
         for _ in 0..study::timeline::MAX_VISITS {
@@ -142,10 +140,10 @@ proptest! {
                     0 | 1 => ProgressEvent::StageDone { at: position, answers: &given },
                     2 => ProgressEvent::StageDone { at: at.position(), answers: &[] },
                     3 => ProgressEvent::Matched { draw: &group, seat: Some(0) },
-                    4 => ProgressEvent::EpisodeEnded(Episode::unplayed(EndReason::PartnerLeft)),
+                    4 => ProgressEvent::EpisodeEnded(&left),
                     5 if leaves == Some(number) => ProgressEvent::Cut(Outcome::TimedOut),
                     6 if leaves == Some(number) => ProgressEvent::Left,
-                    _ => ProgressEvent::EpisodeEnded(Episode::unplayed(EndReason::Technical)),
+                    _ => ProgressEvent::EpisodeEnded(&failed),
                 };
                 let before = at.clone();
                 match at.handle(&study, event) {
@@ -163,7 +161,7 @@ proptest! {
             }
             let kind = &at.stage(&study).kind;
             if !matches!(kind, StageKind::End(_)) {
-                let event = fitting(kind, at.position(), &given, &group);
+                let event = fitting(kind, at.position(), &given, &group, &played);
                 prop_assert!(matches!(at.handle(&study, event), Ok(ProgressStep::Enter(_))));
             }
             let kept = serde_json::to_string(&at).expect("plain data");

@@ -387,7 +387,7 @@ fn guard(formula: &str) -> String {
 fn guards_are_typed_and_can_hold() {
     assert_eq!(
         guard("play.episodes[0].scor > 3"),
-        "study.yaml:31:28: timeline[3].when: unknown field `scor`; did you mean `score`? Known here: partners, reason, score, success, ticks"
+        "study.yaml:31:28: timeline[3].when: unknown field `scor`; did you mean `score`? Known here: own_reward, own_score, partners, reason, rewards, score, scores, success, ticks"
     );
     assert_eq!(
         guard("play.episodes[0].score"),

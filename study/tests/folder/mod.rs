@@ -129,3 +129,14 @@ impl HostFacts for Host<'_> {
         Ok(None)
     }
 }
+
+/// Loads a study file with this text, or gives its problems, a line each.
+pub(crate) fn load(name: &str, text: &str) -> Result<study::Study, String> {
+    let folder = Folder::new(name);
+    folder.write("study.yaml", text);
+    let told = |problems: Vec<study::Problem>| {
+        let lines: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        lines.join("\n")
+    };
+    study::load(&folder.path).map_err(told)
+}

@@ -160,8 +160,10 @@ impl Host for Module {
         if answer.u32()? != 0 {
             bail!("{}", String::from_utf8_lossy(answer.0));
         }
+        let world = envs::open(&episode.environment, &episode.params)?;
+        let components = world.spec().components.len();
         let frames = (0..=episode.actions.len())
-            .map(|_| answer.frame(episode.seats))
+            .map(|_| answer.frame(episode.seats, components))
             .collect::<Result<Vec<_>>>()?;
         ensure!(
             answer.0.is_empty(),
@@ -222,11 +224,11 @@ impl<'a> Cursor<'a> {
         self.bytes(len as usize)
     }
 
-    fn frame(&mut self, seats: usize) -> Result<Frame> {
+    fn frame(&mut self, seats: usize, components: usize) -> Result<Frame> {
         let mut frame = Frame::default();
         let outcome = self.block()?;
         if !outcome.is_empty() {
-            abi::decode_outcome(outcome, seats, 0, &mut frame.outcome)
+            abi::decode_outcome(outcome, seats, components, &mut frame.outcome)
                 .context("the module gave a malformed outcome")?;
         }
         frame.state = self.block()?.to_vec();

@@ -284,6 +284,20 @@ pub fn agree(modules: &mut Modules) -> Result<Vec<FileReport>> {
     Ok(reports)
 }
 
+/// A world of data with one of everything, with other parameters.
+fn workshop(params: serde_json::Value) -> serde_json::Value {
+    let file = include_str!("../../../env-core/tests/grid/workshop.json");
+    let mut world: serde_json::Map<_, _> = serde_json::from_str(file).expect("it is a world");
+    world.extend(
+        params
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
+    world.into()
+}
+
 /// Episodes of uniform actions by each set of rules that an environment has, for one agent and for more.
 fn random_episodes(id: &str) -> Vec<Episode> {
     let mut episodes = Vec::new();
@@ -294,7 +308,15 @@ fn random_episodes(id: &str) -> Vec<Episode> {
         ("cogrid-0.3.2", 2),
         ("cogrid-0.3.2", 4),
     ]) {
-        let params = serde_json::json!({"rules": rules, "seats": seats, "horizon": RANDOM_HORIZON});
+        let mut params = serde_json::json!({"seats": seats, "horizon": RANDOM_HORIZON});
+        if id == "grid" {
+            if rules != "corrected" {
+                continue;
+            }
+            params = workshop(params);
+        } else {
+            params["rules"] = rules.into();
+        }
         // Not every environment has both, and room for so many.
         let Ok(world) = envs::open(id, &params.to_string()) else {
             continue;

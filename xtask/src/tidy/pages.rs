@@ -38,7 +38,10 @@ fn environments(tree: &Tree) -> Vec<Finding> {
     let pages = names
         .into_iter()
         .filter(|name| !NO_ENVIRONMENTS.contains(name))
-        .map(|name| format!("docs/environments/{name}.md"));
+        .map(|name| match name {
+            "grid" => "docs/environments/without-code.md".into(),
+            name => format!("docs/environments/{name}.md"),
+        });
     pages
         .filter(|page| !tree.contains_key(page))
         .map(|page| Finding::new(&page, 1, "an environment has no page"))

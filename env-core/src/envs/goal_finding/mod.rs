@@ -13,9 +13,9 @@ use crate::MAX_SEATS;
 use crate::contract::ParamError;
 use crate::draw::Sprite;
 use crate::grid::{
-    Act, ActionSet, Chart, CogridRules, Draws, EMPTY, Grid, GridWorld, Interaction, Kind, KindId,
-    Layout, Motion, Names, OwnFeature, Pay, Reward, RuleSet, State, StepDraws, Tables, When,
-    WorldPlan,
+    Act, ActionSet, Appearance, Chart, CogridRules, Draws, EMPTY, Fog, Grid, GridWorld,
+    Interaction, Kind, KindId, Layout, Motion, Names, OwnFeature, Pay, Reward, RuleSet, State,
+    StepDraws, Tables, When, WorldPlan,
 };
 
 /// The environment.
@@ -61,6 +61,8 @@ pub struct Params {
     pub features: Vec<String>,
     /// Cells that `local_view` sees in each direction; none for the whole grid.
     pub view_radius: Option<u8>,
+    /// How it looks and what it is called; changes no rule, state or observation.
+    pub appearance: Appearance,
 }
 
 /// The rewards, and who gets them.
@@ -104,6 +106,7 @@ impl Default for Params {
             rewards: Rewards::default(),
             features,
             view_radius,
+            appearance: Appearance::default(),
         }
     }
 }
@@ -251,6 +254,7 @@ impl GridWorld for World {
         }
         rewards.iter_mut().for_each(|reward| reward.common = common);
         Ok(WorldPlan {
+            title: None,
             rules: params.rules,
             seats: params.seats.into(),
             actions: params.actions,
@@ -260,8 +264,10 @@ impl GridWorld for World {
             layout: Layout::Fixed(params.layout.rows(&LAYOUTS)?),
             features: params.features.clone(),
             view_radius: params.view_radius,
-            fog: false,
+            fog: Fog::default(),
             rewards,
+            figures: None,
+            appearance: params.appearance.clone(),
         })
     }
 

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::contract::{Action, ParamError};
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    ActionSet, Agent, Chart, Draws, Grid, GridWorld, Kind, Motion, Names, OwnFeature, Pay, Reward,
-    RuleSet, State, Tables, When, WorldPlan,
+    ActionSet, Agent, Appearance, Chart, Draws, Fog, Grid, GridWorld, Kind, Motion, Names,
+    OwnFeature, Pay, Reward, RuleSet, State, Tables, When, WorldPlan,
 };
 use crate::rng::Rng;
 pub use map::MapParams;
@@ -56,6 +56,8 @@ pub struct Params {
     pub features: Vec<String>,
     /// Cells that `local_view` sees in each direction; none for the whole grid.
     pub view_radius: Option<u8>,
+    /// How it looks and what it is called; changes no rule, state or observation.
+    pub appearance: Appearance,
 }
 
 /// Rewards beside the values, and who gets them.
@@ -96,6 +98,7 @@ impl Default for Params {
                 .map(Into::into)
                 .into(),
             view_radius: None,
+            appearance: Appearance::default(),
         }
     }
 }
@@ -207,6 +210,7 @@ impl GridWorld for World {
             }
         }));
         Ok(WorldPlan {
+            title: None,
             rules: params.rules,
             seats,
             actions: params.actions,
@@ -218,8 +222,10 @@ impl GridWorld for World {
             layout,
             features: params.features.clone(),
             view_radius: params.view_radius,
-            fog: false,
+            fog: Fog::default(),
             rewards,
+            figures: None,
+            appearance: params.appearance.clone(),
         })
     }
 

@@ -22,7 +22,7 @@ use crate::contract::ParamError;
 use crate::draw::{DrawList, Sprite};
 use crate::grid::random_draws::MAX_ROLLS;
 use crate::grid::{
-    self, CogridRules, Draws, EMPTY, Grid, GridWorld, Interaction, KindId, KindSet, Motion,
+    self, CogridRules, Draws, EMPTY, Fog, Grid, GridWorld, Interaction, KindId, KindSet, Motion,
     OwnFeature, Pay, Sight, State, StepDraws, Tables, WorldPlan,
 };
 use features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
@@ -123,7 +123,7 @@ impl<V: Variant> Cooking<V> {
 
     /// Checks whether a seat sees the soup that is wanted.
     fn is_shown(&self, tables: &Tables, state: &State<Extra>, seat: usize) -> bool {
-        let seen = |&cell: &u16| tables.sees(state.agents[seat].cell, cell);
+        let seen = |&cell: &u16| tables.sees(seat, state.agents[seat].cell, cell);
         (0..tables.cells as u16)
             .filter(seen)
             .any(|cell| match state.kind(cell) {
@@ -217,6 +217,7 @@ impl<V: Variant> GridWorld for Cooking<V> {
     fn plan(params: &Params<V>) -> Result<WorldPlan, ParamError> {
         check::check_params(params)?;
         Ok(WorldPlan {
+            title: None,
             rules: params.rules,
             seats: usize::from(params.seats),
             actions: params.actions,
@@ -226,8 +227,10 @@ impl<V: Variant> GridWorld for Cooking<V> {
             layout: grid::Layout::Fixed(check::read_rows(params)?),
             features: features(params),
             view_radius: view_radius(params),
-            fog: V::V2,
+            fog: Fog::All(V::V2),
             rewards: params.rewards.iter().map(earn::declare_reward).collect(),
+            figures: None,
+            appearance: params.appearance.clone(),
         })
     }
 

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use serde::{Deserialize, Serialize};
 
-use crate::grid::{ActionSet, Chart, RuleSet};
+use crate::grid::{ActionSet, Appearance, Chart, RuleSet};
 
 /// Orders: soups that are asked for, each for a while.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -160,6 +160,8 @@ pub struct Params<V: Variant> {
     pub resample_on_delivery: bool,
     /// The rewards, in the order in which they are summed.
     pub rewards: Vec<KitchenReward>,
+    /// How it looks and what it is called; changes no rule, state or observation.
+    pub appearance: Appearance,
     /// Which environment it is for.
     #[serde(skip)]
     pub variant: PhantomData<V>,
@@ -192,6 +194,7 @@ impl<V: Variant> Default for Params<V> {
             targets: targets.iter().map(|&name| name.into()).collect(),
             resample_on_delivery: V::V2,
             rewards: if V::V2 { wanted() } else { any() },
+            appearance: Appearance::default(),
             variant: PhantomData,
         }
     }

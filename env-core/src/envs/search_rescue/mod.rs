@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 use crate::contract::ParamError;
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    Act, Chart, Draws, EMPTY, Grid, GridWorld, Interaction, Kind, KindId, KindSet, Layout, Motion,
-    Names, Pay, Reward, RuleSet, State, StepDraws, Tables, Use, When, WorldPlan,
+    Act, Chart, Draws, EMPTY, Fog, Grid, GridWorld, Interaction, Kind, KindId, KindSet, Layout,
+    Motion, Names, Pay, Reward, RuleSet, State, StepDraws, Tables, Use, When, WorldPlan,
 };
 use crate::rng::Rng;
 pub use map::MapParams;
@@ -268,6 +268,7 @@ impl GridWorld for World {
             Layout::Fixed(params.layout.rows(&LAYOUTS)?)
         };
         Ok(WorldPlan {
+            title: None,
             rules: params.rules,
             seats: params.seats.into(),
             actions: params.actions,
@@ -277,8 +278,10 @@ impl GridWorld for World {
             layout,
             features: params.features.clone(),
             view_radius: params.view_radius,
-            fog: false,
+            fog: Fog::default(),
             rewards: rewards(params),
+            figures: None,
+            appearance: params.appearance.clone(),
         })
     }
 

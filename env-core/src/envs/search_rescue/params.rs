@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
 
 use super::MapParams;
-use crate::grid::{ActionSet, Chart, RuleSet, WorldPlan};
+use crate::grid::{ActionSet, Appearance, Chart, RuleSet, WorldPlan};
 
 /// Parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,8 @@ pub struct Params {
     pub features: Vec<String>,
     /// Cells that `local_view` sees in each direction; none for the whole grid.
     pub view_radius: Option<u8>,
+    /// How it looks and what it is called; changes no rule, state or observation.
+    pub appearance: Appearance,
 }
 
 /// The skill of an agent without a tool.
@@ -95,6 +97,7 @@ impl Default for Params {
             rewards: Rewards::default(),
             features: plan.features,
             view_radius: None,
+            appearance: Appearance::default(),
         }
     }
 }

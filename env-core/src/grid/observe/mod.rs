@@ -91,7 +91,8 @@ impl Observer {
                 Reach::Grid => grid.push(part),
             }
         }
-        if plan.view_radius.is_some() && own.is_empty() && !tables.is_cogrid() {
+        let is_of_use = !own.is_empty() || tables.fog != 0 || tables.is_cogrid();
+        if plan.view_radius.is_some() && !is_of_use {
             return refuse(
                 "view_radius",
                 "is of no use without the feature `local_view`: add it to the features, or leave the radius out".into(),

@@ -119,7 +119,7 @@ impl Stage {
             changes: shelf.changes.clone(),
             own: shelf.own(),
             through: shelf.through,
-            ending: shelf.ending,
+            end: shelf.end(),
         }
     }
 }

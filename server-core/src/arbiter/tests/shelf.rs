@@ -1,6 +1,8 @@
 //! The archive of an episode by the rules of the real one, but without a world: every input is 0, digests are right
 //! unless they are [`WRONG`], and the world ends where the first page says that it has.
 
+use study::SeatTotals;
+
 use super::*;
 
 /// A digest that no replica has.
@@ -51,6 +53,16 @@ impl Shelf {
             ending: None,
             end: None,
         }
+    }
+
+    /// The end, in which each seat has its number as score and half of that as reward.
+    pub(super) fn end(&self) -> Option<EpisodeEnd> {
+        let seats = 0..self.seats.len() as i64;
+        let seats = SeatTotals {
+            scores: seats.clone().collect(),
+            rewards: seats.map(|seat| seat as f64 / 2.0).collect(),
+        };
+        self.ending.map(|ending| EpisodeEnd { ending, seats })
     }
 
     /// How far each page has said its inputs.
@@ -200,7 +212,7 @@ impl Shelf {
                     digest,
                 };
                 self.ending = Some(ending);
-                Event::Ended(era, self.ending)
+                Event::Ended(era, self.end())
             }
             RecordWork::Take { seat, controller } => {
                 assert_ne!(controller, Controller::Human);

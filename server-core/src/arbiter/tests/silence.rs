@@ -53,6 +53,35 @@ fn two_pages_that_do_not_hear_each_other_are_both_alive() {
 }
 
 #[test]
+fn a_page_that_does_not_hear_somebody_gets_inputs_once() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    for (conn, ticks) in [(1, 7), (2, 9), (3, 6)] {
+        stage.archive(conn, era, 0, ticks);
+    }
+    assert_eq!(inputs(&stage.hear(1)), []);
+    stage.silent(1, era, 1, true);
+    stage.wait(0);
+    assert_eq!(inputs(&stage.hear(1)), [(1, 9), (2, 6)]);
+    // Packets come and go.
+    for _ in 0..5 {
+        stage.silent(1, era, 1, false);
+        stage.silent(1, era, 1, true);
+        stage.silent(1, era, 2, true);
+        stage.wait(0);
+    }
+    assert_eq!(inputs(&stage.hear(1)), []);
+    stage.silent(3, era, 0, true);
+    stage.wait(0);
+    stage.hear(3);
+    stage.archive(2, era, 0, 12);
+    stage.wait(0);
+    for conn in [1, 3] {
+        assert_eq!(inputs(&stage.hear(conn)), [(1, 12)]);
+    }
+}
+
+#[test]
 fn a_frozen_page_loses_its_seat_after_three_seconds_and_no_claim_makes_that_earlier() {
     let mut stage = Stage::of(3, Limits::default(), |_| {});
     let (era, _) = stage.crowd(3);

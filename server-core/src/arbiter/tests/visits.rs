@@ -76,6 +76,25 @@ fn training_goes_on_to_the_criterion_with_rests_between() {
 }
 
 #[test]
+fn what_a_seat_made_decides_over_its_success() {
+    let criterion = |success: &str| {
+        format!("until: {{success: '{success}', min_successes: 1, max_episodes: 2}}")
+    };
+    // The archive here gives the first seat 0 points, and the group 1.
+    for (success, ends) in [
+        ("own_score == 0 && rewards[0] == 0 && score == 1", true),
+        ("own_score > 0", false),
+    ] {
+        let mut stage = alone(&criterion(success));
+        stage.enter(1, Entry::Open);
+        play(&mut stage, 1);
+        let heard = stage.hear(1);
+        let is_over = matches!(view(&heard), Some(StageView::End { .. }));
+        assert_eq!(is_over, ends, "{success}: {heard:?}");
+    }
+}
+
+#[test]
 fn a_rest_ends_by_itself_and_outlives_a_restart() {
     let mut stage = alone("episodes: 3\n    rest: {file: page.md, max_s: 10}");
     let token = stage.enter(1, Entry::Open);
