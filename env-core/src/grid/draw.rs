@@ -10,7 +10,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::kind::{Kind, KindId};
-use super::plan::refuse;
+use super::refusal::refuse;
 use super::state::{Agent, Direction, State};
 use super::tables::{Hand, Tables};
 use crate::MAX_SEATS;
@@ -266,7 +266,7 @@ fn look(kind: &Kind, sprites: &[Sprite]) -> Result<Look, ParamError> {
                 let known = known.filter(|name| art::is_of_thing(name));
                 refuse(
                     &format!("kinds.{}", kind.name),
-                    super::tell_unknown("picture", name, known),
+                    super::refusal::tell_unknown("picture", name, known),
                 )
             }
         },
