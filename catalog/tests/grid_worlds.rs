@@ -225,6 +225,23 @@ fn a_wrong_picture_is_told_with_the_pictures_of_the_page_alone() {
     }
 }
 
+#[test]
+fn a_fault_of_a_world_outside_of_a_study_names_its_file_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("world.yaml");
+    fs::write(
+        &file,
+        "kinds: [{name: wall, use: container}]\nlayout: [\"++\"]\n",
+    )
+    .unwrap();
+    let name = file.display().to_string();
+    let error = catalog::env::show(&name, "").unwrap_err();
+    let told = format!("{error:#}");
+    let wanted =
+        format!("{name}:1:22: kinds[0].use: `container` needs a value; write `{{container: …}}`");
+    assert_eq!(told, wanted);
+}
+
 /// The warnings of a study that plays a world in one layout.
 fn warned(world: &str) -> Vec<String> {
     warned_in(world, &["{grid: world.yaml}"])

@@ -87,7 +87,17 @@ impl Source {
         }
     }
 
-    pub(super) fn facts(&self, params: &str) -> anyhow::Result<ModuleFacts> {
+    /// The facts of the environment that a person named so.
+    pub(super) fn facts_of(&self, name: &str, params: &str) -> anyhow::Result<ModuleFacts> {
+        let facts = self.facts(params);
+        match self {
+            // What is wrong with a grid world names its file.
+            Self::World(..) => facts,
+            Self::Native(_) | Self::Module(_) => facts.with_context(|| name.to_owned()),
+        }
+    }
+
+    fn facts(&self, params: &str) -> anyhow::Result<ModuleFacts> {
         Ok(match self {
             Self::Native(id) => envs::visit(id, params, Ask)??,
             Self::World(file, own) => envs::visit(GRID, &over(own, params), Ask)
