@@ -12,12 +12,65 @@ const HELP_US: u64 = 10_000_000;
 /// something each second. As long as nobody is heard, it is the server that hears nothing.
 const WITNESS_US: u64 = 500_000;
 
+/// A page that keeps others waiting may play so many times slower than the episode. Slower, and its time runs out as if it
+/// said nothing: a page that says one input from time to time would otherwise hold everybody for hours.
+const SLOWEST: u64 = 5;
+
+/// For so long, all in all, a page may have said nothing that connects again, microseconds: each new connection has the
+/// whole time to be heard until then. Playing makes up for it.
+const EXCUSED_US: u64 = 30_000_000;
+
+/// How long a page has kept others waiting with its inputs, as far as it did not make up for it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lag {
+    /// Since when it keeps them waiting, microseconds; earlier by what it has not made up for.
+    pub since_us: Option<u64>,
+    /// What it has not made up for while nobody waits for it, microseconds.
+    owed_us: u64,
+    /// The silence for which it was given time again, microseconds.
+    excused_us: u64,
+}
+
+impl Lag {
+    /// The page has said inputs that are worth so much time.
+    fn make_up(&mut self, now_us: u64, worth_us: u64) {
+        let later = |since_us: u64| since_us.saturating_add(worth_us).min(now_us);
+        self.since_us = self.since_us.map(later);
+        self.owed_us = self.owed_us.saturating_sub(worth_us);
+        self.excused_us = self.excused_us.saturating_sub(worth_us);
+    }
+
+    /// The page keeps others waiting, or does not.
+    fn set_behind(&mut self, now_us: u64, is_behind: bool) {
+        match (self.since_us, is_behind) {
+            (None, true) => {
+                self.since_us = Some(now_us.saturating_sub(std::mem::take(&mut self.owed_us)))
+            }
+            (Some(since_us), false) => {
+                self.owed_us = now_us.saturating_sub(since_us);
+                self.since_us = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a page that connects again, and has said nothing for so long, has the whole time to be heard once more.
+    pub(super) fn excuse(&mut self, silent_us: u64) -> bool {
+        let excused_us = self.excused_us.saturating_add(silent_us);
+        let is_excused = excused_us <= EXCUSED_US;
+        if is_excused {
+            self.excused_us = excused_us;
+        }
+        is_excused
+    }
+}
+
 impl Seats {
     /// Since when a page has said no input although it keeps others waiting: silence means no inputs, whatever else a
     /// page sends, and whatever others say of it.
-    fn silent_since(&self, seat: Seat) -> Option<u64> {
+    pub(super) fn silent_since(&self, seat: Seat) -> Option<u64> {
         let state = &self.list[seat.index()];
-        let since_us = state.behind_us.filter(|_| self.is_behind(seat));
+        let since_us = state.lag.since_us.filter(|_| self.is_behind(seat));
         since_us.map(|since_us| since_us.max(state.begins_us))
     }
 
@@ -108,16 +161,23 @@ impl Seats {
         people.any(|(other, state)| is_news(state) && self.is_missed(at, other))
     }
 
-    /// Takes note of how far a page has said its inputs.
-    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick) {
+    /// Takes note of how far a page has said its inputs, of so many ticks a second.
+    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick, tick_hz: u16) {
+        let worth_us = match self.rules.turns {
+            // A choice takes as long as it takes.
+            true => u64::MAX,
+            false => SLOWEST * 1_000_000 / u64::from(tick_hz.max(1)),
+        };
         let state = &mut self.list[seat.index()];
-        if own > state.own {
-            (state.own, state.behind_us) = (own, None);
+        if let Some(more) = own.0.checked_sub(state.own.0) {
+            state.own = own;
+            state
+                .lag
+                .make_up(now_us, worth_us.saturating_mul(u64::from(more)));
         }
         for index in 0..self.list.len() {
             let is_behind = self.is_behind(Seat(index as u8));
-            let behind_us = &mut self.list[index].behind_us;
-            *behind_us = is_behind.then(|| behind_us.unwrap_or(now_us));
+            self.list[index].lag.set_behind(now_us, is_behind);
         }
     }
 

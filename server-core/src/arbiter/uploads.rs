@@ -101,7 +101,7 @@ impl Arbiter {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let who = episode.session_at(seat);
+        let (who, tick_hz) = (episode.session_at(seat), episode.header.tick_hz);
         let Phase::Playing(play) = &mut episode.phase else {
             return;
         };
@@ -121,7 +121,7 @@ impl Arbiter {
                 diverged,
             } => {
                 play.record_through(now_us, through);
-                play.seats.handle_own(now_us, seat, own);
+                play.seats.handle_own(now_us, seat, own, tick_hz);
                 play.finished[seat.index()] |= last;
                 if over {
                     let closing_us = now_us + self.limits.closing.as_micros() as u64;

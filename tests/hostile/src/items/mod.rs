@@ -37,6 +37,7 @@ items! {
     false_digests,
     forged_seals,
     late_seal,
+    trickled_inputs,
     told_delay,
     false_delay,
     endless_returns,
