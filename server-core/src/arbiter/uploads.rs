@@ -42,6 +42,11 @@ impl Arbiter {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
+        let has_room = play.has_room_for(now_us, seat, upload.timing.as_ref(), limits);
+        let upload = Upload {
+            timing: upload.timing.filter(|_| has_room),
+            ..upload
+        };
         let acts = has_acted(&upload, noop);
         let (flying, dropped) = (
             &mut play.flying[seat.index()],

@@ -42,6 +42,7 @@ items! {
     false_delay,
     endless_returns,
     old_digests,
+    filling_notes,
     wrong_digests,
     never_ready,
     idle_pay,
