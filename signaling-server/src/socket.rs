@@ -32,7 +32,7 @@ pub struct Connections {
     warned: Mutex<Option<Instant>>,
 }
 
-/// What a page is to be sent, and its place at the gate.
+/// The messages for a page, and its place at the gate.
 #[derive(Debug)]
 struct Outgoing {
     queue: mpsc::Sender<Vec<u8>>,

@@ -10,12 +10,12 @@ use study::disconnect::Then;
 use study::timeline::Bindings;
 use study::{EnvFacts, PartnerKind, UnitAssignment};
 
-use super::SessionId;
 use super::absence_rules::AbsenceRules;
-use super::datagram_paths::Routes;
 use super::group::GroupId;
+use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
-use super::signals::SignalRates;
+use super::session::SessionId;
+use super::signal_rates::SignalRates;
 use crate::limits::Limits;
 
 /// An episode that something has happened to is settled at once.

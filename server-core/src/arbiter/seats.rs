@@ -9,8 +9,8 @@ use protocol::{Controller, Life, Seat, Tick};
 use study::disconnect::Then;
 
 use super::absence_rules::AbsenceRules;
+use super::lag::Lag;
 use super::seat_transfer::Step;
-use super::silence::Lag;
 
 /// Now, and how far the episode is.
 #[derive(Clone, Copy, Debug)]

@@ -148,21 +148,6 @@ fn a_page_that_says_an_input_from_time_to_time_loses_its_seat_and_one_that_is_sl
 }
 
 #[test]
-fn two_pages_that_keep_others_waiting_in_turn_lose_their_seats() {
-    let mut stage = Stage::of(3, Limits::default(), |_| {});
-    let (era, _) = stage.crowd(3);
-    for second in 1..30 {
-        stage.wait(SECOND);
-        stage.archive(1, era, 0, second + 20);
-        tick(&mut stage, 1);
-        stage.archive(2 + u64::from(second % 2), era, 0, second);
-    }
-    let lost = cuts(&stage.shelf(era).changes);
-    let seats: std::collections::BTreeSet<u8> = lost.iter().map(|(seat, _)| *seat).collect();
-    assert_eq!(seats, [1, 2].into(), "{lost:?}");
-}
-
-#[test]
 fn a_page_that_connects_again_and_again_and_says_nothing_loses_its_seat() {
     let mut stage = Stage::new(Limits::default());
     let (era, _, two) = stage.playing();

@@ -22,7 +22,7 @@ const MOST: u64 = 1_000_000;
 /// The part of the notes that is long.
 #[derive(Clone, Copy, Debug)]
 enum Long {
-    /// What was shown: bytes that are no frames.
+    /// Frames that were shown: bytes that are none.
     Frames,
     /// Spans in which the view held.
     Holds,

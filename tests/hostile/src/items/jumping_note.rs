@@ -77,9 +77,13 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         if number % 40 == 39 {
             // The server takes so many at once.
             let sent = number as u32 + 1;
-            player
+            let is_taken = player
                 .run_while(Duration::from_secs(3), |player| player.notes < sent)
                 .await?;
+            // No more are taken.
+            if !is_taken {
+                break;
+            }
         }
     }
     // A long episode ends as it goes.
