@@ -227,7 +227,7 @@ fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
             .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
         items.insert(
             row[item].to_owned(),
-            unquote_formula(&row[value]).to_owned(),
+            unquote_formula(&row[value]).into_owned(),
         );
     }
     let in_order = all

@@ -14,7 +14,7 @@ use protocol::hash::sha256_hex;
 use sha2::{Digest as _, Sha256};
 use study::recruitment::Provider;
 
-use crate::app::App;
+use crate::app::{App, own_bytes};
 use crate::assets::media_type;
 use crate::http_range::{Range, find_range};
 use crate::socket;
@@ -137,7 +137,7 @@ async fn module(
 async fn network(State(app): State<Arc<App>>, Path(file): Path<String>) -> Response {
     let found = file.strip_suffix(".network");
     match found.and_then(|hash| app.network(hash)) {
-        Some(bytes) => respond("application/octet-stream", IMMUTABLE, bytes.into(), false),
+        Some(bytes) => respond("application/octet-stream", IMMUTABLE, bytes, false),
         None => not_found(),
     }
 }
@@ -198,24 +198,15 @@ fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        respond(media_type(path), "no-cache", bytes, is_packed)
+        respond(media_type(path), "no-cache", own_bytes(bytes), is_packed)
     };
     let tag = HeaderValue::try_from(tag).expect("hex digits in quotes are a header value");
     response.headers_mut().insert(header::ETAG, tag);
     Some(response)
 }
 
-fn respond(
-    media: &'static str,
-    cache: &'static str,
-    bytes: store::data_folder::Bytes,
-    packed: bool,
-) -> Response {
-    let body = match bytes {
-        std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
-        std::borrow::Cow::Owned(bytes) => Body::from(bytes),
-    };
-    let mut response = Response::new(body);
+fn respond(media: &'static str, cache: &'static str, bytes: Bytes, packed: bool) -> Response {
+    let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));

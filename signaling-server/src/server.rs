@@ -27,7 +27,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use turn::{Issuer, Secret};
 
-use crate::app::App;
+use crate::app::{App, SharedFiles};
 use crate::assets::Assets;
 use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
@@ -212,6 +212,7 @@ impl Server {
             media,
             modules_dir,
             networks_dir,
+            sending: SharedFiles::default(),
             sentences,
             provider,
             connections,

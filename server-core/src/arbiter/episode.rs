@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use protocol::control::{EndReason, Upload};
+use protocol::control::{EndReason, Timing, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::disconnect::Then;
@@ -16,6 +16,7 @@ use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
 use super::signal_rates::SignalRates;
+use crate::limits::Limits;
 
 /// An episode that something has happened to is settled at once.
 pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
@@ -113,6 +114,8 @@ pub(super) struct Play {
     pub diverged: Vec<u32>,
     /// How often the presence of each person has changed.
     pub presences: Vec<usize>,
+    /// Bytes of notes of the pages of each seat.
+    noted: Vec<usize>,
 }
 
 impl Play {
@@ -133,7 +136,29 @@ impl Play {
             recovered: false,
             diverged: vec![0; count],
             presences: vec![0; count],
+            noted: vec![0; count],
         }
+    }
+
+    /// True if there is room for a note of the page of a seat; it then counts. Nobody's notes fill the disk.
+    pub(super) fn has_room_for(
+        &mut self,
+        now_us: u64,
+        seat: Seat,
+        note: Option<&Timing>,
+        limits: &Limits,
+    ) -> bool {
+        let elapsed_s = now_us.saturating_sub(self.t0_us) / 1_000_000;
+        let elapsed_s = usize::try_from(elapsed_s).unwrap_or(usize::MAX);
+        let more = limits.note_bytes_per_s.saturating_mul(elapsed_s);
+        let most = limits.note_bytes.saturating_add(more);
+        let noted = &mut self.noted[seat.index()];
+        let len = note.map_or(0, estimate_len);
+        let has_room = *noted + len <= most;
+        if has_room {
+            *noted += len;
+        }
+        has_room
     }
 
     /// Now, for the seats.
@@ -176,6 +201,18 @@ impl Play {
             self.moved_us = now_us;
         }
     }
+}
+
+/// The bytes that a note takes in a log, roughly.
+fn estimate_len(note: &Timing) -> usize {
+    let pairs = [&note.holds, &note.delays].map(Vec::len);
+    let pairs = pairs.into_iter().sum::<usize>()
+        + note.rollbacks.len()
+        + note.hidden.len()
+        + note.screens.len();
+    let wide = note.keys.len() + note.mispredictions.len();
+    let single = note.rtt_us.len() + note.frames_us.len();
+    16 + note.seen.len() + 5 * pairs + 16 * wide + 4 * single
 }
 
 impl EpisodeState {

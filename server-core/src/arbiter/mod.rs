@@ -27,6 +27,7 @@ mod group_visits;
 mod groups;
 mod identity;
 mod known_time;
+mod lag;
 mod linking_times;
 mod lobbies;
 mod meeting_times;

@@ -12,12 +12,16 @@ const HELP_US: u64 = 10_000_000;
 /// something each second. As long as nobody is heard, it is the server that hears nothing.
 const WITNESS_US: u64 = 500_000;
 
+/// A page that keeps others waiting may play so many times slower than the episode. Slower, and its time runs out as if it
+/// said nothing: a page that says one input from time to time would otherwise hold everybody for hours.
+const SLOWEST: u64 = 5;
+
 impl Seats {
     /// Since when a page has said no input although it keeps others waiting: silence means no inputs, whatever else a
     /// page sends, and whatever others say of it.
-    fn silent_since(&self, seat: Seat) -> Option<u64> {
+    pub(super) fn silent_since(&self, seat: Seat) -> Option<u64> {
         let state = &self.list[seat.index()];
-        let since_us = state.behind_us.filter(|_| self.is_behind(seat));
+        let since_us = state.lag.since_us.filter(|_| self.is_behind(seat));
         since_us.map(|since_us| since_us.max(state.begins_us))
     }
 
@@ -108,16 +112,23 @@ impl Seats {
         people.any(|(other, state)| is_news(state) && self.is_missed(at, other))
     }
 
-    /// Takes note of how far a page has said its inputs.
-    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick) {
+    /// Takes note of how far a page has said its inputs, of so many ticks a second.
+    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick, tick_hz: u16) {
+        let worth_us = match self.rules.turns {
+            // A choice takes as long as it takes.
+            true => u64::MAX,
+            false => SLOWEST * 1_000_000 / u64::from(tick_hz.max(1)),
+        };
         let state = &mut self.list[seat.index()];
-        if own > state.own {
-            (state.own, state.behind_us) = (own, None);
+        if let Some(more) = own.0.checked_sub(state.own.0) {
+            state.own = own;
+            state
+                .lag
+                .make_up(now_us, worth_us.saturating_mul(u64::from(more)));
         }
         for index in 0..self.list.len() {
             let is_behind = self.is_behind(Seat(index as u8));
-            let behind_us = &mut self.list[index].behind_us;
-            *behind_us = is_behind.then(|| behind_us.unwrap_or(now_us));
+            self.list[index].lag.set_behind(now_us, is_behind);
         }
     }
 

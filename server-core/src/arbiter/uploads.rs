@@ -42,6 +42,11 @@ impl Arbiter {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
+        let has_room = play.has_room_for(now_us, seat, upload.timing.as_ref(), limits);
+        let upload = Upload {
+            timing: upload.timing.filter(|_| has_room),
+            ..upload
+        };
         let acts = has_acted(&upload, noop);
         let (flying, dropped) = (
             &mut play.flying[seat.index()],
@@ -101,7 +106,7 @@ impl Arbiter {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let who = episode.session_at(seat);
+        let (who, tick_hz) = (episode.session_at(seat), episode.header.tick_hz);
         let Phase::Playing(play) = &mut episode.phase else {
             return;
         };
@@ -121,7 +126,7 @@ impl Arbiter {
                 diverged,
             } => {
                 play.record_through(now_us, through);
-                play.seats.handle_own(now_us, seat, own);
+                play.seats.handle_own(now_us, seat, own, tick_hz);
                 play.finished[seat.index()] |= last;
                 if over {
                     let closing_us = now_us + self.limits.closing.as_micros() as u64;
