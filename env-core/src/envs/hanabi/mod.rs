@@ -126,6 +126,14 @@ impl Hanabi {
         action.filter(legal).unwrap_or(self.spec.noop)
     }
 
+    /// The buttons that a seat can press, a bit for each action.
+    fn buttons(&self, state: &State, seat: usize) -> u64 {
+        if self.is_over(state) {
+            return 0;
+        }
+        self.mask(state, seat)
+    }
+
     /// The event of a move: cards have the value `10 * color + rank`, colors count from 0 and ranks from 1.
     fn event(&self, seat: u8, action: Action, effect: Effect) -> Option<StepEvent> {
         let of = self.sizes.read_move(action);
@@ -215,7 +223,7 @@ impl Environment for Hanabi {
 
     fn mask(&self, state: &State, seat: usize) -> u64 {
         let noop = 1 << self.spec.noop;
-        if self.is_over(state) || seat != usize::from(state.turn) {
+        if seat != usize::from(state.turn) {
             return noop;
         }
         let is_legal = |&action: &Action| {
@@ -235,13 +243,13 @@ impl Environment for Hanabi {
     }
 
     fn draw(&self, state: &State, seat: Option<usize>, out: &mut DrawList) {
-        let buttons = seat.map_or(0, |seat| self.mask(state, seat));
+        let buttons = seat.map_or(0, |seat| self.buttons(state, seat));
         draw::draw(&self.sizes, state, seat, buttons, out);
     }
 
     fn point(&self, state: &State, seat: usize, at: [f32; 2]) -> Option<Action> {
         let meant = table::button_at(&self.sizes, seat, at)?;
-        (self.mask(state, seat) >> meant & 1 == 1).then_some(meant)
+        (self.buttons(state, seat) >> meant & 1 == 1).then_some(meant)
     }
 
     fn describe(&self, state: &State, seat: usize, out: &mut String) {

@@ -159,10 +159,10 @@ fn knowledge(sizes: &Sizes, left: &[u8], held: Option<&HeldCard>, out: &mut Writ
         }
     };
     let total: u32 = (0..sizes.cards()).map(|card| u32::from(count(card))).sum();
+    // Compiled, the original multiplies by the rounded reciprocal of the total, which differs from a quotient.
+    let share = if total > 0 { 1.0 / total as f32 } else { 0.0 };
     for (card, value) in out.field(sizes.cards()).iter_mut().enumerate() {
-        if total > 0 {
-            *value = f32::from(count(card)) / total as f32;
-        }
+        *value = f32::from(count(card)) * share;
     }
     let faces = held.map(|held| (held, sizes.faces(held.card)));
     let color = faces
