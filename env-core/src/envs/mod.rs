@@ -3,8 +3,10 @@
 pub mod goal_finding;
 pub mod goal_seeking;
 pub mod grid;
+pub mod hanabi;
 pub mod kitchen;
 pub mod overcooked;
+pub mod overcooked_jaxmarl_v2;
 pub mod overcooked_v2;
 pub mod search_rescue;
 
@@ -23,14 +25,16 @@ use crate::instance::Instance;
 use crate::observer::BatchObserver;
 use goal_finding::GoalFinding;
 use goal_seeking::GoalSeeking;
+use hanabi::Hanabi;
 use overcooked::Overcooked;
+use overcooked_jaxmarl_v2::OvercookedJaxmarlV2;
 use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
 
 macro_rules! environments {
-    ($($env:ty),+ $(,)?) => {
+    (grids: $($grid:ty),+; others: $($other:ty),+ $(,)?) => {
         /// The ids that [`open`] knows.
-        pub const IDS: &[&str] = &[$(<$env>::ID),+];
+        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ $(<$other>::ID),+];
 
         /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
         ///
@@ -38,7 +42,8 @@ macro_rules! environments {
         /// [`ParamError`], also for an unknown id.
         pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
             Ok(match id {
-                $(<$env>::ID => visitor.visit_grid(build::<$env>(params.as_bytes())?),)+
+                $(<$grid>::ID => visitor.visit_grid(build::<$grid>(params.as_bytes())?),)+
+                $(<$other>::ID => visitor.visit(build::<$other>(params.as_bytes())?),)+
                 _ => {
                     return Err(ParamError {
                         field: "environment".into(),
@@ -51,12 +56,8 @@ macro_rules! environments {
 }
 
 environments![
-    Overcooked,
-    OvercookedV2,
-    GoalFinding,
-    GoalSeeking,
-    SearchRescue,
-    GridFile,
+    grids: Overcooked, OvercookedV2, GoalFinding, GoalSeeking, SearchRescue, GridFile;
+    others: Hanabi, OvercookedJaxmarlV2,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.
