@@ -341,8 +341,8 @@ pub(super) fn world(
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
-    let world = module::load(&bytes, &header.params, module::ModuleLimits::default());
-    Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
+    let opened = page_python::open_file(&bytes, &header.params);
+    Ok(opened.map_err(|error| refused(error.to_string()))?.world)
 }
 
 /// Adds the network that a policy plays with, if it does and it is not there yet.

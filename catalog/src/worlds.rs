@@ -122,12 +122,8 @@ fn open_module(
             env.env, file.file
         )));
     }
-    let world = module::load(
-        &file.bytes,
-        &env.config.to_string(),
-        module::ModuleLimits::default(),
-    );
-    let world = world.map_err(|error| match error {
+    let opened = page_python::open_file(&file.bytes, &env.config.to_string());
+    let opened = opened.map_err(|error| match error {
         ModuleError::Params(text) => {
             let (field, reason) = text.split_once(": ").unwrap_or(("", &text));
             EnvFault::Config {
@@ -137,14 +133,13 @@ fn open_module(
         }
         error => unfit(format!("`{}` cannot be played: {error}", file.file)),
     })?;
-    if world.spec().id != env.env {
-        let id = &world.spec().id;
+    let spec = opened.world.spec();
+    if spec.id != env.env {
+        let id = &spec.id;
         return Err(unfit(format!(
             "`{}` holds the environment `{id}`; write `env: {id}@{}`",
-            file.file,
-            world.spec().version
+            file.file, spec.version
         )));
     }
-    let version = world.version();
-    Ok((Box::new(world), version))
+    Ok((opened.world, opened.version))
 }

@@ -90,6 +90,7 @@ impl App {
             Input::Socket(id, news) => self.handle_socket(now_us, id, news),
             Input::Tick => self.handle_tick(now_us),
             Input::Frame(at_ms) => self.handle_frame(now_us, at_ms),
+            Input::Loading(era, part) => self.handle_loading(era, part),
             Input::Loaded(era, loaded) => self.handle_loaded(now_us, era, *loaded),
             Input::Key { code, down, at_ms } => {
                 self.with_play(now_us, |play, peer, now| {

@@ -313,6 +313,10 @@ impl<E: Engine> Guest<E> {
     }
 
     fn try_digest(&mut self) -> Result<u64, ModuleError> {
+        if self.engine.has(Export::Plain) {
+            self.ask(Export::Plain, 0)?;
+            return Ok(Fnv1a::EMPTY.with(&self.message).value());
+        }
         let digest = self.call(Export::Digest, 0)?.cast_unsigned();
         self.ask(Export::State, 0)?;
         let hash = Fnv1a::EMPTY.with(&self.message).value();

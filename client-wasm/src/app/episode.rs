@@ -75,13 +75,24 @@ impl App {
         wasm_bindgen_futures::spawn_local(async move {
             let partners = module::load_partners(&models).await;
             let loaded = match partners {
-                Ok(partners) => module::load_module(&url, &params)
-                    .await
-                    .map(|it| (it, partners)),
+                Ok(partners) => {
+                    let told = inbox.clone();
+                    let told = move |part| told.send(Input::Loading(era, part));
+                    let module = module::load_module(&url, &params, told).await;
+                    module.map(|it| (it, partners))
+                }
                 Err(error) => Err(error),
             };
             inbox.send(Input::Loaded(era, Box::new(loaded)));
         });
+    }
+
+    /// A part of the environment has arrived, of 1.
+    pub(super) fn handle_loading(&mut self, era: Era, part: f64) {
+        let plan = self.page.peer().map(Peer::plan);
+        if let (Some(_), Some(play)) = (plan.filter(|plan| plan.era == era), &mut self.play) {
+            play.arrived = Some(part);
+        }
     }
 
     /// The environment and the models are loaded, or could not be.

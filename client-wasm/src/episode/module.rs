@@ -1,6 +1,7 @@
 //! An environment module: loaded from the server, run by the browser behind `env_core::guest`,
 //! which speaks the module ABI (`docs/environment-abi.md`) and believes nothing that the module says.
 //!
+//! An archive of an environment in Python is opened by `web/python_world.js`, which gives the same exports.
 //! A trap ends in the fault of the world. A call that never returns is what nothing on this thread can stop.
 //! States stay in the module: save and load name a slot. This module must not know of sessions or views.
 
@@ -65,17 +66,36 @@ extern "C" {
     fn coplay_draw_for(this: &Exports, seat: i32) -> Result<i32, JsValue>;
     #[wasm_bindgen(method, catch)]
     fn coplay_point(this: &Exports, seat: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_plain(this: &Exports) -> Result<i32, JsValue>;
+
+    /// Opens an archive in Python: its address, its bytes, the version of Python's release, and a listener for the
+    /// part that has arrived.
+    #[wasm_bindgen(catch, js_name = coplayOpenPython)]
+    async fn open_python(
+        url: &str,
+        archive: JsValue,
+        release: &str,
+        told: &Closure<dyn FnMut(f64)>,
+    ) -> Result<JsValue, JsValue>;
 }
+
+/// The header of an archive in Python, with the version of the release that runs it.
+const PYTHON: &str = "coplay-pyodide";
 
 /// A running environment inside a module.
 pub(crate) type Module = Guest<Browser>;
 
-/// Loads a module and opens an environment in it with these parameters.
+/// Loads a module and opens an environment in it with these parameters. A large one says which part of it has arrived.
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched, compiled, opened or read.
-pub(crate) async fn load_module(url: &str, params: &str) -> Result<Module, String> {
-    let exports = instantiate(url)
+pub(crate) async fn load_module(
+    url: &str,
+    params: &str,
+    told: impl FnMut(f64) + 'static,
+) -> Result<Module, String> {
+    let exports = instantiate(url, told)
         .await
         .map_err(|error| format!("{url}: {error:?}"))?;
     let has = |name: &str| Reflect::has(&exports, &name.into()).unwrap_or(false);
@@ -144,6 +164,7 @@ impl Browser {
             Export::SeatScore => module.coplay_seat_score(short),
             Export::DrawFor => module.coplay_draw_for(short).map(i64::from),
             Export::Point => module.coplay_point(short).map(i64::from),
+            Export::Plain => module.coplay_plain().map(i64::from),
         }
     }
 }
@@ -220,8 +241,17 @@ pub(crate) fn fetch_ahead(sha256: String) {
     });
 }
 
-async fn instantiate(url: &str) -> Result<JsValue, JsValue> {
-    let response = dom::window().fetch_with_str(url);
+async fn instantiate(
+    url: &str,
+    told: impl FnMut(f64) + 'static,
+) -> Result<JsValue, JsValue> {
+    let response = JsFuture::from(dom::window().fetch_with_str(url)).await?;
+    let response: Response = response.unchecked_into();
+    if let Some(release) = response.headers().get(PYTHON)? {
+        let archive = JsFuture::from(response.array_buffer()?).await?;
+        return open_python(url, archive, &release, &Closure::new(told)).await;
+    }
+    let response = js_sys::Promise::resolve(&response);
     let module = JsFuture::from(WebAssembly::compile_streaming(&response)).await?;
     let instance = JsFuture::from(WebAssembly::instantiate_module(
         module.unchecked_ref(),

@@ -42,6 +42,8 @@ pub(crate) struct Play {
     gamepads: Gamepads,
     spec: Option<Spec>,
     view: Option<View>,
+    /// The part of a large environment that has arrived, of 1.
+    pub(crate) arrived: Option<f64>,
     /// The state of the picture: whether a turn of the person answers it, ticks that were simulated, and rollbacks.
     /// `None` if it must be made again.
     pictured: Option<(bool, Tick, u64)>,
@@ -71,6 +73,7 @@ impl Play {
             keys: Keys::default(),
             gamepads: Gamepads::default(),
             spec: None,
+            arrived: None,
             view: None,
             pictured: None,
             is_playable: false,

@@ -25,6 +25,8 @@ pub(crate) enum Input {
     Tick,
     /// The screen wants a frame.
     Frame(f64),
+    /// A part of a module has arrived, of 1.
+    Loading(Era, f64),
     /// A module is loaded, or could not be.
     Loaded(Era, Box<Result<(Module, Partners), String>>),
     /// A key that means something, alone or with others.

@@ -201,8 +201,8 @@ impl Bot {
             _ => None,
         });
         let world: Result<Native, String> = match own {
-            Some(file) => module::load(&file.bytes, &plan.params, module::ModuleLimits::default())
-                .map(|world| Box::new(world) as Native)
+            Some(file) => page_python::open_file(&file.bytes, &plan.params)
+                .map(|opened| opened.world as Native)
                 .map_err(|error| error.to_string()),
             None => {
                 env_core::envs::open(&plan.env, &plan.params).map_err(|error| error.to_string())

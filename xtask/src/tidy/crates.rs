@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 33] = [
+const MAY_KNOW: [(&str, &[&str]); 34] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -22,6 +22,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
     ("picture", &["env-core"]),
     ("batch", &["env-core"]),
     ("module", &["env-core"]),
+    ("page-python", &["env-core", "module", "protocol"]),
     (
         "client-wasm",
         &[
@@ -38,7 +39,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
         "archive",
         &[
             "env-core",
-            "module",
+            "page-python",
             "policy",
             "protocol",
             "rollback",
@@ -49,7 +50,15 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
     ("store", &["archive", "protocol", "server-core", "study"]),
     (
         "catalog",
-        &["env-core", "module", "onnx", "policy", "protocol", "study"],
+        &[
+            "env-core",
+            "module",
+            "onnx",
+            "page-python",
+            "policy",
+            "protocol",
+            "study",
+        ],
     ),
     (
         "dataset",
@@ -67,7 +76,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
             "clock",
             "dataset",
             "env-core",
-            "module",
+            "page-python",
             "peer",
             "policy",
             "protocol",
@@ -97,6 +106,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
             "archive",
             "catalog",
             "clock",
+            "page-python",
             "protocol",
             "server-core",
             "store",

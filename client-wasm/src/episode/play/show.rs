@@ -76,7 +76,13 @@ impl Play {
                 let sentence = messages::say_outcome(verdict.reason, verdict.score);
                 return self.screen.show_outcome(&self.inbox, &sentence);
             }
-            Status::Loading => self.veil(messages::current_words().loading),
+            Status::Loading => {
+                let words = messages::current_words().loading;
+                match self.arrived {
+                    Some(part) => self.veil(&format!("{words} {:.0} %", part * 100.0)),
+                    None => self.veil(words),
+                }
+            }
             // Only pages of people connect, and wait for each other.
             Status::Linking | Status::Ready if !peer.plan().disclose_ai => {
                 self.veil(messages::current_words().loading)
