@@ -19,7 +19,7 @@ use module::ModuleLimits;
 pub use archive::{Archive, ArchiveError, Manifest, is_archive};
 pub use node::{NodeWorld, open_world};
 pub use release::ReleaseFile;
-pub use release::{InstallError, NUMPY, Release, add_folder, find_release, install_release, user_folder};
+pub use release::{FILES, InstallError, NEWEST, NUMPY, Release, add_folder, find_release, install_release, user_folder};
 
 /// The file of an environment, running: a module of WebAssembly, or an archive in Python.
 pub struct OpenedFile {

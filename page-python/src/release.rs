@@ -15,7 +15,7 @@ use serde::Deserialize;
 pub const NUMPY: &str = "numpy";
 
 /// The files of a release that pages load, beside the wheel of NumPy.
-const FILES: [&str; 5] = [
+pub const FILES: [&str; 5] = [
     "pyodide.mjs",
     "pyodide.asm.js",
     "pyodide.asm.wasm",
@@ -30,6 +30,12 @@ const FOLDER: &str = "pyodide";
 
 /// The file of an installed release with the hash of each other file.
 const SUMS: &str = "SHA256SUMS";
+
+/// The newest release that is known: its version, and the name of NumPy's wheel in it.
+pub const NEWEST: (&str, &str) = (
+    "0.27.7",
+    "numpy-2.0.2-cp312-cp312-pyodide_2024_0_wasm32.whl",
+);
 
 /// The ending of a file in gzip.
 const PACKED: &str = "gz";

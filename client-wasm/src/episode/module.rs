@@ -251,7 +251,7 @@ async fn instantiate(
         let archive = JsFuture::from(response.array_buffer()?).await?;
         return open_python(url, archive, &release, &Closure::new(told)).await;
     }
-    let response = js_sys::Promise::resolve(&response);
+    let response = js_sys::Promise::resolve(&JsValue::from(response));
     let module = JsFuture::from(WebAssembly::compile_streaming(&response)).await?;
     let instance = JsFuture::from(WebAssembly::instantiate_module(
         module.unchecked_ref(),

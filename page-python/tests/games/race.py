@@ -9,6 +9,7 @@ class Race:
     keys = {"up": ["ArrowUp"], "down": ["ArrowDown"], "left": ["ArrowLeft"], "right": ["ArrowRight"]}
     metadata = {"render_fps": 10}
     horizon = 200
+    version = "1.0.0"
 
     def __init__(self, size=5):
         self.size = size

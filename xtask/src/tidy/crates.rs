@@ -93,6 +93,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "catalog",
             "clock",
             "dataset",
+            "page-python",
             "rehearsal",
             "server-core",
             "signaling-server",
