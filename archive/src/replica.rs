@@ -4,6 +4,7 @@
 
 mod error;
 
+use env_core::digest::Fnv1a;
 use env_core::{Action, Policy, Spec, StepOutcome, World};
 use policy::Partners;
 use protocol::change::Change;
@@ -247,6 +248,25 @@ impl Replica {
         &self.outcome
     }
 
+    /// The hash of what a seat observes now.
+    pub fn observed(&mut self, seat: usize) -> u64 {
+        self.world.observe(seat, &mut self.observation);
+        let bits = self.observation.iter().map(|value| value.to_bits());
+        bits.fold(Fnv1a::EMPTY, |hash, bits| hash.with(&bits.to_le_bytes()))
+            .value()
+    }
+
+    /// The world, for those who show it.
+    pub fn world(&mut self) -> &mut (dyn World + Send) {
+        &mut *self.world
+    }
+
+    /// Gives the source of modules and models away: no other partner can play any more.
+    pub fn take_stored(&mut self) -> Box<Stored> {
+        let none = |_: &str| Err(std::io::Error::other("the episode is over"));
+        std::mem::replace(&mut self.stored, Box::new(none))
+    }
+
     /// The score of the group now.
     pub fn score(&self) -> i64 {
         self.score
@@ -425,7 +445,10 @@ pub fn replay(
             | Record::Recount { .. }
             | Record::Route { .. }
             | Record::Inputs { .. }
-            | Record::Erased { .. } => {}
+            | Record::Erased { .. }
+            | Record::Observed { .. }
+            | Record::Paced { .. }
+            | Record::Repeated { .. } => {}
         }
     }
     Ok(replica)

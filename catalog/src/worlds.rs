@@ -3,8 +3,12 @@
 use std::path::Path;
 
 use env_core::contract::ParamError;
-use env_core::{World, abi};
+use env_core::envs::{NativeEnvironment, Visitor};
+use env_core::guest::Sprite;
+use env_core::view::ViewFacts;
+use env_core::{Spec, World, abi};
 use module::ModuleError;
+use protocol::EnvWay;
 use study::stage::{CompiledModel, Env, Model};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
@@ -25,9 +29,9 @@ impl HostFacts for Build {
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
         let (world, version) = open(env)?;
         let spec = world.spec();
-        if spec.secret {
+        if spec.secret && env.way() == EnvWay::Module {
             let reason = "the environment keeps secrets from players, and every player's page would compute them: \
-                          it cannot be played peer to peer";
+                          it cannot be played peer to peer; write `run: host` to have the server alone compute it";
             return Err(EnvFault::Module {
                 reason: reason.into(),
             });
@@ -37,6 +41,7 @@ impl HostFacts for Build {
             .iter()
             .map(|action| action.name.clone())
             .collect();
+        let page_facts = (env.way() == EnvWay::Host).then(|| page_facts(env, spec));
         Ok(EnvFacts {
             seats: spec.seats,
             tick_hz: spec.tick_hz,
@@ -44,6 +49,7 @@ impl HostFacts for Build {
             actions,
             noop: spec.noop,
             is_old: version < abi::VERSION,
+            page_facts,
         })
     }
 
@@ -98,6 +104,41 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         });
     }
     Ok((world, version))
+}
+
+/// The facts of a hosted environment that pages get: what they need to show it, and no parameters.
+fn page_facts(env: &Env, spec: &Spec) -> String {
+    let params = env.config.to_string();
+    let sprites = match &env.module {
+        Some(file) => module::load(&file.bytes, &params, module::ModuleLimits::default())
+            .map(|world| world.facts().sprites.clone())
+            .unwrap_or_default(),
+        None => env_core::envs::visit(&env.env, &params, AskSprites).unwrap_or_default(),
+    };
+    let facts = ViewFacts {
+        spec: Spec {
+            // The page has no world that could say what a point means.
+            pointer: false,
+            ..spec.clone()
+        },
+        sprites,
+    };
+    serde_json::to_string(&facts).expect("facts are plain data")
+}
+
+/// Asks an environment of this program for its pictures.
+struct AskSprites;
+
+impl Visitor for AskSprites {
+    type Output = Vec<Sprite>;
+
+    fn visit<E: NativeEnvironment>(self, _env: E) -> Self::Output {
+        let sprite = |sprite: &env_core::draw::Sprite| Sprite {
+            name: sprite.name.into(),
+            svg: sprite.svg.into(),
+        };
+        E::sprites().iter().map(sprite).collect()
+    }
 }
 
 /// The environments of this program, as a study names them.

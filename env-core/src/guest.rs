@@ -11,7 +11,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::abi::{self, INBOX_LIMIT};
 use crate::conformance::{Violation, sane};
@@ -89,7 +89,7 @@ impl Default for MessageLimits {
 }
 
 /// A picture that a module ships.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sprite {
     /// Name, such as `chef_down_blue`.
     pub name: String,
