@@ -5,12 +5,13 @@
 mod error;
 
 use env_core::digest::Fnv1a;
+use env_core::view::ViewFacts;
 use env_core::{Action, Policy, Spec, StepOutcome, World};
 use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
 use protocol::rules::Rules;
-use protocol::{Controller, Seat, Tick};
+use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Live;
 
 use super::Stored;
@@ -22,6 +23,7 @@ use study::SeatTotals;
 /// A native environment with its AI partners, somewhere in an episode.
 pub struct Replica {
     world: Box<dyn World + Send>,
+    page_facts: Option<ViewFacts>,
     /// The networks that were called so far.
     partners: Partners,
     stored: Box<Stored>,
@@ -64,6 +66,7 @@ impl Replica {
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, ReplicaError> {
         let mut world = world(header, &stored)?;
+        let page_facts = page_facts(header, &*world, &stored)?;
         let (version, here) = (
             world.spec().version.clone(),
             usize::from(world.spec().seats),
@@ -86,6 +89,7 @@ impl Replica {
         let (digest, score) = (world.digest(), world.score());
         let mut replica = Self {
             world,
+            page_facts,
             partners: Partners::default(),
             stored: Box::new(stored),
             players: Vec::new(),
@@ -256,6 +260,11 @@ impl Replica {
             .value()
     }
 
+    /// What pages need to show a hosted world; none of one that they step.
+    pub fn page_facts(&self) -> Option<&ViewFacts> {
+        self.page_facts.as_ref()
+    }
+
     /// The world, for those who show it.
     pub fn world(&mut self) -> &mut (dyn World + Send) {
         &mut *self.world
@@ -363,6 +372,24 @@ pub(super) fn world(
     }
     let world = module::load(&bytes, &header.params, module::ModuleLimits::default());
     Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
+}
+
+/// What pages need to show a hosted world; none of one that they step.
+fn page_facts(
+    header: &Header,
+    world: &dyn World,
+    stored: &Stored,
+) -> Result<Option<ViewFacts>, ReplicaError> {
+    if header.way == EnvWay::Module {
+        return Ok(None);
+    }
+    if header.module.is_empty() {
+        return Ok(Some(ViewFacts::of_native(&header.env, &header.params)?));
+    }
+    let bytes = stored(&header.module).unwrap_or_default();
+    let module = module::load(&bytes, &header.params, module::ModuleLimits::default());
+    let sprites = module.map_or(Vec::new(), |module| module.facts().sprites.clone());
+    Ok(Some(ViewFacts::new(world.spec(), sprites)))
 }
 
 /// Adds the network that a policy plays with, if it does and it is not there yet.

@@ -3,8 +3,6 @@
 use std::path::Path;
 
 use env_core::contract::ParamError;
-use env_core::envs::{NativeEnvironment, Visitor};
-use env_core::guest::Sprite;
 use env_core::view::ViewFacts;
 use env_core::{Spec, World, abi};
 use module::ModuleError;
@@ -109,36 +107,15 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
 /// The facts of a hosted environment that pages get: what they need to show it, and no parameters.
 fn page_facts(env: &Env, spec: &Spec) -> String {
     let params = env.config.to_string();
-    let sprites = match &env.module {
+    let facts = match &env.module {
         Some(file) => module::load(&file.bytes, &params, module::ModuleLimits::default())
-            .map(|world| world.facts().sprites.clone())
-            .unwrap_or_default(),
-        None => env_core::envs::visit(&env.env, &params, AskSprites).unwrap_or_default(),
+            .ok()
+            .map(|world| ViewFacts::new(spec, world.facts().sprites.clone())),
+        None => ViewFacts::of_native(&env.env, &params).ok(),
     };
-    let facts = ViewFacts {
-        spec: Spec {
-            // The page has no world that could say what a point means.
-            pointer: false,
-            ..spec.clone()
-        },
-        sprites,
-    };
-    serde_json::to_string(&facts).expect("facts are plain data")
-}
-
-/// Asks an environment of this program for its pictures.
-struct AskSprites;
-
-impl Visitor for AskSprites {
-    type Output = Vec<Sprite>;
-
-    fn visit<E: NativeEnvironment>(self, _env: E) -> Self::Output {
-        let sprite = |sprite: &env_core::draw::Sprite| Sprite {
-            name: sprite.name.into(),
-            svg: sprite.svg.into(),
-        };
-        E::sprites().iter().map(sprite).collect()
-    }
+    // It was opened before; a world without pictures can still be shown.
+    let facts = facts.unwrap_or_else(|| ViewFacts::new(spec, Vec::new()));
+    facts.to_json()
 }
 
 /// The environments of this program, as a study names them.

@@ -10,8 +10,9 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use crate::contract::{Action, Spec, StateError, StepOutcome, World};
+use crate::contract::{Action, ParamError, Spec, StateError, StepOutcome, World};
 use crate::draw::{DrawList, Shape};
+use crate::envs::{self, NativeEnvironment, Visitor};
 use crate::guest::Sprite;
 
 /// Edge of a tile, pixels.
@@ -30,6 +31,45 @@ pub struct ViewFacts {
     pub spec: Spec,
     /// The pictures that views name.
     pub sprites: Vec<Sprite>,
+}
+
+impl ViewFacts {
+    /// The facts of an environment of this program.
+    ///
+    /// # Errors
+    /// [`ParamError`] with the field that is wrong.
+    pub fn of_native(id: &str, params: &str) -> Result<Self, ParamError> {
+        envs::visit(id, params, AskFacts)
+    }
+
+    /// The facts of a world with these pictures. The page has no world that could say what a point means.
+    pub fn new(spec: &Spec, sprites: Vec<Sprite>) -> Self {
+        let spec = Spec {
+            pointer: false,
+            ..spec.clone()
+        };
+        Self { spec, sprites }
+    }
+
+    /// The facts as pages get them: JSON.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("facts are plain data")
+    }
+}
+
+/// Asks an environment of this program for what pages need.
+struct AskFacts;
+
+impl Visitor for AskFacts {
+    type Output = ViewFacts;
+
+    fn visit<E: NativeEnvironment>(self, env: E) -> ViewFacts {
+        let sprite = |sprite: &crate::draw::Sprite| Sprite {
+            name: sprite.name.into(),
+            svg: sprite.svg.into(),
+        };
+        ViewFacts::new(&env.spec(), E::sprites().iter().map(sprite).collect())
+    }
 }
 
 /// What one seat is shown of a state, as far as it has changed.
@@ -358,7 +398,6 @@ impl World for ViewWorld {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::envs;
 
     /// A world whose picture is the pixels that the test gives it.
     struct Painted {

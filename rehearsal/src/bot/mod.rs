@@ -26,6 +26,7 @@ use client_core::ShownStage;
 use env_core::Spec;
 use env_core::view::ViewFacts;
 use policy::Partners;
+use protocol::Tick;
 use protocol::control::{ClientMessage, ServerMessage};
 use protocol::hash::sha256_hex;
 use study::assign::Rng;
@@ -137,6 +138,8 @@ pub(super) struct Bot {
     is_server_up: bool,
     /// When the fault happens.
     mishap_us: Option<u64>,
+    /// The tick of the running episode at which it happens.
+    mishap_tick: Option<Tick>,
     mishaps: u32,
 
     /// The tab in front of the person; none while it is closed.
@@ -196,6 +199,7 @@ impl Bot {
             },
             is_server_up: true,
             mishap_us: None,
+            mishap_tick: None,
             mishaps: 0,
             tab: None,
             opens_us: Some(now_us),

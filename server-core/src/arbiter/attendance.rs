@@ -130,9 +130,7 @@ impl Arbiter {
 
     /// The action of an episode's environment that does nothing.
     pub(super) fn find_noop(&self, era: Era) -> Option<u16> {
-        let episode = self.episodes.get(era)?;
-        let played = (episode.stage, episode.header.params.clone());
-        Some(self.stages.get(&played)?.facts.noop)
+        Some(self.episodes.get(era)?.facts.noop)
     }
 
     /// True if somebody waits because the study asks for it: for a group, or for the others of it.

@@ -8,7 +8,7 @@ use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::disconnect::Then;
 use study::timeline::Bindings;
-use study::{PartnerKind, UnitAssignment};
+use study::{EnvFacts, PartnerKind, UnitAssignment};
 
 use super::SessionId;
 use super::absence_rules::AbsenceRules;
@@ -37,6 +37,8 @@ pub(super) struct EpisodeState {
     pub stage: u16,
     /// The header of its file; without time and input delay until its pages are ready.
     pub header: Header,
+    /// Facts of its environment, which stay while the study around it changes.
+    pub facts: EnvFacts,
     /// The group that a lobby made; `None` for somebody who plays alone.
     pub group: Option<GroupId>,
     /// Its random assignment.
