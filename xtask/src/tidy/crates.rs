@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 32] = [
+const MAY_KNOW: [(&str, &[&str]); 33] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -55,6 +55,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
         "dataset",
         &["archive", "env-core", "protocol", "store", "study"],
     ),
+    ("env-host", &["env-core", "protocol"]),
     ("turn", &["protocol"]),
     ("clock", &[]),
     (
