@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use env_core::contract::ParamError;
-use env_core::{World, abi};
+use env_core::view::ViewFacts;
+use env_core::{Spec, World, abi};
 use module::ModuleError;
+use protocol::EnvWay;
 use study::stage::{CompiledModel, Env, Model};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
@@ -25,9 +27,9 @@ impl HostFacts for Build {
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
         let (world, version) = open(env)?;
         let spec = world.spec();
-        if spec.secret {
+        if spec.secret && env.way() == EnvWay::Module {
             let reason = "the environment keeps secrets from players, and every player's page would compute them: \
-                          it cannot be played peer to peer";
+                          it cannot be played peer to peer; write `run: host` to have the server alone compute it";
             return Err(EnvFault::Module {
                 reason: reason.into(),
             });
@@ -37,6 +39,7 @@ impl HostFacts for Build {
             .iter()
             .map(|action| action.name.clone())
             .collect();
+        let page_facts = (env.way() == EnvWay::Host).then(|| page_facts(env, spec));
         Ok(EnvFacts {
             seats: spec.seats,
             tick_hz: spec.tick_hz,
@@ -44,6 +47,7 @@ impl HostFacts for Build {
             actions,
             noop: spec.noop,
             is_old: version < abi::VERSION,
+            page_facts,
         })
     }
 
@@ -98,6 +102,20 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         });
     }
     Ok((world, version))
+}
+
+/// The facts of a hosted environment that pages get: what they need to show it, and no parameters.
+fn page_facts(env: &Env, spec: &Spec) -> String {
+    let params = env.config.to_string();
+    let facts = match &env.module {
+        Some(file) => module::load(&file.bytes, &params, module::ModuleLimits::default())
+            .ok()
+            .map(|world| ViewFacts::new(spec, world.facts().sprites.clone())),
+        None => ViewFacts::of_native(&env.env, &params).ok(),
+    };
+    // It was opened before; a world without pictures can still be shown.
+    let facts = facts.unwrap_or_else(|| ViewFacts::new(spec, Vec::new()));
+    facts.to_json()
 }
 
 /// The environments of this program, as a study names them.

@@ -125,12 +125,18 @@ const SIZE: HeaderName = HeaderName::from_static("coplay-size");
 /// How long a browser may cache a file that is named by its hash: it never changes.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// A module under its hash: `<sha256>.wasm`.
+/// A module under its hash: `<sha256>.wasm`, or the facts of a hosted environment: `<sha256>.facts`.
 async fn module(
     State(app): State<Arc<App>>,
     Path(file): Path<String>,
     headers: HeaderMap,
 ) -> Response {
+    if let Some(hash) = file.strip_suffix(".facts") {
+        return match app.facts(hash) {
+            Some(facts) => respond("application/json", IMMUTABLE, facts.into(), false),
+            None => not_found(),
+        };
+    }
     let Some(found) = file.strip_suffix(".wasm").and_then(|hash| app.module(hash)) else {
         return not_found();
     };

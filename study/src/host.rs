@@ -24,6 +24,8 @@ pub struct EnvFacts {
     pub noop: u16,
     /// True if it is a module of an older version of the interface, which lacks what has been added since.
     pub is_old: bool,
+    /// Of an environment on a host: the facts that pages get, as JSON.
+    pub page_facts: Option<String>,
 }
 
 /// Why an environment cannot be opened as the study says.

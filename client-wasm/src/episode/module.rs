@@ -5,9 +5,12 @@
 //! A trap ends in the fault of the world. A call that never returns is what nothing on this thread can stop.
 //! States stay in the module: save and load name a slot. This module must not know of sessions or views.
 
+use env_core::World;
 use env_core::guest::{Engine, Export, Guest, MessageLimits};
+use env_core::view::{ViewFacts, ViewWorld};
 use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
 use policy::Partners;
+use protocol::EnvWay;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
@@ -86,7 +89,45 @@ const PYTHON: &str = "coplay-pyodide";
 /// A running environment inside a module.
 pub(crate) type Module = Guest<Browser>;
 
-/// Loads a module and opens an environment in it with these parameters. A large one says which part of it has arrived.
+/// A world as a session drives it, or as a host shows it, and the pictures that it names.
+pub(crate) struct LoadedWorld {
+    pub(crate) world: Box<dyn World>,
+    pub(crate) sprites: Vec<Sprite>,
+}
+
+/// Loads what a plan names: an environment module, or the facts of a world that a host steps. `told` hears which part of
+/// a large module has arrived.
+///
+/// # Errors
+/// A sentence for the log: what could not be fetched, compiled, opened or read.
+pub(crate) async fn load_world(
+    way: EnvWay,
+    sha256: &str,
+    params: &str,
+    told: impl FnMut(f64) + 'static,
+) -> Result<LoadedWorld, String> {
+    match way {
+        EnvWay::Module => {
+            let module = load_module(&module_url(sha256), params, told).await?;
+            let sprites = module.facts().sprites.clone();
+            let world = Box::new(module);
+            Ok(LoadedWorld { world, sprites })
+        }
+        EnvWay::Host => {
+            let url = format!("/modules/{sha256}.facts");
+            let bytes = fetch(&url).await;
+            let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
+            let facts: ViewFacts =
+                serde_json::from_slice(&bytes).map_err(|error| format!("{url}: {error}"))?;
+            Ok(LoadedWorld {
+                world: Box::new(ViewWorld::new(facts.spec)),
+                sprites: facts.sprites,
+            })
+        }
+    }
+}
+
+/// Loads a module and opens an environment in it with these parameters.
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched, compiled, opened or read.

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use client_core::Peer;
 use client_core::Verdict;
+use env_core::view::ViewWorld;
 use protocol::control::{ClientMessage, Plan, ServerMessage};
-use protocol::{Controller, Seat};
+use protocol::{Controller, EnvWay, Seat};
 use study::StageKind;
 use study::assign::Rng;
 
@@ -192,6 +193,16 @@ impl Bot {
 
     /// The environment of a plan; a custom one from its module.
     pub(super) fn open_world(&self, plan: &Plan) -> Result<Native, String> {
+        if plan.way == EnvWay::Host {
+            let spec = self.info.hosted.get(&plan.module).cloned();
+            let unknown = || {
+                format!(
+                    "the server names facts of `{}` that the study has not",
+                    plan.env
+                )
+            };
+            return spec.map(ViewWorld::boxed).ok_or_else(unknown);
+        }
         let mut stages = self.info.study.timeline.iter();
         let own = stages.find_map(|stage| match &stage.kind {
             StageKind::Env(env) => env

@@ -12,6 +12,7 @@ use study::{EnvFacts, PartnerKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::group::GroupId;
+use super::hosting::Hosting;
 use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
@@ -113,6 +114,8 @@ pub(super) struct Play {
     pub diverged: Vec<u32>,
     /// How often the presence of each person has changed.
     pub presences: Vec<usize>,
+    /// The pace of a hosted world; `None` if pages step it.
+    pub hosting: Option<Hosting>,
 }
 
 impl Play {
@@ -133,6 +136,7 @@ impl Play {
             recovered: false,
             diverged: vec![0; count],
             presences: vec![0; count],
+            hosting: None,
         }
     }
 
@@ -248,6 +252,7 @@ impl EpisodeState {
         seats.set_keys(&keys);
         self.header.keys = keys;
         self.phase = Phase::Playing(Box::new(Play::new(t0_us, input_delay, seats)));
+        self.begin_hosting(t0_us);
         self.header.clone()
     }
 
@@ -324,7 +329,10 @@ impl EpisodeState {
                 None => {
                     let stalls = Some((play.stalls_at(stalled_us), "no progress"));
                     let seats = play.seats.poll_timeout(play.moment_at(now_us));
-                    seats.into_iter().chain(stalls.filter(is_to_come)).min()
+                    let host = play.hosting.as_ref().filter(|_| play.open);
+                    let host = host.and_then(|host| host.poll_timeout(&play.seats));
+                    let others = seats.into_iter().chain(stalls.filter(is_to_come));
+                    others.chain(host).min()
                 }
             },
             Phase::Ending { .. } => None,

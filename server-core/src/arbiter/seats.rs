@@ -201,7 +201,7 @@ impl Seats {
             state.life = change.life;
             state.since = change.tick;
             state.returns += u32::from(change.controller == Controller::Human);
-            (state.own, state.recheck) = (change.tick, None);
+            (state.own, state.recheck, state.behind_us) = (change.tick, None, None);
             state.key = change.key.unwrap_or_default();
         }
         self.changes.push(change);

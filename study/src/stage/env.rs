@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -33,6 +34,9 @@ pub struct Env {
     /// The file of a grid world, whose contents are parameters; none for an environment that is a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world: Option<WorldFile>,
+    /// Where it is stepped.
+    #[serde(skip_serializing_if = "Run::is_page")]
+    pub run: Run,
     /// The players, one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
@@ -54,6 +58,23 @@ pub struct Env {
     pub on_disconnect: OnDisconnect,
     /// The rules for hidden tabs.
     pub hidden_tab: HiddenTab,
+}
+
+/// The place where an environment is stepped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Run {
+    /// Every page.
+    #[default]
+    Page,
+    /// A host beside the server.
+    Host,
+}
+
+impl Run {
+    fn is_page(&self) -> bool {
+        *self == Self::Page
+    }
 }
 
 /// Controls and displays around the picture.
@@ -152,6 +173,14 @@ impl Player {
 }
 
 impl Env {
+    /// Where its world is stepped.
+    pub fn way(&self) -> EnvWay {
+        match self.run {
+            Run::Page => EnvWay::Module,
+            Run::Host => EnvWay::Host,
+        }
+    }
+
     /// Seats that people take.
     pub fn people(&self) -> usize {
         self.players
@@ -187,6 +216,13 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let module = fields
         .key("module", doc)
         .maybe(|place| module(source, &place));
+    let ways = [("page", Run::Page), ("host", Run::Host)];
+    let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
+               once. `host`: on the server alone, which sends each page what its seat sees; one's own action is shown after a \
+               round trip, and no page can know what its seat must not see ([hosts.md](hosts.md)).";
+    let run = fields
+        .key("run", doc)
+        .or(Run::Page, |place| place.word("place", &ways));
     let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
                before, in order of their places. A block such as `{policy: cook}` is an AI partner. A `vacant` seat \
                does nothing.";
@@ -246,6 +282,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         version,
         module: module?,
         world,
+        run: run?,
         players: players?,
         config: over(file.unwrap_or_default(), config?),
         course: course?,
