@@ -7,10 +7,10 @@ use env_core::view::ViewFacts;
 use env_core::{Spec, World, abi};
 use module::ModuleError;
 use protocol::EnvWay;
-use study::stage::{CompiledModel, Env, Model};
+use study::stage::{CompiledModel, Env, Model, Run};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
-use crate::models;
+use crate::{models, python};
 
 /// Reads a study and checks it against the environments and AI partners of this program.
 ///
@@ -24,6 +24,12 @@ pub fn read_study(dir: &Path) -> Result<(Study, EnvFactsByStage), Vec<Problem>> 
 struct Build;
 
 impl HostFacts for Build {
+    fn prepare_env(&self, env: &mut Env) {
+        if env.run == Run::Page {
+            python::prepare_page(env).ok();
+        }
+    }
+
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
         let (world, version) = open(env)?;
         let spec = world.spec();
@@ -87,6 +93,15 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         reason: error.reason,
     };
     let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
+    if env.python.is_some() && env.module.is_none() && env.run == Run::Page {
+        let reason = match python::prepare_page(&mut env.clone()) {
+            Err(reason) => reason,
+            Ok(()) => {
+                "the environment did not open at first, and does now: check the study again".into()
+            }
+        };
+        return Err(EnvFault::Python { reason });
+    }
     let (world, version): (Box<dyn World>, u32) = match &env.module {
         Some(file) => open_module(env, file, is_ours)?,
         None if is_ours => {

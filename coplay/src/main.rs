@@ -174,9 +174,10 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
 /// Installs the Python of pages, or shows it.
 fn python_of_pages(command: PyodideCommand) -> anyhow::Result<ExitCode> {
     let (found, json) = match command {
-        PyodideCommand::Install { from, data, json } => {
-            (Some(pyodide::install(from.as_deref(), data.as_deref())?), json)
-        }
+        PyodideCommand::Install { from, data, json } => (
+            Some(pyodide::install(from.as_deref(), data.as_deref())?),
+            json,
+        ),
         PyodideCommand::Show { data, json } => (pyodide::find(data), json),
     };
     let Some(found) = found else {

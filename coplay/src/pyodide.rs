@@ -59,7 +59,13 @@ fn fetch(folder: &Path) -> anyhow::Result<()> {
         let address = format!("{PUBLISHED}/v{version}/full/{name}");
         eprintln!("fetching {address}");
         let fetched = Command::new("curl")
-            .args(["--fail", "--location", "--silent", "--show-error", "--output"])
+            .args([
+                "--fail",
+                "--location",
+                "--silent",
+                "--show-error",
+                "--output",
+            ])
             .arg(folder.join(name))
             .arg(&address)
             .status();

@@ -18,12 +18,24 @@ const LARGEST: usize = 16 << 20;
 /// The lines that connect an environment to a page.
 const SUPPORT: [(&str, &str); 10] = [
     ("__init__", ""),
-    ("adapters", include_str!("../../python/coplay/host/adapters.py")),
+    (
+        "adapters",
+        include_str!("../../python/coplay/host/adapters.py"),
+    ),
     ("facts", include_str!("../../python/coplay/host/facts.py")),
-    ("functional", include_str!("../../python/coplay/host/functional.py")),
-    ("loading", include_str!("../../python/coplay/host/loading.py")),
+    (
+        "functional",
+        include_str!("../../python/coplay/host/functional.py"),
+    ),
+    (
+        "loading",
+        include_str!("../../python/coplay/host/loading.py"),
+    ),
     ("page", include_str!("../../python/coplay/host/page.py")),
-    ("pictures", include_str!("../../python/coplay/host/pictures.py")),
+    (
+        "pictures",
+        include_str!("../../python/coplay/host/pictures.py"),
+    ),
     ("saving", include_str!("../../python/coplay/host/saving.py")),
     ("spaces", include_str!("../../python/coplay/host/spaces.py")),
     ("worlds", include_str!("../../python/coplay/host/worlds.py")),
@@ -54,13 +66,17 @@ pub enum ArchiveError {
     #[error("this is no archive of an environment in Python: {0}")]
     Unreadable(String),
     /// It is too large for a page.
-    #[error("the environment and its packages have {bytes} bytes; at most {LARGEST} are taken: leave packages out that a page does not need")]
+    #[error(
+        "the environment and its packages have {bytes} bytes; at most {LARGEST} are taken: leave packages out that a page does not need"
+    )]
     TooLarge {
         /// Its size.
         bytes: usize,
     },
     /// A wheel has compiled code.
-    #[error("`{wheel}` is no pure Python package, and a page has no other compiled packages than NumPy: play it with `run: host`")]
+    #[error(
+        "`{wheel}` is no pure Python package, and a page has no other compiled packages than NumPy: play it with `run: host`"
+    )]
     Compiled {
         /// The wheel.
         wheel: String,
@@ -106,7 +122,11 @@ impl Archive {
             files: BTreeMap::new(),
         };
         for (name, text) in SUPPORT.into_iter().chain([("serve", SERVE)]) {
-            archive.add("packages/coplay_page/", &format!("{name}.py"), text.as_bytes());
+            archive.add(
+                "packages/coplay_page/",
+                &format!("{name}.py"),
+                text.as_bytes(),
+            );
         }
         archive
     }
@@ -180,6 +200,7 @@ impl Manifest {
         // A file of a few lines; a longer one is none of ours.
         let file = zip.by_name(MANIFEST)?;
         file.take(1 << 20).read_to_string(&mut text)?;
-        serde_json::from_str(&text).map_err(|error| ArchiveError::Unreadable(format!("{MANIFEST}: {error}")))
+        serde_json::from_str(&text)
+            .map_err(|error| ArchiveError::Unreadable(format!("{MANIFEST}: {error}")))
     }
 }

@@ -7,10 +7,15 @@
 //! This crate must not know of studies, servers and databases.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, reason = "a test that cannot go on ends")
+)]
 
 mod archive;
 mod node;
 mod release;
+mod wheels;
 
 use env_core::World;
 use env_core::guest::{ModuleError, ModuleFacts};
@@ -19,7 +24,11 @@ use module::ModuleLimits;
 pub use archive::{Archive, ArchiveError, Manifest, is_archive};
 pub use node::{NodeWorld, open_world};
 pub use release::ReleaseFile;
-pub use release::{FILES, InstallError, NEWEST, NUMPY, Release, add_folder, find_release, install_release, user_folder};
+pub use release::{
+    FILES, InstallError, NEWEST, NUMPY, Release, add_folder, find_release, install_release,
+    user_folder,
+};
+pub use wheels::{Wheels, fetch_wheels};
 
 /// The file of an environment, running: a module of WebAssembly, or an archive in Python.
 pub struct OpenedFile {

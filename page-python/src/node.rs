@@ -177,7 +177,10 @@ impl Process {
             ));
         }
         let node = std::env::var_os("COPLAY_NODE").unwrap_or_else(|| "node".into());
-        let library = format!("data:text/javascript;base64,{}", BASE64_STANDARD.encode(LIBRARY));
+        let library = format!(
+            "data:text/javascript;base64,{}",
+            BASE64_STANDARD.encode(LIBRARY)
+        );
         let names = Export::ALL.map(Export::name).join(",");
         let mut child = Command::new(&node)
             .args(["--input-type=module", "--eval", SCRIPT, "--"])
@@ -221,7 +224,9 @@ impl Process {
         }
         let answer = self.exchange(request, limit).map_err(|fault| {
             self.stop();
-            let words = String::from_utf8_lossy(&lock(&self.words)).trim().to_owned();
+            let words = String::from_utf8_lossy(&lock(&self.words))
+                .trim()
+                .to_owned();
             let fault = [fault, words].join("\n").trim_end().to_owned();
             self.fault.insert(fault).clone()
         })?;
@@ -244,9 +249,10 @@ impl Process {
         match self.answers.recv_timeout(limit) {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(_)) | Err(RecvTimeoutError::Disconnected) => Err(gone()),
-            Err(RecvTimeoutError::Timeout) => {
-                Err(format!("Python gave no answer within {} s", limit.as_secs()))
-            }
+            Err(RecvTimeoutError::Timeout) => Err(format!(
+                "Python gave no answer within {} s",
+                limit.as_secs()
+            )),
         }
     }
 

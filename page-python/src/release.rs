@@ -1,8 +1,8 @@
 //! The release of Pyodide that pages load, and NumPy for it: where it lies, and whether it is whole.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write as _};
 use std::fs;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -44,10 +44,22 @@ const PACKED: &str = "gz";
 const KNOWN: [(&str, [(&str, &str); 4]); 1] = [(
     "0.27.7",
     [
-        ("pyodide.mjs", "04c052c815abb0bf2981fa38c2dfa58e3120ee5288c956df2b2a15e301782c5f"),
-        ("pyodide.asm.js", "6b4c90de5b7172873f04f21884d0e9d2274e305fe32116558fe3e4fbe3618d51"),
-        ("pyodide.asm.wasm", "a50dd1843f805a0b7c45b61037ee0d7b26dfe85efe0e18ef95a34ad24e401f5f"),
-        ("python_stdlib.zip", "16611534726e5d8ac2bd8f926410b2dcb8d6f49aa24913463533b457a2115c16"),
+        (
+            "pyodide.mjs",
+            "04c052c815abb0bf2981fa38c2dfa58e3120ee5288c956df2b2a15e301782c5f",
+        ),
+        (
+            "pyodide.asm.js",
+            "6b4c90de5b7172873f04f21884d0e9d2274e305fe32116558fe3e4fbe3618d51",
+        ),
+        (
+            "pyodide.asm.wasm",
+            "a50dd1843f805a0b7c45b61037ee0d7b26dfe85efe0e18ef95a34ad24e401f5f",
+        ),
+        (
+            "python_stdlib.zip",
+            "16611534726e5d8ac2bd8f926410b2dcb8d6f49aa24913463533b457a2115c16",
+        ),
     ],
 )];
 
@@ -117,7 +129,9 @@ pub enum InstallError {
         known: String,
     },
     /// A file is not the published one.
-    #[error("{path}: this is not the file of the release: its SHA-256 is {found}, and that of the release {expected}. Files of different versions do not go together: take all of them from one release")]
+    #[error(
+        "{path}: this is not the file of the release: its SHA-256 is {found}, and that of the release {expected}. Files of different versions do not go together: take all of them from one release"
+    )]
     Hash {
         /// The file.
         path: PathBuf,
@@ -196,14 +210,25 @@ pub fn install_release(from: &Path, folder: &Path) -> Result<Release, InstallErr
 }
 
 /// The version of the release that has one of these files.
-fn version_of(lock: &Lock, hashes: &BTreeMap<String, String>, from: &Path) -> Result<String, InstallError> {
+fn version_of(
+    lock: &Lock,
+    hashes: &BTreeMap<String, String>,
+    from: &Path,
+) -> Result<String, InstallError> {
     let is_of = |(_, files): &&(&str, [(&str, &str); 4])| {
-        files.iter().any(|(name, hash)| hashes.get(*name).is_some_and(|found| found == hash))
+        files
+            .iter()
+            .any(|(name, hash)| hashes.get(*name).is_some_and(|found| found == hash))
     };
     if let Some((version, _)) = KNOWN.iter().find(is_of) {
         return Ok((*version).to_owned());
     }
-    let said = lock.info.version.clone().or_else(|| lock.info.python.as_ref().map(|python| format!("for Python {python}")));
+    let said = lock.info.version.clone().or_else(|| {
+        lock.info
+            .python
+            .as_ref()
+            .map(|python| format!("for Python {python}"))
+    });
     Err(InstallError::Version {
         found: said.unwrap_or_else(|| from.display().to_string()),
         known: KNOWN.map(|(version, _)| version).join(", "),
@@ -216,14 +241,21 @@ fn expected_hashes(version: &str) -> &'static [(&'static str, &'static str)] {
 }
 
 /// Writes all files beside the folder first, so that a folder with the version's name is whole.
-fn write_files(folder: &Path, files: &BTreeMap<String, Vec<u8>>, hashes: &BTreeMap<String, String>) -> Result<(), InstallError> {
+fn write_files(
+    folder: &Path,
+    files: &BTreeMap<String, Vec<u8>>,
+    hashes: &BTreeMap<String, String>,
+) -> Result<(), InstallError> {
     let disk = |path: &Path| {
         let path = path.to_owned();
         move |error| InstallError::Disk(path, error)
     };
     let fresh = folder.with_extension("new");
     fs::create_dir_all(&fresh).map_err(disk(&fresh))?;
-    let sums: String = hashes.iter().map(|(name, hash)| format!("{hash}  {name}\n")).collect();
+    let sums: String = hashes
+        .iter()
+        .map(|(name, hash)| format!("{hash}  {name}\n"))
+        .collect();
     let sums = (SUMS.to_owned(), sums.into_bytes());
     for (name, bytes) in files.iter().chain([(&sums.0, &sums.1)]) {
         let path = fresh.join(name);
@@ -263,12 +295,22 @@ pub fn user_folder() -> Option<PathBuf> {
 
 /// The installed release of a version, or the newest one: in the folders that were added, then in the user's own.
 pub fn find_release(version: Option<&str>) -> Option<Release> {
-    let added = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let added = FOLDERS
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .clone();
     let folders = added.into_iter().chain(user_folder());
     let versions = KNOWN.iter().rev().map(|(known, _)| *known);
-    let versions: Vec<&str> = versions.filter(|known| version.is_none_or(|wanted| wanted == *known)).collect();
+    let versions: Vec<&str> = versions
+        .filter(|known| version.is_none_or(|wanted| wanted == *known))
+        .collect();
     folders
-        .flat_map(|folder| versions.iter().map(move |version| (folder.join(FOLDER).join(version), *version)).collect::<Vec<_>>())
+        .flat_map(|folder| {
+            versions
+                .iter()
+                .map(move |version| (folder.join(FOLDER).join(version), *version))
+                .collect::<Vec<_>>()
+        })
         .find_map(|(folder, version)| read_release(folder, version))
 }
 
@@ -280,7 +322,8 @@ fn read_release(folder: PathBuf, version: &str) -> Option<Release> {
         .filter_map(|line| line.split_once("  "))
         .map(|(hash, name)| (name.to_owned(), hash.to_owned()))
         .collect();
-    let is_whole = hashes.keys().all(|name| folder.join(name).is_file()) && FILES.iter().all(|name| hashes.contains_key(*name));
+    let is_whole = hashes.keys().all(|name| folder.join(name).is_file())
+        && FILES.iter().all(|name| hashes.contains_key(*name));
     is_whole.then(|| Release {
         folder,
         version: version.to_owned(),

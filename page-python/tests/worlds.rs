@@ -33,7 +33,8 @@ const RACE: &str = include_str!("games/race.py");
 #[test]
 fn an_environment_in_python_keeps_the_laws_of_an_environment() {
     let bytes = archive_of("race.py", RACE);
-    let mut open = || Ok(Box::new(page_python::open_world(&bytes, "{}").unwrap()) as Box<dyn World>);
+    let mut open =
+        || Ok(Box::new(page_python::open_world(&bytes, "{}").unwrap()) as Box<dyn World>);
     let report = conformance::check_world(&mut open, 0, &[1, 2], &mut |_| ());
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
     assert!(report.steps > 300);
@@ -64,9 +65,14 @@ fn parameters_reach_the_function_that_makes_the_environment() {
 fn an_environment_that_fails_ends_its_own_world_with_its_traceback() {
     let source = RACE.replace("rewards = dict", "1 / 0; rewards = dict");
     let bytes = archive_of("broken.py", &source);
-    let refused = page_python::open_world(&bytes, "{}").unwrap_err().to_string();
+    let refused = page_python::open_world(&bytes, "{}")
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("ZeroDivisionError"), "{refused}");
-    let source = RACE.replace("rewards = dict", "self.agents[0 if self.rng.random() < 0.9 else 7]; rewards = dict");
+    let source = RACE.replace(
+        "rewards = dict",
+        "self.agents[0 if self.rng.random() < 0.9 else 7]; rewards = dict",
+    );
     let bytes = archive_of("fragile.py", &source);
     let mut world = page_python::open_world(&bytes, "{}").unwrap();
     let mut other = page_python::open_world(&bytes, "{}").unwrap();
@@ -76,7 +82,10 @@ fn an_environment_that_fails_ends_its_own_world_with_its_traceback() {
         world.step(&[0, 0]);
     });
     let fault = World::fault(&world).unwrap();
-    assert!(fault.contains("IndexError") && fault.contains("fragile.py"), "{fault}");
+    assert!(
+        fault.contains("IndexError") && fault.contains("fragile.py"),
+        "{fault}"
+    );
     assert_eq!(World::fault(&other), None);
     assert!(!other.step(&[1, 2]).over);
 }

@@ -282,10 +282,7 @@ pub(crate) fn fetch_ahead(sha256: String) {
     });
 }
 
-async fn instantiate(
-    url: &str,
-    told: impl FnMut(f64) + 'static,
-) -> Result<JsValue, JsValue> {
+async fn instantiate(url: &str, told: impl FnMut(f64) + 'static) -> Result<JsValue, JsValue> {
     let response = JsFuture::from(dom::window().fetch_with_str(url)).await?;
     let response: Response = response.unchecked_into();
     if let Some(release) = response.headers().get(PYTHON)? {

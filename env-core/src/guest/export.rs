@@ -82,12 +82,7 @@ impl Export {
     pub fn is_optional(self) -> bool {
         matches!(
             self,
-            Self::Mask
-                | Self::Acting
-                | Self::SeatScore
-                | Self::DrawFor
-                | Self::Point
-                | Self::Plain
+            Self::Mask | Self::Acting | Self::SeatScore | Self::DrawFor | Self::Point | Self::Plain
         )
     }
 }

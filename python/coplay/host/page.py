@@ -5,9 +5,12 @@ The page's own JavaScript calls them. Messages lie in two buffers of fixed place
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 import struct
+import sys
+import types
 from typing import Any
 
 from .pictures import list_shapes
@@ -27,6 +30,22 @@ outbox = bytearray(LONGEST)
 EVENT = struct.Struct("<HBBf")
 TAIL = struct.Struct("<HHII")
 TAGS = {"sprite": 0, "rect": 1, "ellipse": 2, "progress": 3, "text": 4}
+
+
+def _stand_in(name: str, **things: Any) -> None:
+    """Stands in for a module that no page has, for packages that import it and use it elsewhere."""
+    if importlib.util.find_spec(name) is None:
+        module = sys.modules[name] = types.ModuleType(name)
+        module.__dict__.update(things)
+
+
+def _cannot(*_given: Any, **_named: Any) -> Any:
+    raise OSError("a page has one process alone")
+
+
+# Gymnasium's vector environments name these when the package is imported.
+_stand_in("_multiprocessing", SemLock=type("SemLock", (), {"SEM_VALUE_MAX": 1, "__init__": _cannot}), sem_unlink=_cannot)
+_stand_in("_posixshmem", shm_open=_cannot, shm_unlink=_cannot)
 
 
 class PageWorld:

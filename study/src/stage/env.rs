@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
+use super::python::{self, PythonWorld};
 use super::world::{self, WorldFile};
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
@@ -34,6 +35,9 @@ pub struct Env {
     /// The file of a grid world, whose contents are parameters; none for an environment that is a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world: Option<WorldFile>,
+    /// An environment in Python; none for any other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<PythonWorld>,
     /// Where it is stepped.
     #[serde(skip_serializing_if = "Run::is_page")]
     pub run: Run,
@@ -206,7 +210,8 @@ const DOC: &str = "Episodes of an environment.";
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
     let doc = "The environment and its exact version. `{grid: my_world.yaml}` is a grid world without programming: a \
-               file of the study folder.";
+               file of the study folder. `{python: my_game.py:make}`, `{gymnasium: CartPole-v1}` and `{pettingzoo: …}` are \
+               environments in Python ([hosts.md](hosts.md)).";
     let environment = fields.key("env", doc);
     let environment = environment.need("overcooked@2.0.0", |place| environment_of(source, &place));
     let doc = "The file of your own environment module in the study folder, at most 16 MiB. Check it with `coplay \
@@ -222,7 +227,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                round trip, and no page can know what its seat must not see ([hosts.md](hosts.md)).";
     let run = fields
         .key("run", doc)
-        .or(Run::Page, |place| place.word("place", &ways));
+        .maybe(|place| place.word("place", &ways));
     let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
                before, in order of their places. A block such as `{policy: cook}` is an AI partner. A `vacant` seat \
                does nothing.";
@@ -275,14 +280,22 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let Environment {
         id: [env, version],
         world,
+        python,
     } = environment?;
     let (world, file) = world.unzip();
+    // Most environments in Python need more than a page has.
+    let usual = if python.is_some() {
+        Run::Host
+    } else {
+        Run::Page
+    };
     Some(Env {
         env,
         version,
         module: module?,
         world,
-        run: run?,
+        python,
+        run: run?.unwrap_or(usual),
         players: players?,
         config: over(file.unwrap_or_default(), config?),
         course: course?,
@@ -389,20 +402,36 @@ struct Environment {
     id: [String; 2],
     /// The file of a grid world, and the parameters in it.
     world: Option<(WorldFile, Map<String, Value>)>,
+    /// An environment in Python.
+    python: Option<PythonWorld>,
 }
 
 fn environment_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Environment> {
-    let file = (place.may(place.is_block())).then(|| world::read(source, place));
+    let is_python = python::NAMES.iter().any(|name| place.at(name).is_some());
+    let is_grid = place.is_block() && !is_python;
+    let file = (place.may(is_grid)).then(|| world::read(source, place));
+    let python = (place.may(is_python)).then(|| python::read(source, place));
     let named = (place.may(!place.is_block())).then(|| env_id(place));
-    Some(match named {
-        Some(named) => Environment {
+    if let Some(named) = named {
+        return Some(Environment {
             id: named?.into(),
             world: None,
-        },
-        None => Environment {
-            id: world::GRID.map(str::to_owned),
-            world: Some(file.flatten()?),
-        },
+            python: None,
+        });
+    }
+    if let Some(python) = python {
+        let python = python?;
+        return Some(Environment {
+            // Its version is known once somebody has opened it.
+            id: [python.id(), String::new()],
+            world: None,
+            python: Some(python),
+        });
+    }
+    Some(Environment {
+        id: world::GRID.map(str::to_owned),
+        world: Some(file.flatten()?),
+        python: None,
     })
 }
 

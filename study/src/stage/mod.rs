@@ -23,6 +23,7 @@ pub(crate) mod external;
 pub(crate) mod instructions;
 pub(crate) mod live;
 pub(crate) mod lobby;
+mod python;
 pub(crate) mod quiz;
 mod world;
 
@@ -37,6 +38,7 @@ pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
 pub use self::live::{HudFacts, live, names};
 pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
+pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
 pub use self::world::WorldFile;
 
