@@ -53,8 +53,12 @@ class Adapter:
         raise NotImplementedError
 
     def render(self) -> Any:
-        """The environment's own picture."""
-        return self.env.render()
+        """The environment's own picture; `None` if it has none."""
+        render = getattr(self.env, "render", None)
+        try:
+            return render() if callable(render) else None
+        except NotImplementedError:
+            return None
 
     def subject(self) -> Any:
         """The thing that a picture function of the study gets."""
@@ -62,11 +66,11 @@ class Adapter:
 
 
 def _of_agent(env: Any, name: str, agent: str) -> Any:
-    whole = getattr(env, f"{name}s", None)
-    if isinstance(whole, dict) and agent in whole:
-        return whole[agent]
     method = getattr(env, name, None)
-    return method(agent) if callable(method) else method
+    if callable(method):
+        return method(agent)
+    whole = getattr(env, f"{name}s", None)
+    return whole.get(agent) if isinstance(whole, dict) else method
 
 
 class SingleAdapter(Adapter):

@@ -30,6 +30,12 @@ KEYS = {
 }
 """Keys of actions with usual names; a study may map others."""
 
+ATARI = (
+    "noop fire up right left down upright upleft downright downleft "
+    "upfire rightfire leftfire downfire uprightfire upleftfire downrightfire downleftfire"
+).split()
+"""The actions of the Atari 2600, in the order of the Arcade Learning Environment."""
+
 MOMENTARY = ("interact", "jump", "do", "toggle", "pickup", "drop")
 """Names of actions that are presses rather than states that last."""
 
@@ -90,13 +96,24 @@ class Facts:
         return list_actions(space, named)
 
     def _name_actions(self) -> list[str]:
-        meanings = self.attribute("get_action_meanings")
-        names = self._say("action_names", meanings() if callable(meanings) else None)
+        names = self._say("action_names", self._meanings())
         if names is not None and not self._world.get("actions"):
             if len(names) != len(self._longest):
                 raise Refusal(f"there are {len(names)} `action_names` for {len(self._longest)} actions")
             return _distinct([str(name) for name in names])
         return _distinct([name or f"action_{at}" for at, (name, _) in enumerate(self._longest)])
+
+    def _meanings(self) -> Any:
+        """Names that the environment has in another form."""
+        meanings = self.attribute("get_action_meanings")
+        if callable(meanings):
+            return meanings()
+        # PettingZoo's Atari games number their actions among those of the machine.
+        mapping = self.attribute("action_mapping")
+        try:
+            return [ATARI[int(action)] for action in mapping]
+        except (IndexError, TypeError, ValueError):
+            return None
 
     def _find_noop(self) -> int:
         said = self._say("noop", None)
@@ -166,11 +183,15 @@ class Facts:
 
     def _keys(self, name: str, at: int) -> list[str]:
         own = (self.attribute("keys") or {}).get(name)
+        if own is None and at == self.noop:
+            return []
         if own is not None:
             return [own] if isinstance(own, str) else [str(key) for key in own]
         words = re.split(r"[ _]", name)
         if words[-1] in KEYS and (len(words) == 1 or words[0] in ("move", "go", "turn")):
             return KEYS[words[-1]]
+        if name in ATARI:
+            return [_chord(name)]
         return [f"Digit{at + 1}"] if name == f"action_{at}" and at < 9 and at != self.noop else []
 
     def _reward_range(self) -> list[float] | None:
@@ -224,6 +245,12 @@ class Facts:
             "packages": packages,
             "notes": self.notes,
         }
+
+
+def _chord(name: str) -> str:
+    """The keys that are held together for an action such as `uprightfire`."""
+    parts = [part for part in ("up", "down", "left", "right", "fire") if part in name]
+    return "+".join(KEYS[part][0] for part in parts)
 
 
 def _distinct(names: list[str]) -> list[str]:

@@ -93,6 +93,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "catalog",
             "clock",
             "dataset",
+            "env-host",
             "page-python",
             "rehearsal",
             "server-core",
