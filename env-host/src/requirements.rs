@@ -180,7 +180,25 @@ fn resolve(python: &Path, requirements: &Path, folder: &Path) -> Result<String, 
         &mut command,
         "finding the versions of the packages (`pip install --dry-run`)",
     )?;
-    lock_of(&read(&report)?)
+    let mut lock = index_options(&read(requirements)?);
+    lock.push_str(&lock_of(&read(&report)?)?);
+    Ok(lock)
+}
+
+/// The lines of a requirements file that say where packages come from.
+fn index_options(requirements: &str) -> String {
+    let options = [
+        "-i ",
+        "-f ",
+        "--index-url",
+        "--extra-index-url",
+        "--find-links",
+        "--no-index",
+        "--trusted-host",
+    ];
+    let is_one = |line: &&str| options.iter().any(|option| line.starts_with(option));
+    let lines = requirements.lines().map(str::trim).filter(is_one);
+    lines.fold(String::new(), |all, line| all + line + "\n")
 }
 
 /// The lock from pip's report.

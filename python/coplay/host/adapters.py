@@ -20,8 +20,10 @@ class Adapter:
     turns = False
     """True if one seat acts at a time."""
 
-    def __init__(self, env: Any, agents: list[str]) -> None:
-        self.env, self.agents = env, agents
+    def __init__(self, env: Any, names: list[Any]) -> None:
+        self.env, self._names = env, names
+        self.agents = [str(name) for name in names]
+        agents = self.agents
         self.observations: list[Any] = [None] * len(agents)
         self.infos: list[Any] = [{} for _ in agents]
         self.begin_step()
@@ -34,11 +36,11 @@ class Adapter:
 
     def action_space(self, seat: int) -> Any:
         """The action space of a seat; `None` if the environment only names its actions."""
-        return _of_agent(self.env, "action_space", self.agents[seat])
+        return _of_agent(self.env, "action_space", self._names[seat])
 
     def observation_space(self, seat: int) -> Any:
         """The observation space of a seat; `None` if there is none."""
-        return _of_agent(self.env, "observation_space", self.agents[seat])
+        return _of_agent(self.env, "observation_space", self._names[seat])
 
     def acting(self) -> int:
         """The seats whose actions count next, a bit each."""
@@ -65,7 +67,7 @@ class Adapter:
         return self.env
 
 
-def _of_agent(env: Any, name: str, agent: str) -> Any:
+def _of_agent(env: Any, name: str, agent: Any) -> Any:
     method = getattr(env, name, None)
     if callable(method):
         return method(agent)
@@ -105,8 +107,7 @@ class ParallelAdapter(Adapter):
     """A PettingZoo environment of which all agents act at once."""
 
     def __init__(self, env: Any) -> None:
-        super().__init__(env, [str(agent) for agent in env.possible_agents])
-        self._names = list(env.possible_agents)
+        super().__init__(env, list(env.possible_agents))
 
     def reset(self, seed: int) -> None:
         observations, infos = _pair(self.env.reset(seed=seed))
@@ -143,8 +144,7 @@ class TurnAdapter(Adapter):
     turns = True
 
     def __init__(self, env: Any) -> None:
-        super().__init__(env, [str(agent) for agent in env.possible_agents])
-        self._names = list(env.possible_agents)
+        super().__init__(env, list(env.possible_agents))
 
     def reset(self, seed: int) -> None:
         self.env.reset(seed=seed)

@@ -80,7 +80,7 @@ class Facts:
         return default if said is None else said
 
     def _limit_of_steps(self) -> int:
-        """The environment's own limit, and one step more, so that its own truncation comes first."""
+        """The environment's own limit, in steps of the study."""
         own = getattr(self.attribute("spec"), "max_episode_steps", None)
         skip = int(self._world.get("frame_skip") or 1)
         return -(-int(own) // skip) if own else DEFAULT_HORIZON
@@ -182,7 +182,8 @@ class Facts:
         return int(own or DEFAULT_HZ)
 
     def _keys(self, name: str, at: int) -> list[str]:
-        own = (self.attribute("keys") or {}).get(name)
+        keys = self.attribute("keys")
+        own = keys.get(name) if isinstance(keys, dict) else None
         if own is None and at == self.noop:
             return []
         if own is not None:

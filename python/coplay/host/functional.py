@@ -42,7 +42,9 @@ class FunctionalAdapter(Adapter):
         self.terminated = int(self.over)
 
     def render(self) -> Any:
-        return self.observations[0]
+        """The observation, if it is a picture."""
+        shape: Any = getattr(self.observations[0], "shape", ())
+        return self.observations[0] if len(shape) == 3 and shape[2] in (1, 3, 4) else None
 
     def subject(self) -> Any:
         return self._state

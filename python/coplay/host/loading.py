@@ -177,8 +177,8 @@ def list_packages(world: dict[str, Any]) -> dict[str, str]:
     for module, distributions in metadata.packages_distributions().items():
         if module in loaded:
             packages.update({name: metadata.version(name) for name in distributions})
-    for module in list(sys.modules.values()):
-        path = getattr(module, "__file__", None) or ""
+    for each in list(sys.modules.values()):
+        path = getattr(each, "__file__", None) or ""
         folder = os.path.realpath(world.get("folder") or os.getcwd())
         if path.endswith(".py") and os.path.dirname(os.path.realpath(path)) == folder:
             with open(path, "rb") as file:

@@ -82,9 +82,7 @@ class World:
         adapter, facts = self.adapter, self._facts
         adapter.begin_step()
         chosen = [facts.value_of(seat, action) for seat, action in enumerate(actions)]
-        waits = adapter.turns and any(
-            facts.is_wait(action) for seat, action in enumerate(actions) if adapter.acting() >> seat & 1
-        )
+        waits = adapter.turns and any(self._is_wait(seat, action) for seat, action in enumerate(actions))
         events: list[Event] = []
         for _ in range(0 if waits else self._skip):
             adapter.step(chosen)
@@ -98,6 +96,12 @@ class World:
         if self.steps >= facts.horizon and not adapter.over:
             adapter.truncated, adapter.over = (1 << self.seats) - 1, True
         return events
+
+    def _is_wait(self, seat: int, action: int) -> bool:
+        """Checks whether a seat in turn leaves the environment as it is: it waits, or its action is not legal."""
+        if not self.adapter.acting() >> seat & 1:
+            return False
+        return self._facts.is_wait(action) or (action < 64 and not self._mask(seat, 1 << seat) >> action & 1)
 
     def counts(self) -> tuple[list[float], int]:
         """The parts of the state that are not the environment's: rewards and steps so far."""
