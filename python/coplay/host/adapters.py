@@ -40,7 +40,11 @@ class Adapter:
 
     def observation_space(self, seat: int) -> Any:
         """The observation space of a seat; `None` if there is none."""
-        return _of_agent(self.env, "observation_space", self._names[seat])
+        try:
+            return _of_agent(self.env, "observation_space", self._names[seat])
+        except (AttributeError, KeyError, NotImplementedError):
+            # The observations themselves show their shapes.
+            return None
 
     def acting(self) -> int:
         """The seats whose actions count next, a bit each."""
