@@ -1,29 +1,16 @@
 //! Environments in Python, stepped as a page does, by the Python of pages.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends")]
 
-use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+mod release;
 
 use env_core::World;
 use env_core::conformance;
-use page_python::{Archive, Manifest, Release};
+use page_python::{Archive, Manifest};
 use serde_json::json;
-
-/// The release that `cargo xtask setup` puts beside the source code.
-fn release() -> &'static Release {
-    static RELEASE: OnceLock<Release> = OnceLock::new();
-    RELEASE.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page-python");
-        let release = page_python::install_release(&root.join(".tools/pyodide"), &folder);
-        page_python::add_folder(folder);
-        release.expect("`cargo xtask setup` fetches Pyodide for the tests")
-    })
-}
 
 fn archive_of(name: &str, source: &str) -> Vec<u8> {
     let world = json!({"python": format!("{name}:make")});
-    let mut archive = Archive::new(world, release(), false);
+    let mut archive = Archive::new(world, release::installed(), false);
     archive.add_source(name, source.as_bytes());
     archive.pack().unwrap()
 }
@@ -45,7 +32,7 @@ fn the_same_files_make_the_same_archive() {
     let (one, two) = (archive_of("race.py", RACE), archive_of("race.py", RACE));
     assert_eq!(one, two);
     let manifest = Manifest::read(&one).unwrap();
-    assert_eq!(manifest.pyodide, release().version());
+    assert_eq!(manifest.pyodide, release::installed().version());
     assert_eq!(manifest.release.len(), 6);
     assert!(Manifest::read(b"PK\x03\x04 and no more").is_err());
 }
