@@ -1,5 +1,6 @@
 //! A running episode, read from its log after a restart.
 
+use env_core::view::ViewFacts;
 use protocol::{Era, Seat};
 use server_core::arbiter::{EpisodeRow, RestoredEpisode};
 use study::{EnvFacts, StageKind, Study, UnitAssignment};
@@ -69,5 +70,6 @@ fn env_facts(file: &Episode) -> EnvFacts {
             .collect(),
         noop: spec.noop,
         is_old: false,
+        page_facts: file.replica.page_facts().map(ViewFacts::to_json),
     }
 }

@@ -9,6 +9,7 @@ pub mod env;
 pub mod lint;
 pub mod models;
 mod odd_worlds;
+mod python;
 mod worlds;
 
 use study::Problem;

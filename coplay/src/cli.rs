@@ -214,6 +214,12 @@ Examples:
         #[command(subcommand)]
         command: EnvCommand,
     },
+    /// Install the Python that pages load, for environments in Python.
+    Pyodide {
+        /// The command.
+        #[command(subcommand)]
+        command: PyodideCommand,
+    },
     /// Create a study or an environment from a template; without a name, list the templates.
     #[command(after_help = "\
 Examples:
@@ -223,6 +229,44 @@ Examples:
         /// The template.
         #[command(subcommand)]
         what: Option<NewCommand>,
+    },
+}
+
+/// The commands about the Python of pages.
+#[derive(Debug, Subcommand)]
+pub enum PyodideCommand {
+    /// Fetch Pyodide and NumPy, or take them from a folder; check them, and store them.
+    #[command(after_help = "\
+Studies with an environment in Python that pages step (`run: page`) need it; no other study does.
+Every file is compared with the SHA-256 of the published release, so that files of different versions are refused.
+The server gives the files to participants' browsers, and a study records their hashes.
+
+Examples:
+  coplay pyodide install
+      Fetch them, and store them for this user, in ~/.coplay (or in COPLAY_HOME).
+  coplay pyodide install --from pyodide-0.27.7
+      Take them from an unpacked release, without a network.
+  coplay pyodide install --from pyodide-0.27.7 --data /srv/my-study
+      Store them in the data folder of a study.")]
+    Install {
+        /// Folder with the files of a release.
+        #[arg(long, value_name = "DIR")]
+        from: Option<PathBuf>,
+        /// Data folder to store them in, instead of the user's own folder.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the installed release. Exits with 1 if there is none.
+    Show {
+        /// Data folder to look into first.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -16,11 +16,12 @@ use catalog::lint;
 use clap::Parser as _;
 use clock::Clock;
 use coplay::cli::{
-    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, RehearseArgs, RetainArgs, ServeArgs,
+    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, PyodideCommand, RehearseArgs,
+    RetainArgs, ServeArgs,
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
-use coplay::{dev, retain, template};
+use coplay::{dev, pyodide, retain, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -126,6 +127,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Pay(args) => payments(args).await,
         Command::Retain(args) => erase(args).await,
         Command::Env { command } => environments(command),
+        Command::Pyodide { command } => python_of_pages(command),
         Command::New { what } => start(what),
     }
 }
@@ -167,6 +169,27 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
         Ok(due) => report(&due, args.json).map(|()| ExitCode::SUCCESS),
         Err(error) => refused(&args.study, error),
     }
+}
+
+/// Installs the Python of pages, or shows it.
+fn python_of_pages(command: PyodideCommand) -> anyhow::Result<ExitCode> {
+    let (found, json) = match command {
+        PyodideCommand::Install { from, data, json } => (
+            Some(pyodide::install(from.as_deref(), data.as_deref())?),
+            json,
+        ),
+        PyodideCommand::Show { data, json } => (pyodide::find(data), json),
+    };
+    let Some(found) = found else {
+        eprintln!("Pyodide is not installed: `coplay pyodide install` installs it");
+        return Ok(ExitCode::FAILURE);
+    };
+    if json {
+        println!("{}", serde_json::to_string(&found)?);
+    } else {
+        println!("Pyodide {} in {}", found.version, found.folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {

@@ -359,6 +359,10 @@ pub trait World {
     fn digest(&mut self) -> u64;
     /// Replaces `out` by the canonical bytes of the state.
     fn state(&mut self, out: &mut Vec<u8>);
+    /// True if equal states have equal bytes. Of other worlds, only digests tell whether states are equal.
+    fn is_canonical(&self) -> bool {
+        true
+    }
     /// Takes up a state from its canonical bytes.
     ///
     /// # Errors
@@ -426,6 +430,10 @@ impl<W: World + ?Sized> World for Box<W> {
 
     fn state(&mut self, out: &mut Vec<u8>) {
         (**self).state(out);
+    }
+
+    fn is_canonical(&self) -> bool {
+        (**self).is_canonical()
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {

@@ -112,6 +112,12 @@ impl App {
         Some(ServedModule { bytes, packed })
     }
 
+    /// The facts of a hosted environment with this hash.
+    pub fn facts(&self, hash: &str) -> Option<Vec<u8>> {
+        let path = self.modules_dir.join(format!("{hash}.facts"));
+        is_sha256(hash).then(|| std::fs::read(path).ok()).flatten()
+    }
+
     /// The network with this hash.
     pub fn network(&self, hash: &str) -> Option<Bytes> {
         let path = self.networks_dir.join(format!("{hash}.network"));

@@ -12,7 +12,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use catalog::{StartError, read_study};
 use clock::Clock;
-use protocol::Era;
+use protocol::{EnvWay, Era};
 use server_core::arbiter::{Arbiter, EnvStage, EnvStages, Event};
 use server_core::limits::Limits;
 use store::data_folder::{self, DataDir, EnvModule};
@@ -125,6 +125,9 @@ impl Server {
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         data.store_study(&study).map_err(anyhow::Error::from)?;
+        for facts in facts.values().filter_map(|facts| facts.page_facts.as_ref()) {
+            data.store_facts(facts).map_err(anyhow::Error::from)?;
+        }
         let modules = keep_modules(&study, &data, &options.assets)?;
         for model in &study.models {
             data.store_model(model).map_err(anyhow::Error::from)?;
@@ -348,7 +351,9 @@ fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> E
         let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
         };
-        let module = kept(env, modules);
+        // A host steps an environment of this program natively.
+        let is_native = env.way() == EnvWay::Host && env.module.is_none();
+        let module = kept(env, modules).filter(|_| !is_native);
         let module = module.map_or(String::new(), |module| module.hash.clone());
         Some(((index, params), EnvStage { facts, module }))
     };
@@ -386,7 +391,8 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
         let StageKind::Env(env) = &stage.kind else {
             continue;
         };
-        if kept(env, &modules).is_some() {
+        let is_native = env.way() == EnvWay::Host && env.module.is_none();
+        if is_native || kept(env, &modules).is_some() {
             continue;
         }
         if let Some(file) = &env.module {
@@ -440,6 +446,7 @@ mod tests {
             actions: Vec::new(),
             noop: 0,
             is_old: false,
+            page_facts: None,
         };
         let facts = (0..3)
             .map(|stage| ((stage, "{}".to_owned()), facts.clone()))

@@ -129,6 +129,24 @@ impl DataDir {
         })
     }
 
+    /// Stores the facts of a hosted environment that pages get, under their hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn store_facts(&self, facts: &str) -> Result<(), DataError> {
+        let name = format!("{}.facts", sha256_hex(facts.as_bytes()));
+        let mut options = OpenOptions::new();
+        let stored = write_once(
+            &self.modules().join(name),
+            options.write(true),
+            facts.as_bytes(),
+        );
+        stored.map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })
+    }
+
     /// Keeps a study in canonical form under its hash.
     ///
     /// # Errors

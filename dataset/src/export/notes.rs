@@ -182,7 +182,10 @@ impl NoteTables {
             | Record::Digest { .. }
             | Record::End(_)
             | Record::Inputs { .. }
-            | Record::Erased { .. } => {}
+            | Record::Erased { .. }
+            | Record::Observed { .. }
+            | Record::Paced { .. }
+            | Record::Repeated { .. } => {}
         }
         Ok(())
     }

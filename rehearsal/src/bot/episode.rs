@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use client_core::Peer;
 use client_core::Verdict;
+use env_core::view::ViewWorld;
 use protocol::control::{ClientMessage, Plan, ServerMessage};
-use protocol::{Controller, Seat};
+use protocol::{Controller, EnvWay, Seat};
 use study::StageKind;
 use study::assign::Rng;
 
@@ -192,6 +193,16 @@ impl Bot {
 
     /// The environment of a plan; a custom one from its module.
     pub(super) fn open_world(&self, plan: &Plan) -> Result<Native, String> {
+        if plan.way == EnvWay::Host {
+            let spec = self.info.hosted.get(&plan.module).cloned();
+            let unknown = || {
+                format!(
+                    "the server names facts of `{}` that the study has not",
+                    plan.env
+                )
+            };
+            return spec.map(ViewWorld::boxed).ok_or_else(unknown);
+        }
         let mut stages = self.info.study.timeline.iter();
         let own = stages.find_map(|stage| match &stage.kind {
             StageKind::Env(env) => env
@@ -201,8 +212,8 @@ impl Bot {
             _ => None,
         });
         let world: Result<Native, String> = match own {
-            Some(file) => module::load(&file.bytes, &plan.params, module::ModuleLimits::default())
-                .map(|world| Box::new(world) as Native)
+            Some(file) => page_python::open_file(&file.bytes, &plan.params)
+                .map(|opened| opened.world as Native)
                 .map_err(|error| error.to_string()),
             None => {
                 env_core::envs::open(&plan.env, &plan.params).map_err(|error| error.to_string())

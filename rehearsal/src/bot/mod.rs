@@ -19,15 +19,18 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use client_core::ShownStage;
+use env_core::Spec;
+use env_core::view::ViewFacts;
 use policy::Partners;
 use protocol::Tick;
 use protocol::control::{ClientMessage, ServerMessage};
-use study::Study;
+use protocol::hash::sha256_hex;
 use study::assign::Rng;
+use study::{EnvFactsByStage, Study};
 
 use super::entry::EntryWay;
 use super::fault::Fault;
@@ -51,6 +54,21 @@ pub(super) struct StudyInfo {
     pub(super) study: Arc<Study>,
     /// The AI partners of its episodes.
     pub(super) partners: Partners,
+    /// What pages know of hosted worlds, by the SHA-256 of their facts.
+    pub(super) hosted: HostedSpecs,
+}
+
+/// What pages know of hosted worlds, by the SHA-256 of their facts.
+pub(super) type HostedSpecs = BTreeMap<String, Spec>;
+
+/// Reads what pages know of the hosted worlds of a study.
+pub(super) fn read_hosted_specs(facts: &EnvFactsByStage) -> HostedSpecs {
+    let facts = facts.values().filter_map(|facts| facts.page_facts.as_ref());
+    let read = facts.filter_map(|text| {
+        let facts: ViewFacts = serde_json::from_str(text).ok()?;
+        Some((sha256_hex(text.as_bytes()), facts.spec))
+    });
+    read.collect()
 }
 
 /// A bot that has not arrived yet.

@@ -13,7 +13,7 @@ use tokio::task::LocalSet;
 
 use super::driver;
 use super::shared_state::SharedState;
-use crate::bot::{StudyInfo, Ticket};
+use crate::bot::{StudyInfo, Ticket, read_hosted_specs};
 use crate::entry::EntryWay;
 use crate::record::{Phase, Shared};
 
@@ -38,7 +38,9 @@ impl HonestPage {
         query: &[(String, String)],
         seed: u64,
     ) -> anyhow::Result<Self> {
-        let (study, _) = read_study(study).map_err(|faults| anyhow!("the study: {faults:?}"))?;
+        let (study, facts) =
+            read_study(study).map_err(|faults| anyhow!("the study: {faults:?}"))?;
+        let hosted = read_hosted_specs(&facts);
         let study = Arc::new(study);
         let partners = models::partners(&study);
         let record = Shared::new(0, false, None);
@@ -65,7 +67,11 @@ impl HonestPage {
                 address,
                 round_trips: Arc::default(),
             };
-            let info = Arc::new(StudyInfo { study, partners });
+            let info = Arc::new(StudyInfo {
+                study,
+                partners,
+                hosted,
+            });
             let takes_part = driver::take_part(Rc::new(around), info, ticket);
             let local = LocalSet::new();
             local.block_on(&runtime, async {

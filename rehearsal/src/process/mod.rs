@@ -20,7 +20,7 @@ use study::{Assignment, EnvFactsByStage, Study};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::bot::{StudyInfo, Ticket};
+use crate::bot::{HostedSpecs, StudyInfo, Ticket, read_hosted_specs};
 use crate::browser::{self, Chromium};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
@@ -89,6 +89,7 @@ pub(crate) async fn rehearse(
 struct Rehearsal {
     options: RehearsalOptions,
     study: Arc<Study>,
+    hosted: HostedSpecs,
     place: Place,
     host: Host,
     pacer: Pacer,
@@ -115,6 +116,7 @@ impl Rehearsal {
         place: Place,
         chromium: Option<Chromium>,
     ) -> anyhow::Result<Self> {
+        let hosted = read_hosted_specs(facts);
         let hz = facts.values().map(|facts| facts.tick_hz).max().unwrap_or(0);
         let pace = Pace::REAL;
         let host = Host::start(&place, 0, &pace).await?;
@@ -137,6 +139,7 @@ impl Rehearsal {
         let schedule = Schedule::new(options, &study, &host.links, began_us);
         let (address, _) = watch::channel(Some(host.address.clone()));
         let rehearsal = Self {
+            hosted,
             options: options.clone(),
             sessions: schedule.sessions(),
             study,
@@ -197,6 +200,7 @@ impl Rehearsal {
             let info = StudyInfo {
                 study: Arc::clone(&self.study),
                 partners: models::partners(&self.study),
+                hosted: self.hosted.clone(),
             };
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

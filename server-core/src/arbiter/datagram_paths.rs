@@ -32,6 +32,9 @@ impl Arbiter {
         let Some(seat) = episode.seat_of(who) else {
             return;
         };
+        if episode.header.way == protocol::EnvWay::Host {
+            return;
+        }
         let is_way = other != seat && episode.session_at(other).is_some();
         let news = is_way && episode.routes.learn(seat, other, link, most);
         if news && matches!(episode.phase, Phase::Playing(_)) {

@@ -200,7 +200,10 @@ impl Arbiter {
         let title = study.title.in_language(&language).to_owned();
         let languages = study.languages.clone();
         let contact = study.contact.clone();
-        let stages = self.stages.values().map(|stage| stage.module.clone());
+        // What a host steps is not for pages.
+        let stages = self.stages.values();
+        let stages = stages.filter(|stage| stage.facts.page_facts.is_none());
+        let stages = stages.map(|stage| stage.module.clone());
         let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
         self.send_message(
             conn,

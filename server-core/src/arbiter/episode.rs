@@ -12,6 +12,7 @@ use study::{EnvFacts, PartnerKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::group::GroupId;
+use super::hosting::Hosting;
 use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
@@ -116,6 +117,8 @@ pub(super) struct Play {
     pub presences: Vec<usize>,
     /// Bytes of notes of the pages of each seat.
     noted: Vec<usize>,
+    /// The pace of a hosted world; `None` if pages step it.
+    pub hosting: Option<Hosting>,
 }
 
 impl Play {
@@ -137,6 +140,7 @@ impl Play {
             diverged: vec![0; count],
             presences: vec![0; count],
             noted: vec![0; count],
+            hosting: None,
         }
     }
 
@@ -285,6 +289,7 @@ impl EpisodeState {
         seats.set_keys(&keys);
         self.header.keys = keys;
         self.phase = Phase::Playing(Box::new(Play::new(t0_us, input_delay, seats)));
+        self.begin_hosting(t0_us);
         self.header.clone()
     }
 
@@ -361,7 +366,10 @@ impl EpisodeState {
                 None => {
                     let stalls = Some((play.stalls_at(stalled_us), "no progress"));
                     let seats = play.seats.poll_timeout(play.moment_at(now_us));
-                    seats.into_iter().chain(stalls.filter(is_to_come)).min()
+                    let host = play.hosting.as_ref().filter(|_| play.open);
+                    let host = host.and_then(|host| host.poll_timeout(&play.seats));
+                    let others = seats.into_iter().chain(stalls.filter(is_to_come));
+                    others.chain(host).min()
                 }
             },
             Phase::Ending { .. } => None,

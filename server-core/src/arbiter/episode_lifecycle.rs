@@ -381,6 +381,7 @@ impl Arbiter {
             return self.dissolve_episode(now_us, era, &unready);
         }
         self.settle_seats(now_us, era);
+        self.settle_hosting(now_us, era);
         let episode = self.episodes.get(era);
         if let Some(reason) = episode.and_then(|episode| episode.end_due(now_us, stalled_us)) {
             self.end_episode(era, reason);

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use protocol::control::{EndReason, Plan, ServerMessage};
+use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::rules::Course;
-use protocol::{Controller, Era, Life, Seat};
+use protocol::{Controller, EnvWay, Era, Life, Seat};
 use study::stage::{HudFacts, Mode, Player, names};
 use study::timeline::Bindings;
 use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
@@ -18,11 +19,23 @@ use super::group::{GroupId, SeatAssignment};
 use super::signals::SignalRates;
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
+/// Takes out of a plan what would let a page compute the world of a host: it gets the facts that it shows.
+fn keep_from_page(plan: &mut Plan, facts: &str) {
+    plan.module = sha256_hex(facts.as_bytes());
+    (plan.params, plan.seed) = (String::new(), 0);
+    plan.networks.clear();
+    plan.rules.until = None;
+    plan.ice.clear();
+    (plan.measures_loss, plan.relay_only) = (false, false);
+}
+
 impl Arbiter {
     /// Bounds of the input delay of an env stage, ticks.
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.stage_kind(stage) {
-            StageKind::Env(env) if env.course.mode == Mode::Ticks => {
+            StageKind::Env(env)
+                if env.course.mode == Mode::Ticks && env.way() == EnvWay::Module =>
+            {
                 (env.input_delay.min, env.input_delay.max)
             }
             _ => (0, 0),
@@ -165,6 +178,7 @@ impl Arbiter {
             t0_us: 0,
             rules: env.rules(&names(&bindings)),
             course: None,
+            way: env.way(),
         };
         Some((header, playing.facts.clone()))
     }
@@ -237,7 +251,7 @@ impl Arbiter {
         };
         let usual = self.study.language.as_str();
         let language = progress.map_or(usual, |progress| progress.language(&self.study));
-        Some(Plan {
+        let mut plan = Plan {
             era,
             episode: header.episode.clone(),
             seat,
@@ -265,7 +279,12 @@ impl Arbiter {
             hud: env.hud(language, &course.names, told),
             chat: env.screen.chat.is_some(),
             turn: env.turn(facts),
-        })
+            way: header.way,
+        };
+        if let Some(facts) = &facts.page_facts {
+            keep_from_page(&mut plan, facts);
+        }
+        Some(plan)
     }
 
     /// The pseudonym of the participant of each seat; empty for nobody.

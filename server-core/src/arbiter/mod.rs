@@ -25,6 +25,7 @@ mod flow;
 mod group;
 mod group_visits;
 mod groups;
+mod hosting;
 mod identity;
 mod known_time;
 mod lag;
@@ -71,7 +72,8 @@ use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{
-    Appended, Effect, EpisodeEnd, Event, KnownInputs, Recheck, RecordWork, Snapshot, Work, Write,
+    Appended, Effect, EpisodeEnd, Event, HostReport, HostWork, KnownInputs, Recheck, RecordWork,
+    Snapshot, Work, Write,
 };
 pub use group::DepartureReason;
 use groups::Groups;
@@ -209,6 +211,7 @@ impl Arbiter {
                 }
             }
             Event::Recheck(era, seat, recheck) => self.ask_again(era, seat, recheck),
+            Event::Hosted(era, report) => self.handle_hosted(now_us, era, report),
             Event::Noted => {}
             Event::Stop => {
                 self.stopping = true;
@@ -234,6 +237,7 @@ impl Arbiter {
             | Event::Appended(era, ..)
             | Event::Ended(era, _)
             | Event::Changed(era, ..)
+            | Event::Hosted(era, _)
             | Event::Given(era, ..) => self.episodes.touch_episode(*era),
             Event::Inputs(..) | Event::Recheck(..) | Event::Noted | Event::Stop => {}
         }
@@ -350,6 +354,9 @@ impl Arbiter {
             ClientMessage::Hidden { era, hidden } => self.handle_hidden(now_us, who, era, hidden),
             ClientMessage::Here => self.handle_here(now_us, who),
             ClientMessage::Choose(choice) => self.handle_choice(now_us, who, choice),
+            ClientMessage::ViewTaken { era, number } => {
+                self.handle_view_taken(now_us, who, era, number);
+            }
             ClientMessage::Unloading => self.handle_unloading(who),
             ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
             ClientMessage::Say {

@@ -200,7 +200,7 @@ impl Arbiter {
             },
             None => Phase::Playing(Box::new(play)),
         };
-        let episode = EpisodeState {
+        let mut episode = EpisodeState {
             stage,
             header,
             facts: episode.facts,
@@ -215,6 +215,7 @@ impl Arbiter {
             signals: SignalRates::default(),
             timeout: AT_ONCE,
         };
+        episode.begin_hosting(0);
         let t0_us = episode.header.t0_us;
         self.episodes.add_episode(era, episode);
         if end.is_some() {

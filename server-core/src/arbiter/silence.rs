@@ -21,7 +21,9 @@ impl Seats {
     /// page sends, and whatever others say of it.
     pub(super) fn silent_since(&self, seat: Seat) -> Option<u64> {
         let state = &self.list[seat.index()];
-        let since_us = state.lag.since_us.filter(|_| self.is_behind(seat));
+        // Of a hosted world a page says nothing while its person does nothing; but it answers views.
+        let counts = self.rules.is_hosted || self.is_behind(seat);
+        let since_us = state.lag.since_us.filter(|_| counts);
         since_us.map(|since_us| since_us.max(state.begins_us))
     }
 
@@ -47,7 +49,7 @@ impl Seats {
 
     /// When a page that says no inputs gets those of the others from the server: perhaps it waits for them.
     pub(super) fn is_helped_at(&self, seat: Seat) -> Option<u64> {
-        let since_us = self.silent_since(seat)?;
+        let since_us = self.silent_since(seat).filter(|_| !self.rules.is_hosted)?;
         let is_helped = self.list[seat.index()].helped_until_us > since_us;
         (!is_helped).then_some(since_us + self.rules.helped_us)
     }
@@ -61,7 +63,7 @@ impl Seats {
                 state.unloading || silent_at.is_some_and(|at_us| self.is_up(at, seat, at_us))
             }
             // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
-            Page::Away if state.controller == Controller::Human => {
+            Page::Away if state.controller == Controller::Human && !self.rules.is_hosted => {
                 let still_at = self.stands_still_at(at.moved_us, seat);
                 let still = self.is_up(at, seat, still_at);
                 still || state.unloading || !self.is_watched(seat) || self.is_unheard(seat)
@@ -122,9 +124,13 @@ impl Seats {
         let state = &mut self.list[seat.index()];
         if let Some(more) = own.0.checked_sub(state.own.0) {
             state.own = own;
-            state
-                .lag
-                .make_up(now_us, worth_us.saturating_mul(u64::from(more)));
+            if !self.rules.is_hosted {
+                let worth_us = worth_us.saturating_mul(u64::from(more));
+                state.lag.make_up(now_us, worth_us);
+            }
+        }
+        if self.rules.is_hosted {
+            return;
         }
         for index in 0..self.list.len() {
             let is_behind = self.is_behind(Seat(index as u8));

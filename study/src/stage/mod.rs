@@ -23,6 +23,7 @@ pub(crate) mod external;
 pub(crate) mod instructions;
 pub(crate) mod live;
 pub(crate) mod lobby;
+mod python;
 pub(crate) mod quiz;
 mod world;
 
@@ -32,11 +33,12 @@ pub use self::consent::{AGREED, Consent};
 pub use self::course::{EnvCourse, Mode, Until};
 pub use self::debrief::Debrief;
 pub use self::end::EndStage;
-pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, Screen};
+pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, Run, Screen};
 pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
 pub use self::live::{HudFacts, live, names};
 pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
+pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
 pub use self::world::WorldFile;
 
