@@ -113,7 +113,7 @@ pub(crate) async fn load_world(
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched, compiled, opened or read.
-async fn load_module(url: &str, params: &str) -> Result<Module, String> {
+pub(crate) async fn load_module(url: &str, params: &str) -> Result<Module, String> {
     let exports = instantiate(url)
         .await
         .map_err(|error| format!("{url}: {error:?}"))?;

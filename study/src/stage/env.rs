@@ -219,7 +219,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let ways = [("page", Run::Page), ("host", Run::Host)];
     let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
                once. `host`: on the server alone, which sends each page what its seat sees; one's own action is shown after a \
-               round trip, and no page can know what its seat must not see ([hosts.md](hosts.md)).";
+               round trip, and no page can know what its seat must not see ([hosts.md](study-file/hosts.md)).";
     let run = fields
         .key("run", doc)
         .or(Run::Page, |place| place.word("place", &ways));
