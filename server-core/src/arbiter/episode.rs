@@ -10,13 +10,13 @@ use study::disconnect::Then;
 use study::timeline::Bindings;
 use study::{EnvFacts, PartnerKind, UnitAssignment};
 
-use super::SessionId;
 use super::absence_rules::AbsenceRules;
-use super::datagram_paths::Routes;
 use super::group::GroupId;
 use super::hosting::Hosting;
+use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
-use super::signals::SignalRates;
+use super::session::SessionId;
+use super::signal_rates::SignalRates;
 
 /// An episode that something has happened to is settled at once.
 pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
