@@ -8,6 +8,7 @@
 pub mod env;
 pub mod lint;
 pub mod models;
+mod odd_worlds;
 mod worlds;
 
 use study::Problem;

@@ -29,7 +29,7 @@ use serde_json::json;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::origins::Origins;
-use signaling_server::server::{AccessRules, Options, Server};
+use signaling_server::server::{AccessRules, Server, ServerOptions};
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -148,7 +148,7 @@ async fn payments(args: PayArgs) -> anyhow::Result<ExitCode> {
 
 /// `coplay retain`.
 async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
-    let options = Options {
+    let options = ServerOptions {
         study: args.study.clone(),
         data: args.data,
         links: 0,
@@ -269,7 +269,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         args.changed.into(),
         read_access_rules(&args.access, args.trusted_proxy, None)?,
     );
-    let options = Options {
+    let options = ServerOptions {
         limits: args.limits.limits(),
         ..options
     };

@@ -1,4 +1,5 @@
 //! How long a decision of an AI partner takes: the clone of the example study, beside the cook that it was cloned from.
+#![expect(clippy::disallowed_types, reason = "a bench measures time")]
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -49,7 +49,7 @@ const PROLIFIC_QUERY: &str =
 
 /// The options of a server.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServerOptions {
     /// Study folder.
     pub study: PathBuf,
     /// Data folder.
@@ -106,7 +106,7 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`]; nothing runs then.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
+    pub async fn start(options: ServerOptions) -> Result<Self, StartError> {
         Self::start_by(options, Clock::start()).await
     }
 
@@ -114,7 +114,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub async fn start_by(options: Options, clock: Clock) -> Result<Self, StartError> {
+    pub async fn start_by(options: ServerOptions, clock: Clock) -> Result<Self, StartError> {
         let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
         if study.net.needs_turn() && options.turn.is_none() {
             return Err(anyhow::anyhow!(

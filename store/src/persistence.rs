@@ -17,9 +17,9 @@ use study::{OnWithdraw, Outcome, Study};
 use crate::Answers;
 use crate::NewEpisode;
 use crate::NewSession;
-use crate::Place;
 use crate::SqliteStore;
 use crate::StoreError;
+use crate::StoredPosition;
 use crate::data_folder::DataDir;
 
 /// The database, and the study whose sessions it keeps.
@@ -188,7 +188,7 @@ impl Persistence {
     async fn save_place(
         &self,
         participant: &str,
-        place: &Place,
+        place: &StoredPosition,
         answers: Option<server_core::arbiter::StageAnswers>,
     ) -> Result<(), StoreError> {
         let answers = answers.map(|given| self.answers(given));
@@ -304,8 +304,8 @@ fn place(
     progress: &study::Progress,
     attendance: Attendance,
     payment: Option<Box<study::Payment>>,
-) -> Place {
-    Place {
+) -> StoredPosition {
+    StoredPosition {
         position: json(progress),
         spent_us: attendance.spent_us,
         seen_us: attendance.seen_us,

@@ -14,8 +14,8 @@ use store::{Episode, Payment, Session, SqliteStore, reason_name};
 use study::payment::written;
 use study::{Progress, UnitAssignment};
 
+use super::report::{ExportReport, WrittenTable};
 use super::table::Table;
-use super::{ExportReport, WrittenTable};
 
 /// One session.
 #[derive(Default, Serialize)]

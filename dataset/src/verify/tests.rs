@@ -8,7 +8,7 @@ use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
 use protocol::seen;
 use protocol::{Controller, Era, Life, Seat, Tick};
-use store::{NewEpisode, NewSession, Place, SqliteStore};
+use store::{NewEpisode, NewSession, SqliteStore, StoredPosition};
 
 use super::*;
 use crate::fixtures::{encode, say};
@@ -57,7 +57,7 @@ fn new_session(number: usize, participant: &str) -> NewSession {
         study_version: "1".into(),
         study_hash: "ab".into(),
         identity: None,
-        place: Place::default(),
+        place: StoredPosition::default(),
     }
 }
 

@@ -129,14 +129,32 @@ pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
         ));
     }
     let params = serde_json::from_value(value.clone()).map_err(|error| {
-        let field = refused_field::<E>(&value).unwrap_or_else(|| "params".into());
-        refused(field, mended(&error.to_string()))
+        let (field, pointer) =
+            refused_field::<E>(&value).unwrap_or_else(|| ("params".into(), "".into()));
+        refused(
+            field,
+            mended(&error.to_string(), &pointer, value.pointer(&pointer)),
+        )
     })?;
     E::new(params)
 }
 
-/// An error of serde in plain words: with the name that was probably meant, and numbers by their range.
-fn mended(error: &str) -> String {
+/// An error of serde in plain words: with the name that was probably meant, and numbers by their range. `pointer` leads to
+/// the value that is refused.
+fn mended(error: &str, pointer: &str, refused: Option<&Value>) -> String {
+    if error.starts_with("invalid type: unit variant, expected ")
+        && let Some(Value::String(choice)) = refused
+    {
+        return format!("`{choice}` needs a value; write `{{{choice}: …}}`");
+    }
+    if error.ends_with("expected unit")
+        && let Some((_, choice)) = pointer.rsplit_once('/')
+    {
+        return format!("`{choice}` takes no value; write `{choice}` alone");
+    }
+    if error.ends_with("expected map with a single key") {
+        return "expected one key, which says what it is".into();
+    }
     let mut names = error.split('`').skip(1).step_by(2);
     let mut told = |what: &str| {
         let (name, known) = (names.next()?, names.clone());
@@ -166,8 +184,9 @@ const NUMBERS: [(&str, &str); 6] = [
     ("f32", "a number"),
 ];
 
-/// The path to what is refused: on each level the part without which the error is another one.
-fn refused_field<E: Environment>(value: &Value) -> Option<String> {
+/// The path to what is refused, for people and as a JSON pointer: on each level the part without which the error is
+/// another one.
+fn refused_field<E: Environment>(value: &Value) -> Option<(String, String)> {
     let error = |value: &Value| {
         let read = serde_json::from_value::<E::Params>(value.clone());
         read.err().map(|error| error.to_string())
@@ -204,7 +223,7 @@ fn refused_field<E: Environment>(value: &Value) -> Option<String> {
                 path += &format!("[{index}]");
                 pointer += &format!("/{index}");
             }
-            None => return Some(path).filter(|path| !path.is_empty()),
+            None => return Some((path, pointer)).filter(|(path, _)| !path.is_empty()),
         }
     }
 }

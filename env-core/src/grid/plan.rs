@@ -78,7 +78,7 @@ pub struct WorldPlan {
     /// The rewards, in order; each is a kind of event and a part of what a step pays.
     pub rewards: Vec<Reward>,
     /// The figures of the agents, if the world brings their pictures; none for the first that it brings.
-    pub figures: Option<art::Kind>,
+    pub figures: Option<art::FigureKind>,
     /// How it looks and what it is called.
     pub appearance: Appearance,
 }

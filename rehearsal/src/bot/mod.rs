@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use client_core::ShownStage;
 use policy::Partners;
+use protocol::Tick;
 use protocol::control::{ClientMessage, ServerMessage};
 use study::Study;
 use study::assign::Rng;
@@ -119,6 +120,8 @@ pub(super) struct Bot {
     is_server_up: bool,
     /// When the fault happens.
     mishap_us: Option<u64>,
+    /// The tick of the running episode at which it happens.
+    mishap_tick: Option<Tick>,
     mishaps: u32,
 
     /// The tab in front of the person; none while it is closed.
@@ -178,6 +181,7 @@ impl Bot {
             },
             is_server_up: true,
             mishap_us: None,
+            mishap_tick: None,
             mishaps: 0,
             tab: None,
             opens_us: Some(now_us),

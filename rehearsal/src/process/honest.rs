@@ -11,7 +11,8 @@ use study::assign::Rng;
 use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
 
-use super::{Around, driver};
+use super::driver;
+use super::shared_state::SharedState;
 use crate::bot::{StudyInfo, Ticket};
 use crate::entry::EntryWay;
 use crate::record::{Phase, Shared};
@@ -58,7 +59,7 @@ impl HonestPage {
             .build()?;
         let work = move || {
             let (_address, address) = watch::channel(Some(address));
-            let around = Around {
+            let around = SharedState {
                 study: Arc::clone(&study),
                 clock,
                 address,

@@ -8,14 +8,14 @@ use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::disconnect::Then;
 use study::timeline::Bindings;
-use study::{PartnerKind, UnitAssignment};
+use study::{EnvFacts, PartnerKind, UnitAssignment};
 
-use super::SessionId;
 use super::absence_rules::AbsenceRules;
-use super::datagram_paths::Routes;
 use super::group::GroupId;
+use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
-use super::signals::SignalRates;
+use super::session::SessionId;
+use super::signal_rates::SignalRates;
 
 /// An episode that something has happened to is settled at once.
 pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
@@ -36,6 +36,8 @@ pub(super) struct EpisodeState {
     pub stage: u16,
     /// The header of its file; without time and input delay until its pages are ready.
     pub header: Header,
+    /// Facts of its environment, which stay while the study around it changes.
+    pub facts: EnvFacts,
     /// The group that a lobby made; `None` for somebody who plays alone.
     pub group: Option<GroupId>,
     /// Its random assignment.

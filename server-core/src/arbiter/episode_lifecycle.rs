@@ -106,7 +106,7 @@ impl Arbiter {
         if episode.people().count() > 1 {
             self.linking_times.note(took_us);
         }
-        let Some(rules) = self.absence_rules(episode.stage, &episode.header.params) else {
+        let Some(rules) = self.absence_rules(episode.stage, &episode.facts) else {
             return;
         };
         let Some(episode) = self.episodes.get_mut(era) else {

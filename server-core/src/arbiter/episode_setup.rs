@@ -8,7 +8,7 @@ use protocol::rules::Course;
 use protocol::{Controller, Era, Life, Seat};
 use study::stage::{HudFacts, Mode, Player, names};
 use study::timeline::Bindings;
-use study::{Episode, Progress, StageKind, UnitAssignment};
+use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
@@ -30,13 +30,11 @@ impl Arbiter {
     }
 
     /// The rules for people who are away from an env stage; `None` for another stage.
-    pub(super) fn absence_rules(&self, stage: u16, params: &str) -> Option<AbsenceRules> {
+    pub(super) fn absence_rules(&self, stage: u16, facts: &EnvFacts) -> Option<AbsenceRules> {
         let StageKind::Env(env) = self.stage_kind(stage) else {
             return None;
         };
-        let playing = self.stages.get(&(stage, params.to_owned()));
-        let horizon = playing.map_or(0, |stage| stage.facts.horizon);
-        Some(AbsenceRules::new(env, horizon, &self.limits))
+        Some(AbsenceRules::new(env, facts.horizon, &self.limits))
     }
 
     /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
@@ -64,7 +62,7 @@ impl Arbiter {
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
         let ahead = self.look_ahead(first, &draw);
         let (stage, bindings) = (ahead.index(), self.shared_bindings(&ahead, group));
-        let Some(mut header) = self.header(&ahead, seated, id) else {
+        let Some((mut header, facts)) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
             let people = people.into_iter();
@@ -90,6 +88,7 @@ impl Arbiter {
         let episode = EpisodeState {
             stage,
             header,
+            facts,
             group,
             draw,
             bindings,
@@ -114,13 +113,13 @@ impl Arbiter {
     }
 
     /// The header of a new episode's file, without its participants, and without its time and input delay, which are
-    /// fixed once its pages are ready.
+    /// fixed once its pages are ready; and the facts of its environment.
     fn header(
         &mut self,
         ahead: &Progress,
         seated: &[SeatAssignment],
         group: String,
-    ) -> Option<Header> {
+    ) -> Option<(Header, EnvFacts)> {
         let seed = ahead.seed(&self.study, self.seed);
         let seed = seed.unwrap_or_else(|| self.random_u64());
         let episode = format!("E-{}", self.random_name(10));
@@ -146,7 +145,7 @@ impl Arbiter {
             return None;
         }
         let study = &self.study;
-        Some(Header {
+        let header = Header {
             episode,
             study: study.id.clone(),
             study_version: study.version.clone(),
@@ -166,7 +165,8 @@ impl Arbiter {
             t0_us: 0,
             rules: env.rules(&names(&bindings)),
             course: None,
-        })
+        };
+        Some((header, playing.facts.clone()))
     }
 
     /// The position in the study of an episode of these people with this assignment.
@@ -209,8 +209,7 @@ impl Arbiter {
         let StageKind::Env(env) = self.stage_kind(episode.stage) else {
             return None;
         };
-        let played = (episode.stage, episode.header.params.clone());
-        let facts = &self.stages.get(&played)?.facts;
+        let facts = &episode.facts;
         let seated = env.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,

@@ -29,10 +29,13 @@ mod identity;
 mod known_time;
 mod linking_times;
 mod lobbies;
+mod meeting_times;
 mod page_faults;
+mod recruiter_identity;
 mod rest;
 mod restore;
 mod retention;
+mod routes;
 mod rows;
 mod screening;
 mod seat_changes;
@@ -40,13 +43,16 @@ mod seat_transfer;
 mod seats;
 mod session;
 mod sessions;
+mod signal_rates;
 mod signals;
 mod silence;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod uploads;
 mod visit;
 mod waiting;
+mod worked_time;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -58,10 +64,7 @@ use study::{EnvFacts, StageKind, Study};
 
 use crate::limits::Limits;
 
-pub use attendance::Attendance;
-use attendance::Unsaved;
 use blind_waits::MeetingTimes;
-use chat::Saying;
 pub use clients::ClientKey;
 use clients::{Clients, Deed};
 use episode::Ready;
@@ -71,21 +74,19 @@ pub use events::{
 };
 pub use group::DepartureReason;
 use groups::Groups;
-pub use identity::Identity;
 use linking_times::LinkingTimes;
 use lobbies::Lobbies;
+pub use recruiter_identity::{Identity, completion_url};
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use rows::{
     EpisodeRow, GroupRow, MessageRow, PlaceRow, StageAnswers, WaitEnd, WaitRow, WaitedFor,
 };
 use session::Place;
-pub use session::SessionId;
+pub use session::{ConnId, SessionId};
 use sessions::Sessions;
-pub use visit::completion_url;
-
-/// A connection of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnId(pub u64);
+use talk::Saying;
+pub use worked_time::Attendance;
+use worked_time::Unsaved;
 
 /// True if a message is answered or passed on, and decides nothing. There are many of these.
 fn is_passed_on(message: &ClientMessage) -> bool {
