@@ -260,7 +260,7 @@ impl Replica {
             .value()
     }
 
-    /// What pages need to show a hosted world; none of one that they step.
+    /// The facts by which pages show a hosted world; none of one that they step.
     pub fn page_facts(&self) -> Option<&ViewFacts> {
         self.page_facts.as_ref()
     }
@@ -378,7 +378,7 @@ pub(super) fn world(
     Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
 }
 
-/// What pages need to show a hosted world; none of one that they step.
+/// The facts by which pages show a hosted world; none of one that they step.
 fn page_facts(
     header: &Header,
     world: &dyn World,

@@ -72,7 +72,7 @@ impl Visitor for AskFacts {
     }
 }
 
-/// What one seat is shown of a state, as far as it has changed.
+/// The view that one seat has of a state, as far as it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct SeatView {
     /// True if nothing was told before.

@@ -35,8 +35,8 @@ pub struct Env {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world: Option<WorldFile>,
     /// Where it is stepped.
-    #[serde(skip_serializing_if = "Run::is_page")]
-    pub run: Run,
+    #[serde(skip_serializing_if = "RunOn::is_page")]
+    pub run: RunOn,
     /// The players, one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
@@ -63,7 +63,7 @@ pub struct Env {
 /// The place where an environment is stepped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Run {
+pub enum RunOn {
     /// Every page.
     #[default]
     Page,
@@ -71,7 +71,7 @@ pub enum Run {
     Host,
 }
 
-impl Run {
+impl RunOn {
     fn is_page(&self) -> bool {
         *self == Self::Page
     }
@@ -176,8 +176,8 @@ impl Env {
     /// Where its world is stepped.
     pub fn way(&self) -> EnvWay {
         match self.run {
-            Run::Page => EnvWay::Module,
-            Run::Host => EnvWay::Host,
+            RunOn::Page => EnvWay::Module,
+            RunOn::Host => EnvWay::Host,
         }
     }
 
@@ -216,13 +216,13 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let module = fields
         .key("module", doc)
         .maybe(|place| module(source, &place));
-    let ways = [("page", Run::Page), ("host", Run::Host)];
+    let ways = [("page", RunOn::Page), ("host", RunOn::Host)];
     let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
                once. `host`: on the server alone, which sends each page what its seat sees; one's own action is shown after a \
                round trip, and no page can know what its seat must not see ([hosts.md](study-file/hosts.md)).";
     let run = fields
         .key("run", doc)
-        .or(Run::Page, |place| place.word("place", &ways));
+        .or(RunOn::Page, |place| place.word("place", &ways));
     let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
                before, in order of their places. A block such as `{policy: cook}` is an AI partner. A `vacant` seat \
                does nothing.";

@@ -84,6 +84,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
             "catalog",
             "clock",
             "dataset",
+            "env-host",
             "rehearsal",
             "server-core",
             "signaling-server",

@@ -1,7 +1,7 @@
 //! Episodes on a host: rows follow from choices, and nothing but a second run claims that a world repeats itself.
 
 use archive::fixtures::{PageScript, no_modules};
-use archive::{Hand, Replica};
+use archive::{HostedHand, Replica};
 use protocol::control::EndReason;
 use protocol::{EnvWay, Tick};
 
@@ -18,7 +18,7 @@ fn played_on_a_host() -> (Header, Vec<Record>) {
     };
     let mut replica = Replica::open(&header, no_modules).unwrap();
     let spec = replica.spec().clone();
-    let (mut page, mut hand) = (PageScript::new(&header, ONE), Hand::new(false, spec.noop));
+    let (mut page, mut hand) = (PageScript::new(&header, ONE), HostedHand::new(false, spec.noop));
     let (mut records, mut said) = (Vec::new(), 0);
     while !replica.outcome().over {
         let first = replica.ticks();

@@ -2,14 +2,14 @@
 
 use protocol::EnvWay;
 use study::disconnect::Meanwhile;
-use study::stage::Run;
+use study::stage::RunOn;
 
 use super::*;
 
 /// Two people in an episode on a host, 10 ticks per second.
 fn hosted(terms: impl FnOnce(&mut Env)) -> (Stage, Era, [String; 2]) {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.run = Run::Host;
+        env.run = RunOn::Host;
         terms(env);
     });
     let (era, one, two) = stage.playing_hosted();
@@ -174,7 +174,7 @@ fn a_world_that_breaks_down_ends_its_own_episode() {
     assert_eq!(stage.ended, [EndReason::Technical]);
 }
 
-/// Whether bytes stand anywhere in others.
+/// True if bytes stand anywhere in others.
 fn contains(all: &[u8], part: &[u8]) -> bool {
     all.windows(part.len()).any(|window| window == part)
 }
@@ -182,7 +182,7 @@ fn contains(all: &[u8], part: &[u8]) -> bool {
 #[test]
 fn no_byte_to_a_page_tells_the_seed_or_the_parameters() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.run = Run::Host;
+        env.run = RunOn::Host;
         env.on_disconnect.meanwhile = Meanwhile::Stand;
     });
     let (mut told, mut plans) = (Vec::new(), 0);
