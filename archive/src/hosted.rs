@@ -22,7 +22,7 @@ const WORDS_S: u32 = 1;
 
 /// The part of an episode that only a host has.
 pub(super) struct Hosted {
-    hands: Vec<Hand>,
+    hands: Vec<HostedHand>,
     seats: Vec<SeatPage>,
     /// Records that are not durable, in their order.
     pending: Vec<Record>,
@@ -51,16 +51,16 @@ struct SeatPage {
     told: Option<Tick>,
 }
 
-/// What a person wants, as far as their choices have arrived.
+/// The wishes of a person, as far as their choices have arrived.
 #[derive(Clone, Debug)]
-pub struct Hand {
+pub struct HostedHand {
     turns: bool,
     presses: Presses,
     /// In turns, the choice for the next tick.
     chosen: Option<Action>,
 }
 
-impl Hand {
+impl HostedHand {
     /// A hand that holds nothing.
     pub fn new(turns: bool, noop: Action) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl Hosted {
     pub(super) fn new(header: &Header, noop: Action) -> Option<Self> {
         let (turns, seats) = (header.rules.turns, header.controllers.len());
         (header.way == EnvWay::Host).then(|| Self {
-            hands: vec![Hand::new(turns, noop); seats],
+            hands: vec![HostedHand::new(turns, noop); seats],
             seats: (0..seats).map(|_| SeatPage::default()).collect(),
             pending: Vec::new(),
             fresh: FreshRows::default(),
@@ -177,7 +177,7 @@ impl Episode {
         let own = self.said(seat);
         let (turns, noop) = (self.header.rules.turns, self.replica.spec().noop);
         if let Some(hosted) = &mut self.hosted {
-            hosted.hands[seat.index()] = Hand::new(turns, noop);
+            hosted.hands[seat.index()] = HostedHand::new(turns, noop);
             hosted.seats[seat.index()] = SeatPage {
                 own,
                 first: own.0,

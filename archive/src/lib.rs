@@ -39,7 +39,7 @@ use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
 pub use handover::lead;
-pub use hosted::{Hand, repeats};
+pub use hosted::{HostedHand, repeats};
 pub use known::cut;
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};

@@ -260,7 +260,7 @@ impl Replica {
             .value()
     }
 
-    /// What pages need to show a hosted world; none of one that they step.
+    /// The facts by which pages show a hosted world; none of one that they step.
     pub fn page_facts(&self) -> Option<&ViewFacts> {
         self.page_facts.as_ref()
     }
@@ -353,12 +353,16 @@ pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
     cut.inputs.get(index).copied()
 }
 
+/// True if this program brings the environment of an episode.
+fn is_native(header: &Header) -> bool {
+    header.module.is_empty() || env_core::envs::IDS.contains(&header.env.as_str())
+}
+
 pub(super) fn world(
     header: &Header,
     stored: &Stored,
 ) -> Result<Box<dyn World + Send>, ReplicaError> {
-    let is_ours = env_core::envs::IDS.contains(&header.env.as_str());
-    if is_ours || header.module.is_empty() {
+    if is_native(header) {
         return Ok(env_core::envs::open(&header.env, &header.params)?);
     }
     let refused = |reason: String| ReplicaError::Module {
@@ -374,7 +378,7 @@ pub(super) fn world(
     Ok(opened.map_err(|error| refused(error.to_string()))?.world)
 }
 
-/// What pages need to show a hosted world; none of one that they step.
+/// The facts by which pages show a hosted world; none of one that they step.
 fn page_facts(
     header: &Header,
     world: &dyn World,
@@ -383,7 +387,7 @@ fn page_facts(
     if header.way == EnvWay::Module {
         return Ok(None);
     }
-    if header.module.is_empty() {
+    if is_native(header) {
         return Ok(Some(ViewFacts::of_native(&header.env, &header.params)?));
     }
     let bytes = stored(&header.module).unwrap_or_default();

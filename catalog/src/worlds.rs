@@ -7,7 +7,7 @@ use env_core::view::ViewFacts;
 use env_core::{Spec, World, abi};
 use module::ModuleError;
 use protocol::EnvWay;
-use study::stage::{CompiledModel, Env, Model, Run};
+use study::stage::{CompiledModel, Env, Model, RunOn};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
 use crate::{models, python};
@@ -25,7 +25,7 @@ struct Build;
 
 impl HostFacts for Build {
     fn prepare_env(&self, env: &mut Env) {
-        if env.run == Run::Page {
+        if env.run == RunOn::Page {
             python::prepare_page(env).ok();
         }
     }
@@ -93,7 +93,7 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         reason: error.reason,
     };
     let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
-    if env.python.is_some() && env.module.is_none() && env.run == Run::Page {
+    if env.python.is_some() && env.module.is_none() && env.run == RunOn::Page {
         let reason = match python::prepare_page(&mut env.clone()) {
             Err(reason) => reason,
             Ok(()) => {

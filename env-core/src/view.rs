@@ -72,7 +72,7 @@ impl Visitor for AskFacts {
     }
 }
 
-/// What one seat is shown of a state, as far as it has changed.
+/// The view that one seat has of a state, as far as it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct SeatView {
     /// True if nothing was told before.
@@ -194,15 +194,23 @@ impl SeatViewer {
     }
 }
 
-/// Takes the pixels out of a picture, in the order of its items.
+/// Takes the pixels out of a picture, in the order of its items. What is no raster, or too large, is empty.
 fn take_rasters(picture: &mut DrawList) -> Vec<Raster> {
     let items = picture.items.iter_mut();
     let rasters = items.filter_map(|item| match &mut item.shape {
-        Shape::Pixels { width, height, rgb } => Some(Raster {
-            width: usize::from(*width),
-            height: usize::from(*height),
-            rgb: core::mem::take(rgb),
-        }),
+        Shape::Pixels { width, height, rgb } => {
+            let rgb = core::mem::take(rgb);
+            let pixels = usize::from(*width) * usize::from(*height);
+            if pixels > MAX_PIXELS || rgb.len() != pixels * 3 {
+                (*width, *height) = (0, 0);
+                return Some(Raster::default());
+            }
+            Some(Raster {
+                width: usize::from(*width),
+                height: usize::from(*height),
+                rgb,
+            })
+        }
         _ => None,
     });
     rasters.collect()

@@ -105,7 +105,7 @@ fn a_choice_enters_the_next_tick_and_its_view_tells_which() {
         (Tick(2), vec![Tick(0), Tick(1)])
     );
     let rows = log_of(&mut episode).rows();
-    assert_eq!([rows[1], rows[3]], [4, 3], "the no-op, and the choice");
+    assert_eq!([rows[1], rows[3]], [6, 3], "the no-op, and the choice");
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn a_seat_is_taken_and_given_back_at_the_next_tick() {
     flush(&mut episode);
     let rows = log_of(&mut episode).rows();
     let own: Vec<Action> = rows.chunks(2).map(|row| row[1]).collect();
-    assert_eq!([own[0], own[2], own[3]], [2, 4, 3]);
+    assert_eq!([own[0], own[2], own[3]], [2, 6, 3]);
     drop(episode);
     assert_eq!(recover(dir.path()).through(), Tick(4));
 }
@@ -277,5 +277,5 @@ fn a_choice_that_its_page_did_not_sign_is_refused() {
     assert!(matches!(refused, Err(Refused::Malformed(_))));
     step(&mut episode);
     flush(&mut episode);
-    assert_eq!(log_of(&mut episode).rows(), [4, 4]);
+    assert_eq!(log_of(&mut episode).rows(), [6, 6]);
 }

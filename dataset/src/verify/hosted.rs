@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::io;
 
-use archive::{Hand, controller_at, repeats};
+use archive::{HostedHand, controller_at, repeats};
 use env_core::Spec;
 use protocol::change::Change;
 use protocol::log::{Log, Record};
@@ -13,13 +13,13 @@ use protocol::{Controller, EnvWay, Seat, Tick};
 use super::EpisodeVerdict;
 use super::inputs::Pages;
 
-/// What the pages of the seats have said, up to some record of the log.
+/// The choices that the pages of the seats have said, up to some record of the log.
 struct Hands<'a> {
     log: &'a Log,
     spec: &'a Spec,
     changes: Vec<Change>,
     /// In ticks, what each person holds and has pressed.
-    hands: Vec<Hand>,
+    hands: Vec<HostedHand>,
     /// In turns, the choices that no row has used up.
     said: Vec<VecDeque<u16>>,
     /// True for a seat of which choices were erased: nothing more is known of it.
@@ -36,7 +36,7 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
         log,
         spec,
         changes: Vec::new(),
-        hands: vec![Hand::new(false, spec.noop); seats],
+        hands: vec![HostedHand::new(false, spec.noop); seats],
         said: vec![VecDeque::new(); seats],
         erased: vec![false; seats],
         through: 0,
@@ -111,7 +111,7 @@ impl Hands<'_> {
 
     fn change(&mut self, change: &Change) {
         let at = change.seat.index();
-        self.hands[at] = Hand::new(false, self.spec.noop);
+        self.hands[at] = HostedHand::new(false, self.spec.noop);
         self.said[at].clear();
         self.changes.push(change.clone());
     }

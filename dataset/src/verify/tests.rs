@@ -1,3 +1,4 @@
+mod hosted;
 mod inputs;
 mod people;
 
@@ -300,6 +301,7 @@ async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
     let because = match &found.verdict {
         EpisodeVerdict::Differs(because) => because.clone(),
         EpisodeVerdict::Equal => String::new(),
+        EpisodeVerdict::Recorded(because) => format!("recorded: {because}"),
         EpisodeVerdict::Unverified(because) => panic!("not verified: {because}"),
     };
     (found, because)

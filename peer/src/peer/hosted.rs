@@ -32,7 +32,7 @@ pub(super) struct HostedPlay<W> {
     unplaced: VecDeque<(u32, KeyEvent)>,
 }
 
-/// What stands on the page of an episode on a host.
+/// The view that stands on the page of an episode on a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownView {
     /// Ticks played.
@@ -69,7 +69,7 @@ impl<W: World> HostedPlay<W> {
 }
 
 impl<W: World> Peer<W> {
-    /// What stands on the page; `None` unless the episode is on a host and runs.
+    /// The view that stands on the page; `None` unless the episode is on a host and runs.
     pub fn shown_view(&self) -> Option<ShownView> {
         match &self.stage {
             Stage::Hosted(host) => Some(ShownView {

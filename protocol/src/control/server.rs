@@ -242,11 +242,11 @@ pub enum ServerMessage {
         /// How each place is taken.
         company: Vec<Talker>,
     },
-    /// What a seat sees of a hosted world now.
+    /// The view that a seat has of a hosted world now.
     View(HostView),
 }
 
-/// What a seat sees of a hosted world, as far as it has changed since the view before. Every view that is sent counts, so
+/// The view that a seat has of a hosted world, as far as it has changed since the view before. Every view that is sent counts, so
 /// none may be left out on the way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]

@@ -54,11 +54,11 @@ pub(super) struct StudyInfo {
     pub(super) study: Arc<Study>,
     /// The AI partners of its episodes.
     pub(super) partners: Partners,
-    /// What pages know of hosted worlds, by the SHA-256 of their facts.
+    /// The facts of hosted worlds that pages get, by their SHA-256.
     pub(super) hosted: HostedSpecs,
 }
 
-/// What pages know of hosted worlds, by the SHA-256 of their facts.
+/// The facts of hosted worlds that pages get, by their SHA-256.
 pub(super) type HostedSpecs = BTreeMap<String, Spec>;
 
 /// Reads what pages know of the hosted worlds of a study.

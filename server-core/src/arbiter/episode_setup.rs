@@ -20,8 +20,9 @@ use super::signals::SignalRates;
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
 /// Takes out of a plan what would let a page compute the world of a host: it gets the facts that it shows.
-fn keep_from_page(plan: &mut Plan, facts: &str) {
-    plan.module = sha256_hex(facts.as_bytes());
+fn keep_from_page(plan: &mut Plan, facts: Option<&str>) {
+    let facts = facts.map(|facts| sha256_hex(facts.as_bytes()));
+    plan.module = facts.unwrap_or_default();
     (plan.params, plan.seed) = (String::new(), 0);
     plan.networks.clear();
     plan.rules.until = None;
@@ -281,8 +282,8 @@ impl Arbiter {
             turn: env.turn(facts),
             way: header.way,
         };
-        if let Some(facts) = &facts.page_facts {
-            keep_from_page(&mut plan, facts);
+        if plan.way == EnvWay::Host {
+            keep_from_page(&mut plan, facts.page_facts.as_deref());
         }
         Some(plan)
     }

@@ -39,8 +39,8 @@ pub struct Env {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<PythonWorld>,
     /// Where it is stepped.
-    #[serde(skip_serializing_if = "Run::is_page")]
-    pub run: Run,
+    #[serde(skip_serializing_if = "RunOn::is_page")]
+    pub run: RunOn,
     /// The players, one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
@@ -67,7 +67,7 @@ pub struct Env {
 /// The place where an environment is stepped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Run {
+pub enum RunOn {
     /// Every page.
     #[default]
     Page,
@@ -75,7 +75,7 @@ pub enum Run {
     Host,
 }
 
-impl Run {
+impl RunOn {
     fn is_page(&self) -> bool {
         *self == Self::Page
     }
@@ -180,8 +180,8 @@ impl Env {
     /// Where its world is stepped.
     pub fn way(&self) -> EnvWay {
         match self.run {
-            Run::Page => EnvWay::Module,
-            Run::Host => EnvWay::Host,
+            RunOn::Page => EnvWay::Module,
+            RunOn::Host => EnvWay::Host,
         }
     }
 
@@ -211,7 +211,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
     let doc = "The environment and its exact version. `{grid: my_world.yaml}` is a grid world without programming: a \
                file of the study folder. `{python: my_game.py:make}`, `{gymnasium: CartPole-v1}` and `{pettingzoo: …}` are \
-               environments in Python ([hosts.md](hosts.md)).";
+               environments in Python ([hosts.md](study-file/hosts.md)).";
     let environment = fields.key("env", doc);
     let environment = environment.need("overcooked@2.0.0", |place| environment_of(source, &place));
     let doc = "The file of your own environment module in the study folder, at most 16 MiB. Check it with `coplay \
@@ -221,10 +221,10 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let module = fields
         .key("module", doc)
         .maybe(|place| module(source, &place));
-    let ways = [("page", Run::Page), ("host", Run::Host)];
+    let ways = [("page", RunOn::Page), ("host", RunOn::Host)];
     let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
                once. `host`: on the server alone, which sends each page what its seat sees; one's own action is shown after a \
-               round trip, and no page can know what its seat must not see ([hosts.md](hosts.md)).";
+               round trip, and no page can know what its seat must not see ([hosts.md](study-file/hosts.md)).";
     let run = fields
         .key("run", doc)
         .maybe(|place| place.word("place", &ways));

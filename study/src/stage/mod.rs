@@ -33,7 +33,7 @@ pub use self::consent::{AGREED, Consent};
 pub use self::course::{EnvCourse, Mode, Until};
 pub use self::debrief::Debrief;
 pub use self::end::EndStage;
-pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, Run, Screen};
+pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, RunOn, Screen};
 pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
 pub use self::live::{HudFacts, live, names};

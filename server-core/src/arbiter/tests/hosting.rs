@@ -2,14 +2,14 @@
 
 use protocol::EnvWay;
 use study::disconnect::Meanwhile;
-use study::stage::Run;
+use study::stage::RunOn;
 
 use super::*;
 
 /// Two people in an episode on a host, 10 ticks per second.
 fn hosted(terms: impl FnOnce(&mut Env)) -> (Stage, Era, [String; 2]) {
     let mut stage = Stage::of(2, Limits::default(), |env| {
-        env.run = Run::Host;
+        env.run = RunOn::Host;
         terms(env);
     });
     let (era, one, two) = stage.playing_hosted();
@@ -172,6 +172,59 @@ fn a_world_that_breaks_down_ends_its_own_episode() {
     stage.shelves.remove(&era.0);
     stage.wait(200_000);
     assert_eq!(stage.ended, [EndReason::Technical]);
+}
+
+/// True if bytes stand anywhere in others.
+fn contains(all: &[u8], part: &[u8]) -> bool {
+    all.windows(part.len()).any(|window| window == part)
+}
+
+#[test]
+fn no_byte_to_a_page_tells_the_seed_or_the_parameters() {
+    let mut stage = Stage::of(2, Limits::default(), |env| {
+        env.run = RunOn::Host;
+        env.on_disconnect.meanwhile = Meanwhile::Stand;
+    });
+    let (mut told, mut plans) = (Vec::new(), 0);
+    let tokens = [stage.queue(1), stage.queue(2)];
+    let mut gather = |stage: &mut Stage| {
+        for conn in [1, 2, 4] {
+            for message in stage.hear(conn) {
+                plans += u32::from(matches!(message, ServerMessage::Match(_)));
+                told.extend(protocol::control::encode(&message));
+            }
+        }
+    };
+    gather(&mut stage);
+    // The first episode of the server.
+    let era = Era(0);
+    for conn in [1, 2] {
+        stage.ready(conn, era, 0);
+    }
+    stage.wait(4_500_000);
+    gather(&mut stage);
+    stage.close(2);
+    stage.wait(1_000_000);
+    stage.resume(4, &tokens[1], None);
+    stage.ready(4, era, 0);
+    stage.wait(2_000_000);
+    gather(&mut stage);
+    assert_eq!(
+        (plans, stage.shelf(era).seats[1].controller.clone()),
+        (3, Controller::Human)
+    );
+    let header = &stage.shelf(era).header;
+    assert!(told.len() > 200);
+    assert!(!contains(&told, header.params.as_bytes()), "the parameters");
+    // As a number is written on the wire, as it stands in memory, and in words.
+    let written = &protocol::control::encode(&header.seed)[1..];
+    for bytes in [
+        written,
+        &header.seed.to_le_bytes(),
+        header.seed.to_string().as_bytes(),
+    ] {
+        assert!(!contains(&told, bytes), "the seed as {bytes:?}");
+    }
 }
 
 #[test]

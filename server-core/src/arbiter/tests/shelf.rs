@@ -30,7 +30,7 @@ pub(super) struct Shelf {
     pub notes: Vec<Record>,
     pub routes: Vec<Record>,
     pub ending: Option<Ending>,
-    /// What was asked of a hosted world.
+    /// The work that was asked of a hosted world.
     pub hosted: Vec<HostWork>,
     /// The terminal tick.
     end: Option<Tick>,
