@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod agents;
+
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -126,6 +128,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Pay(args) => payments(args).await,
         Command::Retain(args) => erase(args).await,
         Command::Env { command } => environments(command),
+        Command::Agent { command } => agents::run(command),
         Command::New { what } => start(what),
     }
 }

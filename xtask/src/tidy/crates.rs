@@ -139,7 +139,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
     ("parity", &["env-core"]),
     (
         "coplay-python",
-        &["batch", "env-core", "module", "picture", "policy"],
+        &["batch", "env-core", "module", "onnx", "picture", "policy"],
     ),
     ("example-environments", &["env-core"]),
     ("xtask", &[]),
