@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod agents;
+
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -128,6 +130,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Retain(args) => erase(args).await,
         Command::Env { command } => environments(command),
         Command::Pyodide { command } => python_of_pages(command),
+        Command::Agent { command } => agents::run(command),
         Command::New { what } => start(what),
     }
 }

@@ -480,6 +480,14 @@ pub trait Policy: Send {
     fn reset(&mut self, seat: usize, seed: u64);
     /// Chooses the action for the observation of its seat.
     fn act(&mut self, observation: &[f32]) -> Action;
+    /// Tells if its choice depends on the action mask of its seat ([`World::mask`]): it is then asked by `act_masked`.
+    fn wants_mask(&self) -> bool {
+        false
+    }
+    /// Chooses the action for the observation of its seat and the actions that may have an effect there.
+    fn act_masked(&mut self, observation: &[f32], _mask: u64) -> Action {
+        self.act(observation)
+    }
     /// Keeps its state in a slot.
     fn save(&mut self, slot: usize);
     /// Brings back the state of a slot that was saved.

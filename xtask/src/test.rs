@@ -14,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, modules, net, parity, rehearse, tidy};
+use crate::{browsers, build, deny, exports, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -29,7 +29,8 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
 --quick    for while editing: format, house rules, and the lints and tests of the
            crates that differ from main (of the core crates if no file does); without
            browsers, tests in docs, rehearsals and crowds
---all      besides: 5,350 more seeds and 100 with all seats taken, the release build and
+--all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
+           and TensorFlow export today (some gigabytes the first time), the release build and
            with it every pairing of browsers and the kill test of `rehearse`, and trunk
            where it is installed. Puts the result into docs/testing.md";
 
@@ -188,6 +189,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         counted(&mut dst(workspace, &more), count)?;
         let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
         counted(&mut dst(workspace, &full), count)
+    })?;
+    tally.step("exports beside onnxruntime", |count| {
+        exports::check(workspace, count)
     })?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("every pairing of browsers (node)", |count| {

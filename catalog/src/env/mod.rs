@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use check::{Breach, Checked, Law, check};
-use source::Source;
+pub(crate) use source::Source;
 
 /// The environments of this program.
 #[derive(Debug, Serialize)]

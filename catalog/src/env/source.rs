@@ -16,7 +16,7 @@ use study::{Problem, WorldFile};
 const GRID: &str = GridFile::ID;
 
 /// Where an environment comes from.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// This program, by id.
     Native(String),
     /// A grid world in a file, with its parameters.
@@ -27,7 +27,7 @@ pub(super) enum Source {
 
 impl Source {
     /// Finds what a person named: an id, also with the version as a study names it, or a file.
-    pub(super) fn find(name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn find(name: &str) -> anyhow::Result<Self> {
         if let Some((id, version)) = name
             .split_once('@')
             .filter(|(id, _)| envs::IDS.contains(id))
@@ -70,7 +70,7 @@ impl Source {
         Ok(Self::Module(code))
     }
 
-    pub(super) fn open(&self, params: &str) -> Result<Box<dyn World>, String> {
+    pub(crate) fn open(&self, params: &str) -> Result<Box<dyn World>, String> {
         match self {
             Self::Native(id) => match envs::open(id, params) {
                 Ok(world) => Ok(world),

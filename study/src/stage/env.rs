@@ -285,9 +285,9 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let (world, file) = world.unzip();
     // Most environments in Python need more than a page has.
     let usual = if python.is_some() {
-        Run::Host
+        RunOn::Host
     } else {
-        Run::Page
+        RunOn::Page
     };
     Some(Env {
         env,

@@ -27,7 +27,7 @@ mod python;
 pub(crate) mod quiz;
 mod world;
 
-pub use self::ai_partner::{AiPartner, CompiledModel, Model};
+pub use self::ai_partner::{AiPartner, CERTIFICATE, CompiledModel, Model};
 pub use self::chat::{Chat, Writing};
 pub use self::consent::{AGREED, Consent};
 pub use self::course::{EnvCourse, Mode, Until};

@@ -152,7 +152,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
     ("parity", &["env-core"]),
     (
         "coplay-python",
-        &["batch", "env-core", "module", "picture", "policy"],
+        &["batch", "env-core", "module", "onnx", "picture", "policy"],
     ),
     ("example-environments", &["env-core"]),
     ("xtask", &[]),
