@@ -4,12 +4,14 @@
 mod appearance;
 mod broken;
 mod conformance;
+mod dual_destination;
 mod facing;
 mod goal_finding;
 mod goal_seeking;
 mod grid;
 mod kitchen;
 mod overcooked;
+mod overcooked_ai;
 mod overcooked_v2;
 mod playthrough;
 mod search_rescue;

@@ -18,6 +18,7 @@ mod notices;
 mod options;
 mod parity;
 mod python;
+mod record;
 mod rehearse;
 mod setup;
 mod tally;
@@ -41,6 +42,7 @@ cargo xtask COMMAND [OPTIONS]
   net         matches of real browsers across bad networks, every pairing
   rehearse    the server dies twenty times in a study of 200 sessions
   parity      recorded trajectories through the library and the module
+  record      trajectories of the Overcooked dialects, by their originals
   python      the Python package, its tests and its types
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
@@ -69,6 +71,7 @@ fn dispatch() -> Result<()> {
             Some("net") => net::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
+            Some("record") => record::command(parser),
             Some("rehearse") => rehearse::command(parser),
             Some("setup") => setup::command(parser),
             Some("test") => test::command(parser),

@@ -1,10 +1,12 @@
 //! The environments, and how to open one by its id.
 
+pub mod dual_destination;
 pub mod goal_finding;
 pub mod goal_seeking;
 pub mod grid;
 pub mod kitchen;
 pub mod overcooked;
+pub mod overcooked_ai;
 pub mod overcooked_v2;
 pub mod search_rescue;
 
@@ -21,16 +23,18 @@ use crate::draw::Sprite;
 use crate::grid::{CogridRules, Grid, GridWorld, tell_unknown};
 use crate::instance::Instance;
 use crate::observer::BatchObserver;
+use dual_destination::DualDestination;
 use goal_finding::GoalFinding;
 use goal_seeking::GoalSeeking;
 use overcooked::Overcooked;
+use overcooked_ai::OvercookedAi;
 use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
 
 macro_rules! environments {
-    ($($env:ty),+ $(,)?) => {
+    (grids: $($env:ty),+; others: $($other:ty),+ $(,)?) => {
         /// The ids that [`open`] knows.
-        pub const IDS: &[&str] = &[$(<$env>::ID),+];
+        pub const IDS: &[&str] = &[$(<$env>::ID,)+ $(<$other>::ID),+];
 
         /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
         ///
@@ -39,6 +43,7 @@ macro_rules! environments {
         pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
             Ok(match id {
                 $(<$env>::ID => visitor.visit_grid(build::<$env>(params.as_bytes())?),)+
+                $(<$other>::ID => visitor.visit(build::<$other>(params.as_bytes())?),)+
                 _ => {
                     return Err(ParamError {
                         field: "environment".into(),
@@ -51,12 +56,8 @@ macro_rules! environments {
 }
 
 environments![
-    Overcooked,
-    OvercookedV2,
-    GoalFinding,
-    GoalSeeking,
-    SearchRescue,
-    GridFile,
+    grids: Overcooked, OvercookedV2, GoalFinding, GoalSeeking, SearchRescue, GridFile;
+    others: OvercookedAi, DualDestination,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.

@@ -48,7 +48,11 @@ impl Appearance {
         Ok(())
     }
 
-    fn check(&self, seats: usize) -> Result<(), ParamError> {
+    /// Checks looks and names for this many seats.
+    ///
+    /// # Errors
+    /// [`ParamError`] for a seat or a name that cannot be.
+    pub(crate) fn check(&self, seats: usize) -> Result<(), ParamError> {
         let too_many =
             |field: &str| refuse(field, format!("must have at most {seats}: one a seat"));
         if self.agents.len() > seats {
@@ -83,14 +87,14 @@ impl Appearance {
     }
 
     /// The look of the agent of a seat.
-    pub(super) fn look(&self, seat: usize) -> usize {
+    pub(crate) fn look(&self, seat: usize) -> usize {
         self.agents
             .get(seat)
             .map_or(seat, |look| usize::from(*look))
     }
 
     /// The name of the agent of a seat, if it has one.
-    pub(super) fn name(&self, seat: usize) -> Option<&str> {
+    pub(crate) fn name(&self, seat: usize) -> Option<&str> {
         self.names.get(seat).map(String::as_str)
     }
 }

@@ -330,7 +330,7 @@ fn plain(seat: usize, look: usize, facing: Direction, [x, y]: [f32; 2], out: &mu
 }
 
 /// The name of an agent, at its feet and no wider than its cell.
-fn label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawList) {
+pub(crate) fn label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawList) {
     let letters = name.chars().count() as f32;
     let height = if letters > 6.0 { 1.2 / letters } else { 0.2 };
     let place = [x, y + 0.98 - height, 1.0, height];
@@ -361,7 +361,7 @@ fn label(seat: usize, name: &str, [x, y]: [f32; 2], out: &mut DrawList) {
 }
 
 /// A ring in the upper right of a cell.
-fn ring(part: f32, [x, y]: [f32; 2], out: &mut DrawList) {
+pub(crate) fn ring(part: f32, [x, y]: [f32; 2], out: &mut DrawList) {
     let place = [x + 0.67, y + 0.03, 0.3, 0.3];
     out.push(0, [x + 0.64, y, 0.36, 0.36], Shape::Ellipse { color: INK });
     for (part, color) in [(1.0, TRACK), (part, GLOW)] {

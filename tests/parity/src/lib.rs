@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod compare;
+mod dialects;
 pub mod host;
 mod player;
 pub mod recording;
@@ -15,13 +16,15 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use env_core::envs;
 use env_core::rng::Rng;
+use flate2::read::GzDecoder;
 use serde::Serialize;
+use serde_json::json;
 
 use compare::{Check, Tally};
 use host::{Episode, Host, Module, Native};
@@ -166,16 +169,8 @@ pub fn run(folder: &Path, modules: &mut Modules, mut report: impl FnMut(FileRepo
 }
 
 fn recordings(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = folder
-        .read_dir()
-        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
-    let paths = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>>>()?;
-    let mut paths: Vec<_> = paths
-        .into_iter()
-        .filter(|path| path.to_string_lossy().ends_with(".jsonl.gz"))
-        .collect();
+    let mut paths = Vec::new();
+    find(folder, &mut paths)?;
     ensure!(
         !paths.is_empty(),
         "there are no recordings (*.jsonl.gz) in {}",
@@ -183,6 +178,22 @@ fn recordings(folder: &Path) -> Result<Vec<PathBuf>> {
     );
     paths.sort();
     Ok(paths)
+}
+
+/// Finds the recordings of a folder and of the folders in it.
+fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = folder
+        .read_dir()
+        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, paths)?;
+        } else if path.to_string_lossy().ends_with(".jsonl.gz") {
+            paths.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// Plays the recording in a file.
@@ -227,7 +238,15 @@ fn play(
     environment: &mut String,
     tally: &mut Tally,
 ) -> Result<()> {
-    for recording in Episodes::new(bytes) {
+    let mut packed = Vec::new();
+    let mut bytes = bytes;
+    bytes.read_to_end(&mut packed)?;
+    if let Some(text) = dialect_text(&packed) {
+        dialects::play(&text?, host, env, environment, tally)?;
+        ensure!(tally.steps > 0, "there is no step to compare");
+        return Ok(());
+    }
+    for recording in Episodes::new(packed.as_slice()) {
         let recording = recording?;
         env.clone_from(&recording.header.env);
         let target = translate::target(&recording.header)?;
@@ -238,6 +257,19 @@ fn play(
     }
     ensure!(tally.steps > 0, "there is no step to compare");
     Ok(())
+}
+
+/// The lines of a recording of a dialect; `None` if it is another recording.
+fn dialect_text(packed: &[u8]) -> Option<Result<String>> {
+    let mut first = String::new();
+    let unpack = || BufReader::new(GzDecoder::new(packed));
+    unpack().read_line(&mut first).ok()?;
+    dialects::is_dialect(&first).then(|| {
+        let mut text = String::new();
+        let whole = unpack().read_to_string(&mut text);
+        whole.context("cannot be unpacked")?;
+        Ok(text)
+    })
 }
 
 /// Steps of an episode of random play: past the end of it.
@@ -301,28 +333,18 @@ fn workshop(params: serde_json::Value) -> serde_json::Value {
 /// Episodes of uniform actions by each set of rules that an environment has, for one agent and for more.
 fn random_episodes(id: &str) -> Vec<Episode> {
     let mut episodes = Vec::new();
-    for (seed, (rules, seats)) in (1..).zip([
-        ("corrected", 1),
-        ("corrected", 2),
-        ("corrected", 4),
-        ("cogrid-0.3.2", 2),
-        ("cogrid-0.3.2", 4),
-    ]) {
-        let mut params = serde_json::json!({"seats": seats, "horizon": RANDOM_HORIZON});
-        if id == "grid" {
-            if rules != "corrected" {
-                continue;
-            }
-            params = workshop(params);
-        } else {
-            params["rules"] = rules.into();
-        }
+    for (seed, params) in (1..).zip(random_params(id)) {
         // Not every environment has both, and room for so many.
         let Ok(world) = envs::open(id, &params.to_string()) else {
             continue;
         };
-        let (mut rng, actions) = (Rng::new(seed), world.spec().actions.len() as u32);
-        let joint = |rng: &mut Rng| (0..seats).map(|_| rng.below(actions) as u16).collect();
+        let (seats, actions) = (usize::from(world.spec().seats), world.spec().actions.len());
+        let mut rng = Rng::new(seed);
+        let joint = |rng: &mut Rng| {
+            (0..seats)
+                .map(|_| rng.below(actions as u32) as u16)
+                .collect()
+        };
         episodes.push(Episode {
             environment: id.into(),
             params: params.to_string(),
@@ -333,4 +355,36 @@ fn random_episodes(id: &str) -> Vec<Episode> {
         });
     }
     episodes
+}
+
+/// The parameters of these episodes.
+fn random_params(id: &str) -> Vec<serde_json::Value> {
+    let horizon = RANDOM_HORIZON;
+    match id {
+        "overcooked_ai" => [
+            ("overcooked-ai-1.1.0", "soup_coordination"),
+            ("overcooked-ai-old", "cramped_room"),
+            ("jaxmarl-0.2.0", "forced_coord"),
+            ("cec", "generated"),
+            ("neurips2019", "simple"),
+            ("zsc-eval", "random3_m"),
+        ]
+        .map(|(rules, layout)| json!({"rules": rules, "layout": layout, "horizon": horizon}))
+        .into(),
+        "dual_destination" => [false, true]
+            .map(|random| json!({"random_reset": random, "horizon": horizon}))
+            .into(),
+        "grid" => [1, 2, 4]
+            .map(|seats| workshop(json!({"seats": seats, "horizon": horizon})))
+            .into(),
+        _ => [
+            ("corrected", 1),
+            ("corrected", 2),
+            ("corrected", 4),
+            ("cogrid-0.3.2", 2),
+            ("cogrid-0.3.2", 4),
+        ]
+        .map(|(rules, seats)| json!({"rules": rules, "seats": seats, "horizon": horizon}))
+        .into(),
+    }
 }
