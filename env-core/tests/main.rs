@@ -4,6 +4,7 @@
 mod appearance;
 mod broken;
 mod conformance;
+mod dual_destination;
 mod facing;
 mod goal_finding;
 mod goal_seeking;
@@ -11,6 +12,7 @@ mod grid;
 mod hanabi;
 mod kitchen;
 mod overcooked;
+mod overcooked_ai;
 mod overcooked_jaxmarl_v2;
 mod overcooked_v2;
 mod playthrough;

@@ -19,6 +19,7 @@ mod notices;
 mod options;
 mod parity;
 mod python;
+mod record;
 mod rehearse;
 mod setup;
 mod tally;
@@ -42,6 +43,7 @@ cargo xtask COMMAND [OPTIONS]
   net         matches of real browsers across bad networks, every pairing
   rehearse    the server dies twenty times in a study of 200 sessions
   parity      recorded trajectories through the library and the module
+  record      trajectories of the Overcooked dialects, by their originals
   python      the Python package, its tests and its types
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
   bench       the figures of docs/benchmarks.md
@@ -72,6 +74,7 @@ fn dispatch() -> Result<()> {
             Some("net") => net::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
+            Some("record") => record::command(parser),
             Some("rehearse") => rehearse::command(parser),
             Some("setup") => setup::command(parser),
             Some("test") => test::command(parser),

@@ -1,11 +1,13 @@
 //! The environments, and how to open one by its id.
 
+pub mod dual_destination;
 pub mod goal_finding;
 pub mod goal_seeking;
 pub mod grid;
 pub mod hanabi;
 pub mod kitchen;
 pub mod overcooked;
+pub mod overcooked_ai;
 pub mod overcooked_jaxmarl_v2;
 pub mod overcooked_v2;
 pub mod search_rescue;
@@ -23,10 +25,12 @@ use crate::draw::Sprite;
 use crate::grid::{CogridRules, Grid, GridWorld, tell_unknown};
 use crate::instance::Instance;
 use crate::observer::BatchObserver;
+use dual_destination::DualDestination;
 use goal_finding::GoalFinding;
 use goal_seeking::GoalSeeking;
 use hanabi::Hanabi;
 use overcooked::Overcooked;
+use overcooked_ai::OvercookedAi;
 use overcooked_jaxmarl_v2::OvercookedJaxmarlV2;
 use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
@@ -57,7 +61,7 @@ macro_rules! environments {
 
 environments![
     grids: Overcooked, OvercookedV2, GoalFinding, GoalSeeking, SearchRescue, GridFile;
-    others: Hanabi, OvercookedJaxmarlV2,
+    others: OvercookedAi, DualDestination, Hanabi, OvercookedJaxmarlV2,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.

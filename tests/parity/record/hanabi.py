@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from hanabi_players import PLAYERS, Table
 from jaxmarl.environments.hanabi.hanabi import HanabiEnv
-from recording import arguments, hashes, sparse, write
+from jaxmarl_recording import arguments, hashes, sparse, write
 
 LAYOUTS = {
     "2": {"num_agents": 2},

@@ -16,7 +16,7 @@ from jaxmarl.environments.overcooked_v2 import layouts as original
 from jaxmarl.environments.overcooked_v2.layouts import Layout, overcooked_v2_layouts
 from jaxmarl.environments.overcooked_v2.overcooked import OvercookedV2
 from overcooked_v2_cooks import Game, Kitchen, cook
-from recording import arguments, hashes, sparse, write
+from jaxmarl_recording import arguments, hashes, sparse, write
 
 STEPS = 200
 # Settings of the original, and for how many of ten episodes they hold.

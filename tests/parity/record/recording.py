@@ -1,53 +1,50 @@
-"""What the recorders share: the command line, hashes of observations, and files of episodes.
+"""Recordings of Overcooked dialects, in format 2: gzip, one JSON object a line; a header for each episode, then a line a step.
 
-A recording is a file `NAME.jsonl.gz`: for each episode a line that describes it, then a line for each step.
+A place is [x, y]; a direction is 0 north, 1 south, 2 east, 3 west. A thing is a text: "" nothing, "o" onion,
+"t" tomato, "d" dish, "soot" a soup of two onions and a tomato. A pot is [x, y, onions, tomatoes, tick], with tick -1
+while it does not cook. `lying` has [x, y, thing] of counters, in the order of putting down where the original has one.
+`oh` has the CRC-32 of each observation as little-endian float32, by seat and by encoding; `obs`, in some lines, has
+the observations themselves without their zeros.
 """
 
-import argparse
 import gzip
 import json
-from pathlib import Path
+import zlib
 
 import numpy as np
 
-OFFSET = np.uint64(0xCBF29CE484222325)
-PRIME = np.uint64(0x100000001B3)
+# Every so many steps a line has the observations themselves.
+WHOLE_EVERY = 100
 
 
-def arguments(about, layouts):
-    """Reads the command line that every recorder has."""
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--out", type=Path, required=True, help="folder for the recordings")
-    parser.add_argument("--seed", type=int, default=0, help="seed of draws and players")
-    parser.add_argument("--episodes", type=int, default=10, help="episodes for each layout")
-    parser.add_argument("--layouts", default="all", help=layouts)
-    parser.add_argument("--whole", type=int, default=1, help="episodes with whole observations, for each layout")
-    read = parser.parse_args()
-    read.out.mkdir(parents=True, exist_ok=True)
-    return read
+def soup(onions, tomatoes):
+    return "s" + "o" * onions + "t" * tomatoes
 
 
-def hashes(observations):
-    """FNV-1a of each row of numbers, over its bytes as little-endian float32; -0.0 counts as 0.0."""
-    rows = np.ascontiguousarray(observations, dtype="<f4") + np.float32(0)
-    octets = np.ascontiguousarray(rows.view(np.uint8).T).astype(np.uint64)
-    hash_ = np.full(rows.shape[0], OFFSET)
-    with np.errstate(over="ignore"):
-        for octet in octets:
-            hash_ = (hash_ ^ octet) * PRIME
-    return [f"{value:016x}" for value in hash_]
+def observed(observations, whole):
+    """The fields of a line that tell what the cooks observe; `observations` is a list for each seat."""
+    flat = [[np.asarray(values, dtype="<f4").ravel() for values in seat] for seat in observations]
+    fields = {"oh": [[f"{zlib.crc32(values.tobytes()):08x}" for values in seat] for seat in flat]}
+    if whole:
+        sparse = lambda values: [np.flatnonzero(values).tolist(), values[np.flatnonzero(values)].tolist()]
+        fields["obs"] = [[sparse(values) for values in seat] for seat in flat]
+    return fields
 
 
-def sparse(row):
-    """An observation without its zeros: indexes, and the values there."""
-    (at,) = np.nonzero(row)
-    return [at.tolist(), [float(value) for value in row[at]]]
+class Recording:
+    """Writes the episodes of a kitchen."""
+
+    def __init__(self, path):
+        self.file = gzip.GzipFile(path, "wb", mtime=0)
+
+    def line(self, fields):
+        self.file.write(json.dumps(fields, separators=(",", ":")).encode() + b"\n")
+
+    def close(self):
+        self.file.close()
 
 
-def write(folder, name, lines):
-    """Writes a recording; the same lines give the same bytes."""
-    path = folder / f"{name}.jsonl.gz"
-    with path.open("wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=0) as packed:
-        for line in lines:
-            packed.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
-    print(f"{path}: {sum('type' in line for line in lines)} episodes, {sum('t' in line for line in lines)} steps")
+def finite(value):
+    """A reward as a float32 that is finite: infinity is the greatest."""
+    limit = float(np.finfo(np.float32).max)
+    return float(np.clip(float(value), -limit, limit))

@@ -7,7 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod compare;
-mod dialect;
+mod dialects;
+mod jaxmarl;
 pub mod host;
 mod player;
 pub mod recording;
@@ -16,13 +17,15 @@ mod world;
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead as _, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use env_core::envs;
 use env_core::rng::Rng;
+use flate2::read::GzDecoder;
 use serde::Serialize;
+use serde_json::json;
 
 use compare::{Check, Tally};
 use host::{Episode, Host, Module, Native};
@@ -167,16 +170,8 @@ pub fn run(folder: &Path, modules: &mut Modules, mut report: impl FnMut(FileRepo
 }
 
 fn recordings(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = folder
-        .read_dir()
-        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
-    let paths = entries
-        .map(|entry| Ok(entry?.path()))
-        .collect::<Result<Vec<_>>>()?;
-    let mut paths: Vec<_> = paths
-        .into_iter()
-        .filter(|path| path.to_string_lossy().ends_with(".jsonl.gz"))
-        .collect();
+    let mut paths = Vec::new();
+    find(folder, &mut paths)?;
     ensure!(
         !paths.is_empty(),
         "there are no recordings (*.jsonl.gz) in {}",
@@ -184,6 +179,22 @@ fn recordings(folder: &Path) -> Result<Vec<PathBuf>> {
     );
     paths.sort();
     Ok(paths)
+}
+
+/// Finds the recordings of a folder and of the folders in it.
+fn find(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+    let entries = folder
+        .read_dir()
+        .with_context(|| format!("cannot read the folder {}", folder.display()))?;
+    for entry in entries {
+        let path = entry?.path();
+        if path.is_dir() {
+            find(&path, paths)?;
+        } else if path.to_string_lossy().ends_with(".jsonl.gz") {
+            paths.push(path);
+        }
+    }
+    Ok(())
 }
 
 /// Plays the recording in a file.
@@ -231,12 +242,17 @@ fn play(
     let mut packed = Vec::new();
     bytes.read_to_end(&mut packed)?;
     let bytes = packed.as_slice();
-    if dialect::is_dialect(bytes) {
+    if jaxmarl::is_recording(bytes) {
         let mut told = |recorded: &str, ours: &str| {
             recorded.clone_into(env);
             ours.clone_into(environment);
         };
-        return dialect::play(bytes, host, &mut told, tally);
+        return jaxmarl::play(bytes, host, &mut told, tally);
+    }
+    if let Some(text) = dialect_text(bytes) {
+        dialects::play(&text?, host, env, environment, tally)?;
+        ensure!(tally.steps > 0, "there is no step to compare");
+        return Ok(());
     }
     for recording in Episodes::new(bytes) {
         let recording = recording?;
@@ -249,6 +265,19 @@ fn play(
     }
     ensure!(tally.steps > 0, "there is no step to compare");
     Ok(())
+}
+
+/// The lines of a recording of a dialect; `None` if it is another recording.
+fn dialect_text(packed: &[u8]) -> Option<Result<String>> {
+    let mut first = String::new();
+    let unpack = || BufReader::new(GzDecoder::new(packed));
+    unpack().read_line(&mut first).ok()?;
+    dialects::is_dialect(&first).then(|| {
+        let mut text = String::new();
+        let whole = unpack().read_to_string(&mut text);
+        whole.context("cannot be unpacked")?;
+        Ok(text)
+    })
 }
 
 /// Steps of an episode of random play: past the end of it.
@@ -365,4 +394,36 @@ fn random_episodes(id: &str) -> Vec<Episode> {
         });
     }
     episodes
+}
+
+/// The parameters of these episodes.
+fn random_params(id: &str) -> Vec<serde_json::Value> {
+    let horizon = RANDOM_HORIZON;
+    match id {
+        "overcooked_ai" => [
+            ("overcooked-ai-1.1.0", "soup_coordination"),
+            ("overcooked-ai-old", "cramped_room"),
+            ("jaxmarl-0.2.0", "forced_coord"),
+            ("cec", "generated"),
+            ("neurips2019", "simple"),
+            ("zsc-eval", "random3_m"),
+        ]
+        .map(|(rules, layout)| json!({"rules": rules, "layout": layout, "horizon": horizon}))
+        .into(),
+        "dual_destination" => [false, true]
+            .map(|random| json!({"random_reset": random, "horizon": horizon}))
+            .into(),
+        "grid" => [1, 2, 4]
+            .map(|seats| workshop(json!({"seats": seats, "horizon": horizon})))
+            .into(),
+        _ => [
+            ("corrected", 1),
+            ("corrected", 2),
+            ("corrected", 4),
+            ("cogrid-0.3.2", 2),
+            ("cogrid-0.3.2", 4),
+        ]
+        .map(|(rules, seats)| json!({"rules": rules, "seats": seats, "horizon": horizon}))
+        .into(),
+    }
 }

@@ -10,6 +10,13 @@ use serde_json::{Value, json};
 
 use files::{Lines, golden, replay};
 
+/// Recordings of Overcooked dialects that the repository has.
+const DIALECTS: usize = 21;
+
+fn is_of_dialect(report: &FileReport) -> bool {
+    matches!(&report.report, Report::Compared { environment, .. } if environment == "overcooked_ai")
+}
+
 #[test]
 fn every_recording_is_played_without_a_mismatch() {
     let mut reports = Vec::new();
@@ -17,7 +24,14 @@ fn every_recording_is_played_without_a_mismatch() {
         reports.push(report)
     })
     .unwrap();
+    let (dialects, reports): (Vec<_>, Vec<_>) = reports
+        .into_iter()
+        .partition(|report| is_of_dialect(report));
     assert_eq!(reports.len(), 26);
+    assert_eq!(dialects.len(), DIALECTS);
+    for report in &dialects {
+        assert!(report.is_equal(), "{report:#?}");
+    }
     for report in &reports {
         assert!(report.is_equal(), "{report:#?}");
         let Report::Compared { episodes, .. } = report.report else {
@@ -319,4 +333,33 @@ fn every_changed_field_of_a_recording_of_jaxmarl_is_seen() {
         let (mismatches, first) = changed(file, &[name]);
         assert!(mismatches > 0, "{name}: {first:?}");
     }
+}
+fn every_changed_field_of_a_dialect_is_seen() {
+    let name = "dialects/overcooked-ai-1.1.0-cramped_room";
+    let fields: [(&[&str], &str); 7] = [
+        (&["players"], "players"),
+        (&["pots"], "pots"),
+        (&["t"], "t"),
+        (&["r"], "r"),
+        (&["sr"], "sr"),
+        (&["oh"], "observation lossless of seat 0"),
+        (&["obs"], "observation lossless of seat 0, whole"),
+    ];
+    for (path, named) in fields {
+        let (mismatches, first) = changed(name, path);
+        assert_eq!(mismatches, 1, "{path:?}: {first:?}");
+        assert!(first[0].contains(&format!("`{named}`")), "{first:?}");
+    }
+}
+
+#[test]
+fn a_dialect_that_cannot_be_played_is_named() {
+    let mut lines = Lines::golden("dialects/overcooked-ai-1.1.0-cramped_room");
+    let mut header = lines.json(0);
+    header["layout"] = json!("cramped_rom");
+    lines.0[0] = header.to_string();
+    let Report::Unsupported { reason, .. } = replay(&lines) else {
+        panic!("{:?}", replay(&lines))
+    };
+    assert!(reason.contains("did you mean `cramped_room`?"), "{reason}");
 }

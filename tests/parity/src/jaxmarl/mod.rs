@@ -148,7 +148,7 @@ trait Dialect {
 }
 
 /// Checks whether compressed bytes begin with a recording of this format.
-pub(crate) fn is_dialect(bytes: &[u8]) -> bool {
+pub(crate) fn is_recording(bytes: &[u8]) -> bool {
     let mut line = String::new();
     let read = BufReader::new(GzDecoder::new(bytes)).read_line(&mut line);
     let header: Option<Value> = serde_json::from_str(&line).ok();

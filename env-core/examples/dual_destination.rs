@@ -1,0 +1,3 @@
+//! Dual Destination as a module.
+
+env_core::export_env!(env_core::envs::dual_destination::DualDestination);

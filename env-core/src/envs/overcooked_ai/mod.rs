@@ -1,0 +1,306 @@
+//! The kitchens of overcooked_ai and of what came from it: one environment, with the rules and the observations that
+//! published policies were trained with.
+//!
+//! Each set of rules equals its original, step by step; `cargo xtask parity` plays recordings of the originals.
+
+mod describe;
+mod draw;
+mod events;
+pub mod generate;
+pub mod ground;
+pub mod kitchen;
+pub mod layouts;
+mod literal;
+mod observe;
+pub mod params;
+pub mod recipes;
+pub mod state;
+mod step;
+
+use alloc::borrow::Cow;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use crate::contract::{Action, ActionSpec, Environment, ParamError, Spec, StepOutcome};
+use crate::draw::{DrawList, Sprite};
+use crate::observer::BatchObserver;
+use crate::rng::Rng;
+pub use events::EVENTS;
+use ground::{KitchenGround, MOST_COOKS, TILES, Tile};
+use kitchen::Kitchen;
+use observe::Observer;
+pub use params::{Dialect, Encoding, Params, Shaped};
+use recipes::MOST_INGREDIENTS;
+pub use state::{Cook, Item, Lying, Pot, Recipe, State};
+use step::Stepping;
+pub use step::{COMPONENTS, INTERACT, STAY};
+
+/// The longest horizon, steps.
+const LONGEST_HORIZON: u32 = 1 << 24;
+
+/// The environment.
+#[derive(Clone, Debug)]
+pub struct OvercookedAi {
+    params: Params,
+    kitchen: Kitchen,
+    observer: Observer,
+}
+
+impl OvercookedAi {
+    /// The kitchen.
+    pub fn kitchen(&self) -> &Kitchen {
+        &self.kitchen
+    }
+
+    /// The parameters.
+    pub fn params(&self) -> &Params {
+        &self.params
+    }
+
+    /// The ground of an episode.
+    pub fn ground<'a>(&'a self, state: &State) -> Cow<'a, KitchenGround> {
+        self.kitchen.ground(state)
+    }
+
+    fn over(&self, state: &State) -> bool {
+        state.steps >= self.params.horizon
+    }
+}
+
+fn refuse<T>(field: &str, reason: &str) -> Result<T, ParamError> {
+    Err(ParamError {
+        field: field.into(),
+        reason: reason.into(),
+    })
+}
+
+fn check(params: &Params) -> Result<(), ParamError> {
+    if !(1..=LONGEST_HORIZON).contains(&params.horizon) {
+        return refuse("horizon", "must be 1 to 16777216");
+    }
+    if params.tick_hz > 60 {
+        return refuse("tick_hz", "must be 0 to 60");
+    }
+    let is_amount = |amount: f32| (-1e6..=1e6).contains(&amount);
+    if !is_amount(params.shaping) {
+        return refuse("shaping", "must be a number from -1000000 to 1000000");
+    }
+    if let Some(shaped) = params.shaped
+        && ![shaped.placement, shaped.dish, shaped.soup]
+            .into_iter()
+            .all(is_amount)
+    {
+        return refuse("shaped", "must have numbers from -1000000 to 1000000");
+    }
+    if params
+        .delivery_reward
+        .is_some_and(|points| !is_amount(points))
+    {
+        return refuse(
+            "delivery_reward",
+            "must be a number from -1000000 to 1000000",
+        );
+    }
+    Ok(())
+}
+
+/// The names and the keys of the actions, in the order of all originals.
+///
+/// Source: `overcooked-ai` 1.1.0, `mdp/actions.py`.
+fn actions() -> Vec<ActionSpec> {
+    let action = |name: &str, momentary, keys: [&str; 2]| ActionSpec {
+        name: name.into(),
+        momentary,
+        keys: keys
+            .into_iter()
+            .filter(|key| !key.is_empty())
+            .map(Into::into)
+            .collect(),
+        directive: false,
+    };
+    [
+        action("move_up", false, ["ArrowUp", "KeyW"]),
+        action("move_down", false, ["ArrowDown", "KeyS"]),
+        action("move_right", false, ["ArrowRight", "KeyD"]),
+        action("move_left", false, ["ArrowLeft", "KeyA"]),
+        action("noop", false, [""; 2]),
+        action("interact", true, ["Space", "KeyE"]),
+    ]
+    .into()
+}
+
+impl Environment for OvercookedAi {
+    const ID: &'static str = "overcooked_ai";
+    const VERSION: &'static str = "1.0.0";
+
+    type Params = Params;
+    type State = State;
+
+    fn new(params: Params) -> Result<Self, ParamError> {
+        check(&params)?;
+        let kitchen = Kitchen::new(&params)?;
+        params.appearance.check(kitchen.start.cooks.len())?;
+        if !params.appearance.kinds.is_empty() {
+            return refuse(
+                "appearance.kinds",
+                "must be empty: these things have one look",
+            );
+        }
+        let observer = Observer::new(
+            &kitchen,
+            params.rules,
+            &params.observation,
+            params.horizon,
+            params.counter_goals,
+        )?;
+        Ok(Self {
+            params,
+            kitchen,
+            observer,
+        })
+    }
+
+    fn params_schema() -> &'static str {
+        include_str!("params.schema.json")
+    }
+
+    fn sprites() -> &'static [Sprite] {
+        draw::SPRITES
+    }
+
+    fn spec(&self) -> Spec {
+        Spec {
+            id: Self::ID.into(),
+            version: Self::VERSION.into(),
+            title: "Overcooked-AI".into(),
+            seats: self.kitchen.start.cooks.len() as u8,
+            actions: actions(),
+            noop: STAY,
+            observation: self.observer.fields(&self.kitchen),
+            tick_hz: self.params.tick_hz,
+            horizon: self.params.horizon,
+            events: EVENTS.map(Into::into).into(),
+            compact: self.observer.is_compact(&self.kitchen),
+            components: COMPONENTS.map(Into::into).into(),
+            ..Spec::default()
+        }
+    }
+
+    fn reset(&self, seed: u64) -> State {
+        let mut state = self.kitchen.start.clone();
+        let mut rng = Rng::new(seed);
+        if self.kitchen.generated {
+            let (ground, starts) = generate::generate(|bound| rng.below(bound));
+            generate::carry(&mut state, &ground);
+            for (cook, cell) in state.cooks.iter_mut().zip(starts) {
+                cook.cell = cell;
+            }
+        }
+        if self.params.rules.is_onions_only() && self.params.directions.is_none() {
+            let cooks = state.cooks.iter_mut();
+            cooks.for_each(|cook| cook.facing = rng.below(4) as u8);
+        }
+        state
+    }
+
+    fn step(&self, state: &mut State, actions: &[Action], outcome: &mut StepOutcome) {
+        outcome.clear();
+        if !self.over(state) {
+            let ground = self.kitchen.ground(state);
+            let mut stepping = Stepping {
+                rules: self.params.rules,
+                kitchen: &self.kitchen,
+                ground: &ground,
+                shaping: self.params.shaping,
+                outcome,
+            };
+            stepping.run(state, actions);
+            if self.over(state) {
+                outcome.truncated = (1 << state.cooks.len()) - 1;
+            }
+        }
+        outcome.over = self.over(state);
+    }
+
+    fn observe(&self, state: &State, seat: usize, out: &mut [f32]) {
+        let ground = self.kitchen.ground(state);
+        self.observer
+            .observe(&self.kitchen, &ground, state, seat, out);
+    }
+
+    fn mask(&self, state: &State, seat: usize) -> u64 {
+        let ground = self.kitchen.ground(state);
+        step::mask(self.params.rules, &self.kitchen, &ground, state, seat)
+    }
+
+    fn score(&self, state: &State) -> i64 {
+        state.score
+    }
+
+    fn draw(&self, state: &State, _seat: Option<usize>, out: &mut DrawList) {
+        draw::draw(self, state, out);
+    }
+
+    fn describe(&self, state: &State, seat: usize, out: &mut String) {
+        describe::describe(self, state, seat, out);
+    }
+
+    fn valid(&self, state: &State) -> bool {
+        let kitchen = &self.kitchen;
+        let has_ground = if kitchen.generated {
+            let cells = generate::RINGED_SIDE * generate::RINGED_SIDE;
+            usize::from(state.cols) == generate::RINGED_SIDE
+                && state.ground.len() == cells
+                && state
+                    .ground
+                    .iter()
+                    .all(|&tile| usize::from(tile) < TILES.len())
+        } else {
+            state.cols == 0 && state.ground.is_empty()
+        };
+        if !has_ground || state.cooks.len() != kitchen.start.cooks.len() {
+            return false;
+        }
+        is_valid(kitchen, &kitchen.ground(state), state)
+    }
+}
+
+/// Checks that everything in a state is where it can be.
+fn is_valid(kitchen: &Kitchen, ground: &KitchenGround, state: &State) -> bool {
+    let fits = |recipe: Recipe| recipe.count() <= kitchen.recipes.full.min(MOST_INGREDIENTS);
+    let is_item = |item: Item| match item {
+        Item::Soup(contents) => fits(contents) && contents.count() > 0,
+        _ => true,
+    };
+    let cook = |(seat, cook): (usize, &Cook)| {
+        let others = &state.cooks[..seat];
+        usize::from(cook.cell) < ground.cells()
+            && ground.tile(cook.cell) == Tile::Floor
+            && cook.facing < 4
+            && is_item(cook.held)
+            && others.iter().all(|other| other.cell != cook.cell)
+    };
+    let pot = |pot: &Pot| {
+        let time = kitchen.recipes.time(pot.contents);
+        fits(pot.contents)
+            && pot
+                .tick()
+                .is_none_or(|tick| pot.contents.count() > 0 && tick <= time)
+    };
+    let lying = |(at, lying): (usize, &Lying)| {
+        usize::from(lying.cell) < ground.cells()
+            && ground.tile(lying.cell) == Tile::Counter
+            && lying.item != Item::Nothing
+            && is_item(lying.item)
+            && state.lying[..at]
+                .iter()
+                .all(|other| other.cell != lying.cell)
+    };
+    state.cooks.len() <= MOST_COOKS
+        && state.pots.len() == ground.pots.len()
+        && state.cooks.iter().enumerate().all(cook)
+        && state.pots.iter().all(pot)
+        && state.lying.iter().enumerate().all(lying)
+}
+
+impl BatchObserver for OvercookedAi {}

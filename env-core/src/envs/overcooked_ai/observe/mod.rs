@@ -1,0 +1,249 @@
+//! The observations of the originals.
+
+mod distance;
+mod features;
+mod maps;
+
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use self::distance::Distances;
+use super::ground::{KitchenGround, Tile};
+use super::kitchen::{CEC_SIDE, Kitchen};
+use super::params::{Dialect, Encoding};
+use super::state::{Item, State};
+use crate::contract::{FieldSpec, ParamError};
+
+/// Urgency begins when fewer steps than these are left.
+const URGENT: u32 = 40;
+
+/// What the observations of a kitchen need to know.
+#[derive(Clone, Debug)]
+pub(super) struct Observer {
+    encodings: Vec<Encoding>,
+    horizon: u32,
+    counter_goals: bool,
+    distances: Option<Distances>,
+}
+
+/// A moment that is observed.
+pub(super) struct Scene<'a> {
+    kitchen: &'a Kitchen,
+    ground: &'a KitchenGround,
+    state: &'a State,
+    seat: usize,
+    urgent: bool,
+}
+
+impl Scene<'_> {
+    /// The other cooks.
+    fn others(&self) -> impl Iterator<Item = &super::state::Cook> {
+        let cooks = self.state.cooks.iter().enumerate();
+        cooks.filter_map(|(seat, cook)| (seat != self.seat).then_some(cook))
+    }
+}
+
+impl Observer {
+    /// Checks that the kitchen can be observed so.
+    ///
+    /// # Errors
+    /// [`ParamError`] with the reason why it cannot.
+    pub(super) fn new(
+        kitchen: &Kitchen,
+        rules: Dialect,
+        encodings: &[Encoding],
+        horizon: u32,
+        counter_goals: bool,
+    ) -> Result<Self, ParamError> {
+        let encodings = match encodings {
+            [] => Vec::from([default_encoding(kitchen, rules)]),
+            some => some.to_vec(),
+        };
+        for (at, encoding) in encodings.iter().enumerate() {
+            let reason = match encodings[..at].contains(encoding) {
+                true => Some(format!("`{}` comes twice", encoding.name())),
+                false => obstacle(kitchen, *encoding),
+            };
+            if let Some(reason) = reason {
+                let field = format!("observation[{at}]");
+                return Err(ParamError { field, reason });
+            }
+        }
+        let looks_around = |encoding: &Encoding| {
+            matches!(encoding, Encoding::Features | Encoding::Neurips2019Features)
+        };
+        let fixed = encodings.iter().any(looks_around) && !kitchen.generated;
+        let distances = fixed.then(|| Distances::new(&kitchen.ground, counter_goals));
+        Ok(Self {
+            encodings,
+            horizon,
+            counter_goals,
+            distances,
+        })
+    }
+
+    /// The fields of an observation.
+    pub(super) fn fields(&self, kitchen: &Kitchen) -> Vec<FieldSpec> {
+        let field = |&encoding: &Encoding| FieldSpec {
+            name: encoding.name().into(),
+            shape: shape(kitchen, encoding),
+            range: None,
+        };
+        self.encodings.iter().map(field).collect()
+    }
+
+    /// True if every value is a whole number from -128 to 127.
+    pub(super) fn is_compact(&self, kitchen: &Kitchen) -> bool {
+        let wide = |encoding: &Encoding| {
+            matches!(
+                encoding,
+                Encoding::LosslessX255 | Encoding::Neurips2019X255 | Encoding::ZscEval
+            )
+        };
+        kitchen.recipes.longest() <= 127 && !self.encodings.iter().any(wide)
+    }
+
+    /// Writes what a seat observes.
+    pub(super) fn observe(
+        &self,
+        kitchen: &Kitchen,
+        ground: &KitchenGround,
+        state: &State,
+        seat: usize,
+        out: &mut [f32],
+    ) {
+        out.fill(0.0);
+        if seat >= state.cooks.len() {
+            return;
+        }
+        let scene = Scene {
+            kitchen,
+            ground,
+            state,
+            seat,
+            urgent: self.horizon.saturating_sub(state.steps) < URGENT,
+        };
+        let mut rest = out;
+        for &encoding in &self.encodings {
+            let len = shape(kitchen, encoding).iter().product::<u32>() as usize;
+            let Some((own, after)) = rest.split_at_mut_checked(len) else {
+                return;
+            };
+            rest = after;
+            match encoding {
+                Encoding::Lossless => maps::lossless(&scene, 1.0, own),
+                Encoding::LosslessX255 => maps::lossless(&scene, 255.0, own),
+                Encoding::ZscEval => maps::zsc_eval(&scene, own),
+                Encoding::Jaxmarl => maps::jaxmarl(&scene, None, own),
+                Encoding::Cec => maps::jaxmarl(&scene, Some(CEC_SIDE), own),
+                Encoding::Neurips2019 => maps::neurips2019(&scene, 1.0, own),
+                Encoding::Neurips2019X255 => maps::neurips2019(&scene, 255.0, own),
+                Encoding::Features => features::features(&scene, &self.distances(ground), own),
+                Encoding::Neurips2019Features => {
+                    features::features_2019(&scene, &self.distances(ground), own);
+                }
+            }
+        }
+    }
+
+    /// The distances on the ground of an episode.
+    fn distances(&self, ground: &KitchenGround) -> Cow<'_, Distances> {
+        match &self.distances {
+            Some(distances) => Cow::Borrowed(distances),
+            None => Cow::Owned(Distances::new(ground, self.counter_goals)),
+        }
+    }
+}
+
+/// The observation of the rules; for other numbers of cooks than two the one that the original has.
+fn default_encoding(kitchen: &Kitchen, rules: Dialect) -> Encoding {
+    let own = Encoding::of_rules(rules);
+    match obstacle(kitchen, own) {
+        Some(_) if obstacle(kitchen, Encoding::Features).is_none() => Encoding::Features,
+        Some(_) => Encoding::Lossless,
+        None => own,
+    }
+}
+
+/// The sides of a map, `[columns, rows]`, without the ring around the ground.
+fn sides(kitchen: &Kitchen) -> [u32; 2] {
+    let ring = 2 * kitchen.margin;
+    [kitchen.ground.cols - ring, kitchen.ground.rows - ring].map(|side| side as u32)
+}
+
+fn shape(kitchen: &Kitchen, encoding: Encoding) -> Vec<u32> {
+    let [cols, rows] = sides(kitchen);
+    let cooks = kitchen.start.cooks.len() as u32;
+    let side = CEC_SIDE as u32;
+    match encoding {
+        Encoding::Lossless | Encoding::LosslessX255 => [cols, rows, 26].into(),
+        Encoding::Jaxmarl => [rows, cols, 26].into(),
+        Encoding::Cec => [side, side, 26].into(),
+        Encoding::Neurips2019 | Encoding::Neurips2019X255 => [cols, rows, 20].into(),
+        Encoding::ZscEval => [cols, rows, 25].into(),
+        Encoding::Features => [48 * cooks].into(),
+        Encoding::Neurips2019Features => [62].into(),
+    }
+}
+
+/// Why a kitchen cannot be observed so, if it cannot.
+fn obstacle(kitchen: &Kitchen, encoding: Encoding) -> Option<String> {
+    let (name, cooks) = (encoding.name(), kitchen.start.cooks.len());
+    let is_map = !matches!(
+        encoding,
+        Encoding::Cec | Encoding::Features | Encoding::Neurips2019Features
+    );
+    if kitchen.generated && is_map {
+        return Some(format!(
+            "`{name}` has the size of the kitchen, which changes from episode to episode: take `cec`"
+        ));
+    }
+    let counts = match encoding {
+        Encoding::Features => 2..=super::ground::MOST_COOKS,
+        // For one cook the partner's layers are empty; several partners share them.
+        Encoding::Lossless => 1..=super::ground::MOST_COOKS,
+        Encoding::Neurips2019 => 1..=2,
+        _ => 2..=2,
+    };
+    if !counts.contains(&cooks) {
+        return Some(format!(
+            "`{name}` is for two cooks, and this kitchen has {cooks}: take {}",
+            if cooks > 2 {
+                "`features`"
+            } else {
+                "`lossless`"
+            }
+        ));
+    }
+    let sees_tomatoes = matches!(
+        encoding,
+        Encoding::Lossless | Encoding::LosslessX255 | Encoding::ZscEval | Encoding::Features
+    );
+    if !sees_tomatoes && has_tomatoes(kitchen) {
+        return Some(format!(
+            "`{name}` has no tomatoes, and this kitchen has: take `lossless`, `features` or `zsc_eval`"
+        ));
+    }
+    let [cols, rows] = sides(kitchen);
+    if encoding == Encoding::Cec && (cols > CEC_SIDE as u32 || rows > CEC_SIDE as u32) {
+        return Some(format!(
+            "`cec` has {CEC_SIDE} by {CEC_SIDE} cells, and this kitchen {cols} by {rows}"
+        ));
+    }
+    None
+}
+
+fn has_tomatoes(kitchen: &Kitchen) -> bool {
+    let start = &kitchen.start;
+    let in_pots = start.pots.iter().any(|pot| pot.contents.tomatoes > 0);
+    let is_tomato = |item| match item {
+        Item::Tomato => true,
+        Item::Soup(contents) => contents.tomatoes > 0,
+        _ => false,
+    };
+    kitchen.ground.tiles().contains(&Tile::Tomatoes)
+        || in_pots
+        || start.items().any(|(_, item)| is_tomato(item))
+}

@@ -1,0 +1,268 @@
+//! A step: interacts, then movement, then the pots.
+//!
+//! Source: `overcooked-ai` 1.1.0 and `overcooked` 0.2.1, `get_state_transition`; JaxMARL 0.2.0, `step_agents`;
+//! overcooked_ai at the tag `neurips2019`; ZSC-Eval f940869. What differs among them says so.
+
+use super::events::{self, DELIVERY, Pots, Potting};
+use super::ground::{KitchenGround, Tile};
+use super::kitchen::Kitchen;
+use super::params::Dialect;
+use super::state::{Cook, Item, Lying, State};
+use crate::contract::{Action, StepEvent, StepOutcome};
+
+/// The action that does nothing.
+pub const STAY: Action = 4;
+/// The action that acts on the cell ahead.
+pub const INTERACT: Action = 5;
+
+/// Names of the parts of a reward.
+pub const COMPONENTS: [&str; 4] = ["delivery", "placement", "dish", "soup"];
+const PLACEMENT: usize = 1;
+const DISH: usize = 2;
+const SOUP: usize = 3;
+
+/// What earns and what happens in a step.
+pub(super) struct Stepping<'a> {
+    pub(super) rules: Dialect,
+    pub(super) kitchen: &'a Kitchen,
+    pub(super) ground: &'a KitchenGround,
+    pub(super) shaping: f32,
+    pub(super) outcome: &'a mut StepOutcome,
+}
+
+impl Stepping<'_> {
+    /// Advances a state.
+    pub(super) fn run(&mut self, state: &mut State, actions: &[Action]) {
+        let pots = Pots::count(&state.pots, &self.kitchen.recipes);
+        let action = |seat: usize| match actions.get(seat) {
+            Some(&action) if action <= INTERACT => action,
+            _ => STAY,
+        };
+        for seat in 0..state.cooks.len() {
+            if action(seat) == INTERACT {
+                self.interact(state, seat, pots);
+            }
+        }
+        self.walk(state, action);
+        state.steps += 1;
+        self.cook(state);
+    }
+
+    fn happens(&mut self, seat: usize, kind: u16, value: f32) {
+        self.outcome.events.push(StepEvent {
+            kind,
+            seat: seat as u8,
+            to: None,
+            value,
+        });
+    }
+
+    fn note(&mut self, seat: usize, kinds: [Option<u16>; 2]) {
+        for kind in kinds.into_iter().flatten() {
+            self.happens(seat, kind, 0.0);
+        }
+    }
+
+    fn earn(&mut self, cooks: usize, seat: usize, component: usize, amount: f32) {
+        let names = COMPONENTS.len();
+        self.outcome.components.resize(cooks * names, 0.0);
+        let add = |sum: &mut f32| *sum = (*sum + amount).clamp(f32::MIN, f32::MAX);
+        add(&mut self.outcome.components[seat * names + component]);
+        add(&mut self.outcome.rewards[seat]);
+    }
+
+    fn shape(&mut self, state: &State, seat: usize, component: usize) {
+        let shaped = self.kitchen.shaped;
+        let amount = [0.0, shaped.placement, shaped.dish, shaped.soup][component] * self.shaping;
+        if amount != 0.0 {
+            self.earn(state.cooks.len(), seat, component, amount);
+        }
+    }
+
+    /// Carries out the interact of a cook, as the cooks before it left everything.
+    fn interact(&mut self, state: &mut State, seat: usize, pots: Pots) {
+        let Cook { cell, facing, held } = state.cooks[seat];
+        let Some(ahead) = self.ground.beside(cell, facing) else {
+            return;
+        };
+        let tile = self.ground.tile(ahead);
+        match (tile, held) {
+            (Tile::Counter, Item::Nothing) => {
+                let item = state.on(ahead);
+                self.note(seat, events::picked_up(state, pots, seat, item));
+                state.cooks[seat].held = state.take(ahead);
+            }
+            (Tile::Counter, item) if state.on(ahead) == Item::Nothing => {
+                self.note(seat, events::put_down(state, pots, seat, item));
+                state.cooks[seat].held = Item::Nothing;
+                state.lying.push(Lying { cell: ahead, item });
+            }
+            (Tile::Onions | Tile::Tomatoes | Tile::Dishes, Item::Nothing) => {
+                let item = events::dispensed(tile);
+                // A tomato from its dispenser is no event.
+                if tile != Tile::Tomatoes {
+                    self.note(seat, events::picked_up(state, pots, seat, item));
+                }
+                if tile == Tile::Dishes && events::is_dish_paid(self.rules, state, pots) {
+                    self.shape(state, seat, DISH);
+                }
+                state.cooks[seat].held = item;
+            }
+            (Tile::Pot, _) => {
+                if let Some(pot) = self.ground.pot(ahead) {
+                    self.use_pot(state, seat, pot, pots);
+                }
+            }
+            (Tile::Serving, Item::Soup(contents)) => {
+                let points = self.kitchen.recipes.points(contents);
+                state.cooks[seat].held = Item::Nothing;
+                state.score = state.score.saturating_add(points as i64);
+                self.happens(seat, DELIVERY, points);
+                let cooks = state.cooks.len();
+                for paid in 0..cooks {
+                    self.earn(cooks, paid, 0, points);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn use_pot(&mut self, state: &mut State, seat: usize, number: usize, pots: Pots) {
+        let Some(pot) = state.pots.get(number).copied() else {
+            return;
+        };
+        let recipes = &self.kitchen.recipes;
+        let is_onion = state.cooks[seat].held == Item::Onion;
+        match state.cooks[seat].held {
+            Item::Nothing if self.rules.starts_by_interact() => {
+                if pot.clock == 0 && pot.contents.count() > 0 {
+                    state.pots[number].clock = 1;
+                }
+            }
+            Item::Dish => {
+                let time = recipes.time(pot.contents);
+                if pot.tick().is_some_and(|tick| tick >= time) {
+                    let soup = Item::Soup(pot.contents);
+                    self.note(seat, events::picked_up(state, pots, seat, soup));
+                    state.cooks[seat].held = soup;
+                    state.pots[number] = super::state::Pot::default();
+                    self.shape(state, seat, SOUP);
+                }
+            }
+            Item::Onion | Item::Tomato => {
+                let mut contents = pot.contents;
+                let (own, other) = match is_onion {
+                    true => (&mut contents.onions, contents.tomatoes),
+                    false => (&mut contents.tomatoes, contents.onions),
+                };
+                let mixes = other > 0 && self.rules == Dialect::Neurips2019;
+                if pot.clock > 0 || pot.contents.count() >= recipes.full || mixes {
+                    return;
+                }
+                *own += 1;
+                let potting = Potting::judge(self.rules, recipes, pot.contents, contents);
+                let is_full = contents.count() == recipes.full;
+                state.cooks[seat].held = Item::Nothing;
+                state.pots[number].contents = contents;
+                // These count the steps of a pot from the moment in which it is full.
+                let at_once = self.rules.is_onions_only() || self.rules == Dialect::Neurips2019;
+                if is_full && at_once {
+                    state.pots[number].clock = 1;
+                }
+                if self.rules != Dialect::Zsc || potting.is_optimal || potting.is_viable {
+                    self.shape(state, seat, PLACEMENT);
+                }
+                for kind in potting.events(is_onion) {
+                    self.happens(seat, kind, 0.0);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves the cooks at once: each turns, and all stay where they are if two of them collide or swap.
+    fn walk(&self, state: &mut State, action: impl Fn(usize) -> Action) {
+        let mut targets = [0; super::ground::MOST_COOKS];
+        let targets = &mut targets[..state.cooks.len()];
+        for (seat, cook) in state.cooks.iter_mut().enumerate() {
+            targets[seat] = cook.cell;
+            if action(seat) < STAY {
+                cook.facing = action(seat) as u8;
+                let ahead = self.ground.beside(cook.cell, cook.facing);
+                if let Some(ahead) = ahead.filter(|&cell| self.ground.tile(cell) == Tile::Floor) {
+                    targets[seat] = ahead;
+                }
+            }
+        }
+        for (one, &target) in targets.iter().enumerate() {
+            for (other, &second) in targets[..one].iter().enumerate() {
+                let [from, place] = [one, other].map(|seat| state.cooks[seat].cell);
+                if target == second || target == place && second == from {
+                    return;
+                }
+            }
+        }
+        for (cook, &target) in state.cooks.iter_mut().zip(targets.iter()) {
+            cook.cell = target;
+        }
+    }
+
+    /// Lets the pots cook.
+    fn cook(&self, state: &mut State) {
+        let recipes = &self.kitchen.recipes;
+        for pot in &mut state.pots {
+            if self.rules == Dialect::Old && pot.clock == 0 && pot.contents.count() == 3 {
+                pot.clock = 1;
+            }
+            if pot
+                .tick()
+                .is_some_and(|tick| tick < recipes.time(pot.contents))
+            {
+                pot.clock += 1;
+            }
+        }
+    }
+}
+
+/// The actions that have an effect for a cook, a bit each.
+///
+/// Source: ZSC-Eval f940869, `_get_available_actions`.
+pub(super) fn mask(
+    rules: Dialect,
+    kitchen: &Kitchen,
+    ground: &KitchenGround,
+    state: &State,
+    seat: usize,
+) -> u64 {
+    let Some(&Cook { cell, facing, held }) = state.cooks.get(seat) else {
+        return u64::MAX;
+    };
+    let ahead = ground.beside(cell, facing);
+    let tile = ahead.map_or(Tile::Counter, |ahead| ground.tile(ahead));
+    let is_empty = held == Item::Nothing;
+    let acts = match (tile, ahead) {
+        (_, None) | (Tile::Floor | Tile::Wall, _) => false,
+        (Tile::Counter, Some(ahead)) => is_empty != (state.on(ahead) == Item::Nothing),
+        (Tile::Onions | Tile::Tomatoes | Tile::Dishes, _) => is_empty,
+        (Tile::Serving, _) => matches!(held, Item::Soup(_)),
+        (Tile::Pot, Some(ahead)) if is_empty => {
+            let pot = ground.pot(ahead).and_then(|pot| state.pots.get(pot));
+            let waits = pot.is_some_and(|pot| {
+                let is_ready = pot
+                    .tick()
+                    .is_some_and(|tick| tick >= kitchen.recipes.time(pot.contents));
+                pot.contents.count() > 0 && !is_ready
+            });
+            rules.starts_by_interact() && waits
+        }
+        (Tile::Pot, _) => !matches!(held, Item::Soup(_)),
+    };
+    let mut mask = (1 << (INTERACT + 1)) - 1;
+    if tile != Tile::Floor {
+        mask &= !(1 << facing);
+    }
+    if !acts {
+        mask &= !(1 << INTERACT);
+    }
+    mask
+}
