@@ -77,7 +77,7 @@ pub struct WorldReport {
     pub picture_us: u64,
     /// True if steps and pictures fit into a tick.
     pub in_time: bool,
-    /// Whether equal seeds and actions gave equal steps.
+    /// True if equal seeds and actions gave equal steps, or the reason why not.
     pub repeats: Way,
     /// Versions of what steps it.
     pub packages: BTreeMap<String, String>,

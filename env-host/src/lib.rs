@@ -6,6 +6,8 @@
 //! the rest is its shell.
 //! This crate must not know studies, sessions, networks or the data of participants.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod contract;
 mod error_output;

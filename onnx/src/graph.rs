@@ -21,7 +21,7 @@ pub(crate) struct Graph {
     pub metadata: Metadata,
 }
 
-/// What the metadata of a model say about how it is played.
+/// The metadata of a model about how it is played.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Metadata {
     /// By which number the observation is multiplied, and by which it is divided.

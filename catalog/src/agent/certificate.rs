@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::trace::Trace;
 
-/// What to compare.
+/// The two sides of a comparison.
 #[derive(Clone, Debug)]
 pub struct CheckOrder {
     /// The model.
@@ -51,7 +51,7 @@ pub struct Difference {
     pub episode_step: usize,
     /// The seat.
     pub seat: usize,
-    /// What differs: `action`, or a field of the observation with its place.
+    /// The differing value: `action`, or a field of the observation with its place.
     pub what: String,
     /// As recorded.
     pub recorded: f64,
@@ -59,7 +59,7 @@ pub struct Difference {
     pub here: f64,
 }
 
-/// What came of a comparison.
+/// The result of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Certificate {
     /// Version of this format.
@@ -229,7 +229,7 @@ struct Run<'a> {
     trace: &'a Trace,
     network: &'a Network,
     spec: &'a Spec,
-    /// What the agent remembers in each recorded seat.
+    /// The agent's memory in each recorded seat.
     memory: Vec<Vec<f32>>,
     episode: usize,
     start: usize,

@@ -1,4 +1,4 @@
-//! What is calculated from constants alone: the kernels calculate it once, here.
+//! Values that follow from constants alone: the kernels calculate them once, here.
 
 use policy::Network;
 use policy::network::ActionChoice;

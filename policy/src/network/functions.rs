@@ -121,7 +121,7 @@ impl Pair {
     }
 }
 
-/// What becomes of a row of values.
+/// The function of a row of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Reduction {
     /// Their sum.
@@ -138,7 +138,7 @@ pub enum Reduction {
     ArgMax,
 }
 
-/// What becomes of the values in a window.
+/// The function of the values in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Pooling {
     /// The greatest.

@@ -88,7 +88,7 @@ pub enum KernelStep {
         from: u16,
         /// `[row]`
         to: u16,
-        /// What becomes of a row.
+        /// The function of a row.
         reduction: Reduction,
     },
     /// Products of matrices.
@@ -110,7 +110,7 @@ pub enum KernelStep {
         to: u16,
         /// The shapes: as those of a convolution with a filter and a group for each channel.
         shape: Conv,
-        /// What becomes of a window.
+        /// The function of a window.
         pooling: Pooling,
     },
 }

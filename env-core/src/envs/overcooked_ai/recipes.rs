@@ -25,7 +25,7 @@ fn fault<T>(key: &str, what: impl Into<String>) -> Result<T, Fault> {
     Err((key.into(), what.into()))
 }
 
-/// What is known of every recipe.
+/// The facts of every recipe.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipes {
     points: [f32; SIDE * SIDE],
@@ -347,7 +347,7 @@ fn orders(list: Option<&Value>, key: &str, full: u8) -> Result<Vec<Recipe>, Faul
         let Some(recipe) = recipe else {
             let what = format!(
                 "`{}` is no order: write {{\"ingredients\": […]}} with 1 to {full} of `onion` and `tomato`",
-                order.to_string()
+                order
             );
             return fault(key, what);
         };

@@ -21,7 +21,7 @@ const PLACEMENT: usize = 1;
 const DISH: usize = 2;
 const SOUP: usize = 3;
 
-/// What earns and what happens in a step.
+/// Rewards and events of a step.
 pub(super) struct Stepping<'a> {
     pub(super) rules: Dialect,
     pub(super) kitchen: &'a Kitchen,
@@ -134,10 +134,12 @@ impl Stepping<'_> {
         let recipes = &self.kitchen.recipes;
         let is_onion = state.cooks[seat].held == Item::Onion;
         match state.cooks[seat].held {
-            Item::Nothing if self.rules.starts_by_interact() => {
-                if pot.clock == 0 && pot.contents.count() > 0 {
-                    state.pots[number].clock = 1;
-                }
+            Item::Nothing
+                if self.rules.starts_by_interact()
+                    && pot.clock == 0
+                    && pot.contents.count() > 0 =>
+            {
+                state.pots[number].clock = 1;
             }
             Item::Dish => {
                 let time = recipes.time(pot.contents);

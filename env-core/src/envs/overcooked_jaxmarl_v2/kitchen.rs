@@ -1,4 +1,4 @@
-//! What the parameters fix: the ground, the starts and the recipes.
+//! The facts that the parameters fix: the ground, the starts and the recipes.
 
 use alloc::format;
 use alloc::string::{String, ToString};
