@@ -1,7 +1,7 @@
 //! Recipes: what a soup is worth, how long it cooks, and what can still become of a pot.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde_json::{Map, Value};
