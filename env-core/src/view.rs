@@ -475,7 +475,7 @@ mod tests {
             ..Spec::default()
         };
         let mut raster = Raster::blank(210, 163).unwrap();
-        let noise = |index: usize| (index * 2_654_435_761 >> 13) as u8;
+        let noise = |index: usize| ((index * 2_654_435_761) >> 13) as u8;
         raster
             .rgb
             .iter_mut()
