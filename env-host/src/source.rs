@@ -1,4 +1,4 @@
-//! What a world in Python is made of: the study's words, its files and its packages. It is stored under its hash, so that
+//! The parts of a world in Python: the study's words, its files and its packages. It is stored under its hash, so that
 //! an episode can be run again when the study has changed.
 
 use std::collections::BTreeMap;
