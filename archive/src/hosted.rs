@@ -12,7 +12,7 @@ use protocol::control::{HostView, Upload};
 use protocol::log::{self, Header, Log, Record};
 use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
-use server_core::arbiter::{HostReport, HostWork};
+use server_core::arbiter::{HostWork, HostedReport};
 
 use super::replica::{Replica, RowError, replay};
 use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
@@ -235,10 +235,10 @@ impl Episode {
     }
 
     /// Does a piece of work of a host.
-    pub fn host(&mut self, work: HostWork) -> HostReport {
-        let failed = HostReport {
+    pub fn host(&mut self, work: HostWork) -> HostedReport {
+        let failed = HostedReport {
             failed: true,
-            ..HostReport::default()
+            ..HostedReport::default()
         };
         if self.hosted.is_none() || self.broken || self.ending.is_some() {
             return failed;
@@ -257,7 +257,7 @@ impl Episode {
             Ok(views)
         });
         match done {
-            Ok(views) => HostReport {
+            Ok(views) => HostedReport {
                 played: self.through(),
                 through: self.durable(),
                 own: (0..)

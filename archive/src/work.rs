@@ -3,7 +3,7 @@
 use protocol::control::Upload;
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat};
-use server_core::arbiter::{Appended, Event, HostReport, RecordWork, Work};
+use server_core::arbiter::{Appended, Event, HostedReport, RecordWork, Work};
 
 use crate::Episode;
 use crate::OpenError;
@@ -51,9 +51,9 @@ pub fn perform_work(
         }
         Work::Host(work) => {
             let report = episode.as_mut().map(|episode| episode.host(work));
-            let failed = || HostReport {
+            let failed = || HostedReport {
                 failed: true,
-                ..HostReport::default()
+                ..HostedReport::default()
             };
             Event::Hosted(era, report.unwrap_or_else(failed))
         }

@@ -16,7 +16,9 @@ mod pool;
 mod process;
 mod python_files;
 mod requirements;
+mod source;
 pub mod wire;
+mod world;
 
 pub use check::{HostReport, PictureReport, Way, Ways, WorldReport, check_host};
 pub use contract::{HostFacts, HostFault, HostInfo, HostStep, HostedWorld, Picture, Pixels};
@@ -27,3 +29,5 @@ pub use python_files::{python_host_sha256, write_python_host};
 pub use requirements::{
     INTERPRETER, LOCK, PythonEnvironment, RequirementsError, find_interpreter, install_requirements,
 };
+pub use source::HostSource;
+pub use world::HostWorld;

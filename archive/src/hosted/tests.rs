@@ -7,7 +7,7 @@ use env_core::{Action, World as _};
 use protocol::control::{EndReason, Upload};
 use protocol::log::{Log, Record};
 use protocol::{Controller, EnvWay, Era, Life, Seat, Tick};
-use server_core::arbiter::{HostReport, HostWork};
+use server_core::arbiter::{HostWork, HostedReport};
 
 use super::*;
 use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
@@ -54,7 +54,7 @@ impl Chooser {
     }
 }
 
-fn step(episode: &mut Episode) -> HostReport {
+fn step(episode: &mut Episode) -> HostedReport {
     episode.host(HostWork {
         steps: true,
         views: vec![(ONE, false)],
@@ -62,7 +62,7 @@ fn step(episode: &mut Episode) -> HostReport {
     })
 }
 
-fn flush(episode: &mut Episode) -> HostReport {
+fn flush(episode: &mut Episode) -> HostedReport {
     episode.host(HostWork {
         flushes: true,
         ..HostWork::default()

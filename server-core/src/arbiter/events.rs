@@ -47,7 +47,7 @@ pub enum Event {
     /// A page is to say its digests anew.
     Recheck(Era, Seat, Recheck),
     /// A hosted world was stepped or viewed.
-    Hosted(Era, HostReport),
+    Hosted(Era, HostedReport),
     /// A note was appended, or could not be.
     Noted,
     /// The server stops: nobody is let in any more.
@@ -93,7 +93,7 @@ pub struct HostWork {
 
 /// How a hosted world stands after a piece of work.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct HostReport {
+pub struct HostedReport {
     /// Ticks played.
     pub played: Tick,
     /// Ticks that are durable.
@@ -345,9 +345,9 @@ impl Work {
             Work::Read { .. } | Work::Recheck(_) | Work::Recount(..) => Event::Noted,
             Work::Host(_) => Event::Hosted(
                 era,
-                HostReport {
+                HostedReport {
                     failed: true,
-                    ..HostReport::default()
+                    ..HostedReport::default()
                 },
             ),
             Work::Record(record) => record.failure_event(era),

@@ -10,7 +10,7 @@ use protocol::{EnvWay, Era, Seat};
 
 use super::episode::{EpisodeState, Phase, Play};
 use super::seats::{Page, Seats};
-use super::{Arbiter, Effect, HostReport, HostWork, SessionId, Work};
+use super::{Arbiter, Effect, HostWork, HostedReport, SessionId, Work};
 
 /// Everything is durable so much later at the latest, microseconds.
 const FLUSH_US: u64 = 250_000;
@@ -207,7 +207,7 @@ impl Arbiter {
     }
 
     /// A hosted world was stepped or viewed.
-    pub(super) fn handle_hosted(&mut self, now_us: u64, era: Era, report: HostReport) {
+    pub(super) fn handle_hosted(&mut self, now_us: u64, era: Era, report: HostedReport) {
         let closing_us = now_us + self.limits.closing.as_micros() as u64;
         let Some(play) = self.episodes.play_mut(era) else {
             return;

@@ -72,7 +72,7 @@ use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{
-    Appended, Effect, EpisodeEnd, Event, HostReport, HostWork, KnownInputs, Recheck, RecordWork,
+    Appended, Effect, EpisodeEnd, Event, HostWork, HostedReport, KnownInputs, Recheck, RecordWork,
     Snapshot, Work, Write,
 };
 pub use group::DepartureReason;

@@ -206,7 +206,7 @@ impl Shelf {
     }
 
     /// A hosted world that ends with its tick 600.
-    fn host(&mut self, work: HostWork) -> HostReport {
+    fn host(&mut self, work: HostWork) -> HostedReport {
         self.through.0 += u32::from(work.steps);
         let tick = self.through;
         let view = |(seat, _): &(Seat, bool)| {
@@ -216,13 +216,13 @@ impl Shelf {
             };
             (*seat, view)
         };
-        let report = HostReport {
+        let report = HostedReport {
             played: tick,
             through: tick,
             own: self.own(),
             views: work.views.iter().map(view).collect(),
             over: tick.0 >= 600,
-            ..HostReport::default()
+            ..HostedReport::default()
         };
         self.hosted.push(work);
         report

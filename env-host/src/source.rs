@@ -1,0 +1,102 @@
+//! The parts of a world in Python: the study's words, its files and its packages. It is stored under its hash, so that
+//! an episode can be run again when the study has changed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use protocol::hash::sha256_hex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    HostCommand, HostFault, HostLimits, HostWorld, ProcessHost, find_interpreter,
+    install_requirements, write_python_host,
+};
+
+/// A world in Python, as it is stored: JSON.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HostSource {
+    /// The world as the study names it, and as the host gets it.
+    pub world: Value,
+    /// The requirements file among `files`.
+    pub requirements: Option<String>,
+    /// The texts of the files that it needs, by their names in the study folder.
+    pub files: BTreeMap<String, String>,
+}
+
+impl HostSource {
+    /// Reads a stored source.
+    ///
+    /// # Errors
+    /// [`HostFault::Refused`].
+    pub fn parse(json: &[u8]) -> Result<Self, HostFault> {
+        let refused = |error: serde_json::Error| {
+            HostFault::Refused(format!("its stored source cannot be read: {error}"))
+        };
+        serde_json::from_slice(json).map_err(refused)
+    }
+
+    /// Starts a process that steps the world; `hosts` is the folder of virtual environments and sources. Packages are
+    /// installed the first time, and `progress` is given a sentence at each step.
+    ///
+    /// # Errors
+    /// [`HostFault`]: there is no interpreter, a package cannot be installed, or the world cannot be loaded.
+    pub fn open(
+        &self,
+        hosts: &Path,
+        limits: HostLimits,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<ProcessHost, HostFault> {
+        let refused = |error: &dyn std::fmt::Display| HostFault::Refused(error.to_string());
+        let hosts = std::path::absolute(hosts).map_err(|error| refused(&error))?;
+        let folder = self.unpack(&hosts).map_err(|error| refused(&error))?;
+        let mut interpreter = find_interpreter(None).map_err(|error| refused(&error))?;
+        if let Some(requirements) = &self.requirements {
+            let file = folder.join(requirements);
+            let installed = install_requirements(&hosts, &file, &interpreter, progress);
+            interpreter = installed.map_err(|error| refused(&error))?.interpreter;
+        }
+        let files = write_python_host(&hosts).map_err(|error| refused(&error))?;
+        let command = HostCommand::python(&interpreter, &files, &folder);
+        ProcessHost::open(&command, &self.world, limits)
+    }
+
+    /// The same, for those who step any world.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_world(
+        &self,
+        hosts: &Path,
+        limits: HostLimits,
+        progress: &mut dyn FnMut(&str),
+    ) -> Result<HostWorld, HostFault> {
+        let host = self.open(hosts, limits, progress)?;
+        Ok(HostWorld::new(Box::new(host)))
+    }
+
+    /// Writes the files into a folder of their own, unless they are there.
+    fn unpack(&self, hosts: &Path) -> io::Result<PathBuf> {
+        let all = serde_json::to_string(&self.files).map_err(io::Error::other)?;
+        let folder = hosts.join(format!("files-{}", &sha256_hex(all.as_bytes())[..16]));
+        if folder.join("complete").is_file() {
+            return Ok(folder);
+        }
+        fs::create_dir_all(&folder)?;
+        for (name, text) in &self.files {
+            let is_plain = Path::new(name)
+                .file_name()
+                .is_some_and(|plain| plain == name.as_str());
+            if !is_plain {
+                return Err(io::Error::other(format!("`{name}` is no name of a file")));
+            }
+            // Two programs may write at once: each file gets its place whole.
+            let draft = folder.join(format!("{name}.{}", std::process::id()));
+            fs::write(&draft, text)?;
+            fs::rename(&draft, folder.join(name))?;
+        }
+        fs::write(folder.join("complete"), "")?;
+        Ok(folder)
+    }
+}
