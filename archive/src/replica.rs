@@ -5,6 +5,7 @@
 mod error;
 
 use env_core::digest::Fnv1a;
+use env_core::guest::Sprite;
 use env_core::view::ViewFacts;
 use env_core::{Action, Policy, Spec, StepOutcome, World};
 use policy::Partners;
@@ -65,8 +66,8 @@ impl Replica {
         header: &Header,
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, ReplicaError> {
-        let mut world = world(header, &stored)?;
-        let page_facts = page_facts(header, &*world, &stored)?;
+        let (mut world, sprites) = open_world(header, &stored)?;
+        let page_facts = page_facts(header, &*world, sprites)?;
         let (version, here) = (
             world.spec().version.clone(),
             usize::from(world.spec().seats),
@@ -358,12 +359,25 @@ fn is_native(header: &Header) -> bool {
     header.module.is_empty() || env_core::envs::IDS.contains(&header.env.as_str())
 }
 
+/// Opens the world of an episode.
+///
+/// # Errors
+/// [`ReplicaError`]
 pub(super) fn world(
     header: &Header,
     stored: &Stored,
 ) -> Result<Box<dyn World + Send>, ReplicaError> {
+    open_world(header, stored).map(|(world, _)| world)
+}
+
+/// Opens it, with the pictures that its file brings.
+fn open_world(
+    header: &Header,
+    stored: &Stored,
+) -> Result<(Box<dyn World + Send>, Vec<Sprite>), ReplicaError> {
     if is_native(header) {
-        return Ok(env_core::envs::open(&header.env, &header.params)?);
+        let world = env_core::envs::open(&header.env, &header.params)?;
+        return Ok((world, Vec::new()));
     }
     let refused = |reason: String| ReplicaError::Module {
         env: header.env.clone(),
@@ -375,14 +389,15 @@ pub(super) fn world(
         return Err(refused("the stored file has another hash".into()));
     }
     let opened = page_python::open_file(&bytes, &header.params);
-    Ok(opened.map_err(|error| refused(error.to_string()))?.world)
+    let opened = opened.map_err(|error| refused(error.to_string()))?;
+    Ok((opened.world, opened.facts.sprites))
 }
 
 /// The facts by which pages show a hosted world; none of one that they step.
 fn page_facts(
     header: &Header,
     world: &dyn World,
-    stored: &Stored,
+    sprites: Vec<Sprite>,
 ) -> Result<Option<ViewFacts>, ReplicaError> {
     if header.way == EnvWay::Module {
         return Ok(None);
@@ -390,9 +405,6 @@ fn page_facts(
     if is_native(header) {
         return Ok(Some(ViewFacts::of_native(&header.env, &header.params)?));
     }
-    let bytes = stored(&header.module).unwrap_or_default();
-    let opened = page_python::open_file(&bytes, &header.params);
-    let sprites = opened.map_or(Vec::new(), |opened| opened.facts.sprites);
     Ok(Some(ViewFacts::new(world.spec(), sprites)))
 }
 

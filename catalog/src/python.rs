@@ -1,18 +1,52 @@
-//! Environments in Python that pages step: their archives.
+//! Environments in Python: the archive that pages open, or the source that a host starts.
 
-use page_python::{Archive, find_release, open_world};
+use std::collections::BTreeMap;
+
+use env_core::World as _;
+use env_host::HostSource;
+use page_python::{Archive, find_release, open_file};
 use protocol::hash::sha256_hex;
 use serde_json::Value;
-use study::stage::{Env, ModuleFile};
+use study::stage::{Env, ModuleFile, PythonWorld, RunOn};
 
-/// Makes the archive of an environment in Python, opens it, and completes its stage: the archive and its version.
+/// Makes the file of an environment in Python, opens it, and completes its stage: the file, its id and its version.
 ///
 /// # Errors
 /// A sentence for the researcher; the stage stays as it is.
-pub(crate) fn prepare_page(env: &mut Env) -> Result<(), String> {
+pub(crate) fn prepare_env(env: &mut Env) -> Result<(), String> {
     let Some(python) = &env.python else {
         return Ok(());
     };
+    let (ending, bytes) = match env.run {
+        RunOn::Page => ("zip", pack_archive(python)?),
+        RunOn::Host => ("json", write_source(python)?),
+    };
+    let opened = open_file(&bytes, "").map_err(|error| error.to_string())?;
+    let spec = opened.world.spec();
+    (env.env, env.version) = (spec.id.clone(), spec.version.clone());
+    env.module = Some(ModuleFile {
+        file: format!("{}.{ending}", spec.id),
+        sha256: sha256_hex(&bytes),
+        bytes,
+    });
+    Ok(())
+}
+
+fn write_source(python: &PythonWorld) -> Result<Vec<u8>, String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let files = python.files.iter().chain(&python.requirements);
+    let files: BTreeMap<String, String> = files
+        .map(|file| (file.file.clone(), text(&file.bytes)))
+        .collect();
+    let source = HostSource {
+        world: Value::Object(python.world.clone()),
+        requirements: python.requirements.as_ref().map(|file| file.file.clone()),
+        files,
+    };
+    serde_json::to_vec(&source).map_err(|error| error.to_string())
+}
+
+fn pack_archive(python: &PythonWorld) -> Result<Vec<u8>, String> {
     let release = find_release(None).ok_or(
         "pages need Pyodide to step an environment in Python, and it is not installed: `coplay pyodide install` \
          installs it. Or let the server step the environment: `run: host`",
@@ -34,16 +68,7 @@ pub(crate) fn prepare_page(env: &mut Env) -> Result<(), String> {
             .add_wheel(name, bytes)
             .map_err(|error| error.to_string())?;
     }
-    let bytes = archive.pack().map_err(|error| error.to_string())?;
-    let opened = open_world(&bytes, "").map_err(|error| error.to_string())?;
-    let spec = env_core::World::spec(&opened);
-    (env.env, env.version) = (spec.id.clone(), spec.version.clone());
-    env.module = Some(ModuleFile {
-        file: format!("{}.zip", spec.id),
-        sha256: sha256_hex(&bytes),
-        bytes,
-    });
-    Ok(())
+    archive.pack().map_err(|error| error.to_string())
 }
 
 fn imports_numpy(source: &[u8]) -> bool {

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use env_core::contract::ParamError;
+use env_core::guest::Sprite;
 use env_core::view::ViewFacts;
 use env_core::{Spec, World, abi};
 use module::ModuleError;
 use protocol::EnvWay;
-use study::stage::{CompiledModel, Env, Model, RunOn};
+use study::stage::{CompiledModel, Env, Model};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
 use crate::{models, python};
@@ -25,14 +26,12 @@ struct Build;
 
 impl HostFacts for Build {
     fn prepare_env(&self, env: &mut Env) {
-        if env.run == RunOn::Page {
-            python::prepare_page(env).ok();
-        }
+        python::prepare_env(env).ok();
     }
 
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
-        let (world, version) = open(env)?;
-        let spec = world.spec();
+        let opened = open(env)?;
+        let spec = opened.world.spec();
         if spec.secret && env.way() == EnvWay::Module {
             let reason = "the environment keeps secrets from players, and every player's page would compute them: \
                           it cannot be played peer to peer; write `run: host` to have the server alone compute it";
@@ -45,14 +44,14 @@ impl HostFacts for Build {
             .iter()
             .map(|action| action.name.clone())
             .collect();
-        let page_facts = (env.way() == EnvWay::Host).then(|| page_facts(env, spec));
+        let page_facts = (env.way() == EnvWay::Host).then(|| page_facts(env, spec, &opened));
         Ok(EnvFacts {
             seats: spec.seats,
             tick_hz: spec.tick_hz,
             horizon: spec.horizon,
             actions,
             noop: spec.noop,
-            is_old: version < abi::VERSION,
+            is_old: opened.version < abi::VERSION,
             page_facts,
         })
     }
@@ -83,18 +82,26 @@ impl HostFacts for Build {
 /// # Errors
 /// [`EnvFault`]: there is no such environment, or it refuses its configuration.
 pub fn open_world(env: &Env) -> Result<Box<dyn World>, EnvFault> {
-    open(env).map(|(world, _)| world)
+    open(env).map(|opened| opened.world)
 }
 
-/// Opens it, with the version of the interface that it speaks.
-fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
+/// A world that was opened.
+struct OpenedWorld {
+    world: Box<dyn World>,
+    /// The version of the interface that it speaks.
+    version: u32,
+    /// The pictures that its file brings.
+    sprites: Vec<Sprite>,
+}
+
+fn open(env: &Env) -> Result<OpenedWorld, EnvFault> {
     let refused = |error: ParamError| EnvFault::Config {
         field: error.field,
         reason: error.reason,
     };
     let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
-    if env.python.is_some() && env.module.is_none() && env.run == RunOn::Page {
-        let reason = match python::prepare_page(&mut env.clone()) {
+    if env.python.is_some() && env.module.is_none() {
+        let reason = match python::prepare_env(&mut env.clone()) {
             Err(reason) => reason,
             Ok(()) => {
                 "the environment did not open at first, and does now: check the study again".into()
@@ -102,31 +109,32 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         };
         return Err(EnvFault::Python { reason });
     }
-    let (world, version): (Box<dyn World>, u32) = match &env.module {
+    let opened = match &env.module {
         Some(file) => open_module(env, file, is_ours)?,
         None if is_ours => {
             let world = env_core::envs::open(&env.env, &env.config.to_string());
-            (world.map_err(refused)?, abi::VERSION)
+            OpenedWorld {
+                world: world.map_err(refused)?,
+                version: abi::VERSION,
+                sprites: Vec::new(),
+            }
         }
         None => return Err(EnvFault::Unknown { known: known() }),
     };
-    let spec = world.spec();
+    let spec = opened.world.spec();
     if spec.version != env.version {
         return Err(EnvFault::Version {
             found: spec.version.clone(),
         });
     }
-    Ok((world, version))
+    Ok(opened)
 }
 
 /// The facts of a hosted environment that pages get: what they need to show it, and no parameters.
-fn page_facts(env: &Env, spec: &Spec) -> String {
-    let params = env.config.to_string();
+fn page_facts(env: &Env, spec: &Spec, opened: &OpenedWorld) -> String {
     let facts = match &env.module {
-        Some(file) => module::load(&file.bytes, &params, module::ModuleLimits::default())
-            .ok()
-            .map(|world| ViewFacts::new(spec, world.facts().sprites.clone())),
-        None => ViewFacts::of_native(&env.env, &params).ok(),
+        Some(_) => Some(ViewFacts::new(spec, opened.sprites.clone())),
+        None => ViewFacts::of_native(&env.env, &env.config.to_string()).ok(),
     };
     // It was opened before; a world without pictures can still be shown.
     let facts = facts.unwrap_or_else(|| ViewFacts::new(spec, Vec::new()));
@@ -147,8 +155,11 @@ fn open_module(
     env: &Env,
     file: &study::ModuleFile,
     is_ours: bool,
-) -> Result<(Box<dyn World>, u32), EnvFault> {
-    let unfit = |reason: String| EnvFault::Module { reason };
+) -> Result<OpenedWorld, EnvFault> {
+    let unfit = |reason: String| match &env.python {
+        Some(_) => EnvFault::Python { reason },
+        None => EnvFault::Module { reason },
+    };
     if is_ours {
         return Err(unfit(format!(
             "the program has an environment `{}` of its own; give the one in `{}` another id",
@@ -174,5 +185,9 @@ fn open_module(
             file.file, spec.version
         )));
     }
-    Ok((opened.world, opened.version))
+    Ok(OpenedWorld {
+        world: opened.world,
+        version: opened.version,
+        sprites: opened.facts.sprites,
+    })
 }

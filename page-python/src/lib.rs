@@ -14,49 +14,16 @@
 
 mod archive;
 mod node;
+mod open;
 mod release;
 mod wheels;
 
-use env_core::World;
-use env_core::guest::{ModuleError, ModuleFacts};
-use module::ModuleLimits;
-
 pub use archive::{Archive, ArchiveError, Manifest, is_archive};
 pub use node::{NodeWorld, open_world};
+pub use open::{OpenedFile, is_source, open_file};
 pub use release::ReleaseFile;
 pub use release::{
     FILES, InstallError, NEWEST, NUMPY, Release, add_folder, find_release, install_release,
     user_folder,
 };
 pub use wheels::{Wheels, fetch_wheels};
-
-/// The file of an environment, running: a module of WebAssembly, or an archive in Python.
-pub struct OpenedFile {
-    /// The world.
-    pub world: Box<dyn World + Send>,
-    /// The facts that it states about itself.
-    pub facts: ModuleFacts,
-    /// The version of the interface that it speaks.
-    pub version: u32,
-}
-
-/// Opens the file of an environment with these parameters, a JSON object, or nothing for the defaults.
-///
-/// # Errors
-/// [`ModuleError`], as [`module::load`] and [`open_world`] tell.
-pub fn open_file(bytes: &[u8], params: &str) -> Result<OpenedFile, ModuleError> {
-    if !is_archive(bytes) {
-        let module = module::load(bytes, params, ModuleLimits::default())?;
-        return Ok(OpenedFile {
-            facts: module.facts().clone(),
-            version: module.version(),
-            world: Box::new(module),
-        });
-    }
-    let world = open_world(bytes, params)?;
-    Ok(OpenedFile {
-        facts: world.facts().clone(),
-        version: world.version(),
-        world: Box::new(world),
-    })
-}

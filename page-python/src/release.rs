@@ -287,6 +287,12 @@ pub fn add_folder(folder: PathBuf) {
     folders.insert(0, folder);
 }
 
+/// The folder for what environments need at work: the latest that was added, or the user's own.
+pub(crate) fn working_folder() -> Option<PathBuf> {
+    let added = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    added.first().cloned().or_else(user_folder)
+}
+
 /// The folder of this user for what all studies share: `COPLAY_HOME`, or `.coplay` in the home folder.
 pub fn user_folder() -> Option<PathBuf> {
     let own = std::env::var_os("COPLAY_HOME").map(PathBuf::from);

@@ -140,6 +140,10 @@ async fn module(
     let Some(found) = file.strip_suffix(".wasm").and_then(|hash| app.module(hash)) else {
         return not_found();
     };
+    // The source of a world on a host is nobody's but the researcher's.
+    if page_python::is_source(&found.bytes) {
+        return not_found();
+    }
     if page_python::is_archive(&found.bytes) {
         return archive(found.bytes);
     }

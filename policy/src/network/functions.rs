@@ -75,11 +75,16 @@ impl Map {
 
     /// Checks whether the first version of the kernels has it.
     pub(super) fn is_first(self) -> bool {
-        match self {
-            Self::Relu | Self::LeakyRelu(_) | Self::Elu(_) | Self::Tanh => true,
-            Self::Sigmoid | Self::Exp | Self::Clip(..) => true,
-            _ => false,
-        }
+        matches!(
+            self,
+            Self::Relu
+                | Self::LeakyRelu(_)
+                | Self::Elu(_)
+                | Self::Tanh
+                | Self::Sigmoid
+                | Self::Exp
+                | Self::Clip(..)
+        )
     }
 }
 

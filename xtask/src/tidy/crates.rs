@@ -22,7 +22,10 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
     ("picture", &["env-core"]),
     ("batch", &["env-core"]),
     ("module", &["env-core"]),
-    ("page-python", &["env-core", "module", "protocol"]),
+    (
+        "page-python",
+        &["env-core", "env-host", "module", "protocol"],
+    ),
     (
         "client-wasm",
         &[
@@ -52,6 +55,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
         "catalog",
         &[
             "env-core",
+            "env-host",
             "module",
             "onnx",
             "page-python",
