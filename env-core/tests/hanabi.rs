@@ -377,7 +377,7 @@ fn bad_parameters_are_refused_with_their_place() {
     }
 }
 
-/// What a player does who knows all cards: plays what fits, or else discards what is gone, or gives a hint.
+/// The move of a player who knows all cards: plays what fits, or else discards what is gone, or gives a hint.
 fn knowing(env: &Hanabi, state: &State) -> Action {
     let sizes = env.sizes();
     let hand = state.hands[usize::from(state.turn)].iter().enumerate();

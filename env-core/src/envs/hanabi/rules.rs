@@ -79,7 +79,7 @@ pub enum Move {
     Wait,
 }
 
-/// What a move came to.
+/// The result of a move.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effect {
     /// The card that was played or discarded.

@@ -1,4 +1,4 @@
-//! What the parameters fix: the ground, the starts and the recipes.
+//! The ground, the starts and the recipes, as the parameters fix them.
 
 use alloc::format;
 use alloc::string::{String, ToString};

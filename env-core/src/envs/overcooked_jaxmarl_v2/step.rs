@@ -21,7 +21,7 @@ pub(super) const DELIVERY_POINTS: f32 = 20.0;
 /// Points that a button costs.
 pub(super) const BUTTON_COST: f32 = 5.0;
 
-/// What happened, in the order of [`super::EVENTS`].
+/// A happening; they are in the order of [`super::EVENTS`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Happening {
     Delivery,

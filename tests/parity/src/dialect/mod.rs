@@ -123,7 +123,7 @@ struct Way {
     starts_alike: bool,
 }
 
-/// What an original and ours have in common.
+/// The common ground of an original and our environment.
 trait Dialect {
     /// Id of our environment.
     fn id(&self) -> &'static str;
