@@ -126,6 +126,7 @@ const MAY_KNOW: [(&str, &[&str]); 33] = [
             "archive",
             "catalog",
             "env-core",
+            "env-host",
             "peer",
             "policy",
             "protocol",
