@@ -11,15 +11,17 @@ use crate::workspace::{Workspace, output, say};
 use crate::{build, setup};
 
 mod environments;
+mod host;
 mod peers;
 mod plot;
 mod rollback;
 
 const HELP: &str = "\
-cargo xtask bench [env | rollback] [--json] [--write]
+cargo xtask bench [env | host | rollback] [--json] [--write]
 
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
+host       what a host adds to the environment's own step: natively, and in Python over its pipe
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
 
@@ -47,10 +49,11 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     match options.argument.as_deref() {
         None => {}
         Some("env") => return environments::command(&workspace, &options),
+        Some("host") => return host::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
         Some(other) => {
             bail!(
-                "there is no bench `{other}`; there is: env, rollback, or none for the whole system"
+                "there is no bench `{other}`; there is: env, host, rollback, or none for the whole system"
             )
         }
     }

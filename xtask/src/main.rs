@@ -12,6 +12,7 @@ mod deny;
 mod dst;
 mod figures;
 mod hostile;
+mod hosts;
 mod modules;
 mod net;
 mod notices;
@@ -42,6 +43,7 @@ cargo xtask COMMAND [OPTIONS]
   rehearse    the server dies twenty times in a study of 200 sessions
   parity      recorded trajectories through the library and the module
   python      the Python package, its tests and its types
+  hosts       heavy environments from their packages through the host in Python
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
   advisories  known vulnerabilities of third-party crates
@@ -67,6 +69,7 @@ fn dispatch() -> Result<()> {
             Some("hostile") => hostile::command(parser),
             Some("lints") => test::lints_command(parser),
             Some("net") => net::command(parser),
+            Some("hosts") => hosts::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
             Some("rehearse") => rehearse::command(parser),

@@ -14,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, modules, net, parity, rehearse, tidy};
+use crate::{browsers, build, deny, hosts, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -188,6 +188,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         counted(&mut dst(workspace, &more), count)?;
         let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
         counted(&mut dst(workspace, &full), count)
+    })?;
+    tally.step("heavy environments on hosts (pytest)", |count| {
+        hosts::check(workspace, count)
     })?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("every pairing of browsers (node)", |count| {
