@@ -6,6 +6,8 @@
 //! the rest is its shell.
 //! This crate must not know studies, sessions, networks or the data of participants.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod contract;
 mod error_output;
@@ -16,7 +18,7 @@ mod python_files;
 mod requirements;
 pub mod wire;
 
-pub use check::{HostReport, PictureReport, Way, Ways, WorldReport, check_host};
+pub use check::{HostReport, HostWays, PictureReport, Way, WorldReport, check_host};
 pub use contract::{HostFacts, HostFault, HostInfo, HostStep, HostedWorld, Picture, Pixels};
 pub use native::{NativeHost, hash_observation};
 pub use pool::{HostPool, OpenHost};
