@@ -9,8 +9,8 @@ mod limits;
 
 use args::study_folder;
 pub use args::{
-    AccessArgs, AgentCheckArgs, DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs,
-    TurnArgs,
+    AccessArgs, AgentCheckArgs, DevArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
+    StudyArgs, TurnArgs,
 };
 pub use limits::LimitArgs;
 
@@ -316,15 +316,23 @@ leaks from one episode to the next, and so on. Reports each broken rule with the
 A module runs within limits: endless loops, unbounded memory and wrong answers are stopped and reported.
 Exits with 1 if a rule is broken.
 
+Of an environment in Python it reports seats, actions, observation, picture and the time of a step, whether equal seeds
+and actions give equal steps, and for each way into a study whether it works: a host beside the server, or the page.
+Exits with 1 if no way works.
+
 Examples:
   coplay env check my_env.wasm
+  coplay env check my_game.py
+  coplay env check my_game.py:make --requirements requirements.txt --json
+  coplay env check gymnasium:ALE/Pong-v5 --requirements requirements.txt --params '{\"tick_hz\": 60}'
   coplay env check my_env.wasm --params '{\"horizon\": 50}' --episodes 100 --seed 7
   coplay env check examples/grid-worlds/treasure_hunt.yaml
   coplay env check overcooked --json")]
     Check {
-        /// Id of a built-in environment, such as overcooked, or a file: a module, or a grid world such as my_world.yaml.
+        /// Id of a built-in environment, such as overcooked, or a file: a module, a grid world such as my_world.yaml, or
+        /// Python such as my_game.py or my_game.py:make; or gymnasium:ID or pettingzoo:NAME.
         environment: String,
-        /// Parameters as a JSON object, instead of the defaults.
+        /// Parameters as a JSON object, instead of the defaults; for Python the further keys of the study's `env`.
         #[arg(
             long,
             value_name = "JSON",
@@ -338,6 +346,9 @@ Examples:
         /// Seed of the first episode; each further episode uses the next number.
         #[arg(long, default_value_t = 0)]
         seed: u64,
+        /// The options for an environment in Python.
+        #[command(flatten)]
+        python: PythonArgs,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,
@@ -418,9 +429,11 @@ pub enum NewCommand {
     /// Create a small, complete environment to start from.
     #[command(after_help = "\
 It can be built and checked at once; its README explains how. The folder must be empty or missing.
-An environment in Rust needs the source code of Coplay; one in C does not.
+An environment in Rust needs the source code of Coplay; one in C or Python does not.
+One in Python comes with a study that two people play.
 
 Examples:
+  coplay new environment --python my_game
   coplay new environment my_env --coplay ../coplay
   coplay new environment games/tag --name tag --language c")]
     Environment {
@@ -432,6 +445,9 @@ Examples:
         /// Programming language.
         #[arg(long, value_enum, default_value_t = Language::Rust)]
         language: Language,
+        /// The same as `--language python`: one file, and a study that plays it.
+        #[arg(long, conflicts_with = "language")]
+        python: bool,
         /// Source code of Coplay, to build a Rust environment with [default: the one that contains this folder].
         #[arg(long, value_name = "PATH")]
         coplay: Option<PathBuf>,
@@ -445,6 +461,8 @@ pub enum Language {
     Rust,
     /// C, with the module interface alone.
     C,
+    /// Python, with the API of PettingZoo, and a study.
+    Python,
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod dev;
 pub mod options;
 pub mod pyodide;
+pub mod python_env;
 pub mod rehearsal_clock;
 pub mod retain;
 pub mod template;

@@ -18,12 +18,12 @@ use catalog::lint;
 use clap::Parser as _;
 use clock::Clock;
 use coplay::cli::{
-    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, PyodideCommand, RehearseArgs,
+    Cli, Command, DevArgs, EnvCommand, Language, NewCommand, PayArgs, PyodideCommand, RehearseArgs,
     RetainArgs, ServeArgs,
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
-use coplay::{dev, pyodide, retain, template};
+use coplay::{dev, pyodide, python_env, retain, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -208,8 +208,14 @@ fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
             params,
             episodes,
             seed,
+            python,
             json,
         } => {
+            if python_env::is_python(&environment) {
+                let checked = python_env::check(&environment, &params, &python, seed)?;
+                report(&checked, json)?;
+                return Ok(done_if(checked.is_fine()));
+            }
             let checked = env::check(&environment, &params, episodes, seed)?;
             report(&checked, json)?;
             return Ok(done_if(checked.is_fine()));
@@ -229,8 +235,10 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
             dir,
             name,
             language,
+            python,
             coplay,
         }) => {
+            let language = if python { Language::Python } else { language };
             let written = template::write(&dir, name.as_deref(), language, coplay.as_deref())?;
             writeln!(out, "{written}")?;
             return Ok(ExitCode::SUCCESS);

@@ -1,4 +1,4 @@
-//! `coplay new environment`: a small, complete environment to begin with, in Rust or in C.
+//! `coplay new environment`: a small, complete environment to begin with, in Rust, C or Python.
 
 use std::fmt;
 use std::fs;
@@ -15,6 +15,11 @@ const LIB: &str = include_str!("../templates/environment/lib.rs");
 const LAWS: &str = include_str!("../templates/environment/laws.rs");
 const README_RUST: &str = include_str!("../templates/environment/README.rust.md");
 const README_C: &str = include_str!("../templates/environment/README.c.md");
+const README_PYTHON: &str = include_str!("../templates/environment/README.python.md");
+const GAME: &str = include_str!("../templates/environment/game.py");
+const STUDY: &str = include_str!("../templates/environment/study.yaml");
+const HOW: &str = include_str!("../templates/environment/how.md");
+const THANKS: &str = include_str!("../templates/environment/thanks.md");
 const TAG: &str = include_str!("../../examples/environment-c/tag.c");
 
 /// Names that Rust keeps for itself, or that another crate of the template has.
@@ -77,6 +82,14 @@ pub fn write(
             put(dir, &format!("{name}.c"), &code, &name)?;
             put(dir, ".gitignore", "*.wasm\n", &name)?;
             put(dir, "README.md", README_C, &name)?;
+        }
+        Language::Python => {
+            put(dir, &format!("{name}.py"), GAME, &name)?;
+            put(dir, "study.yaml", STUDY, &name)?;
+            put(dir, "how.md", HOW, &name)?;
+            put(dir, "thanks.md", THANKS, &name)?;
+            put(dir, ".gitignore", "coplay-data/\ncoplay-dev-data/\n", &name)?;
+            put(dir, "README.md", README_PYTHON, &name)?;
         }
     }
     Ok(Written {
@@ -202,7 +215,14 @@ impl fmt::Display for Written {
             name,
         } = self;
         let dir = dir.display();
+        writeln!(f, "Wrote the environment `{name}` into {dir}.\n")?;
         let (build, module) = match language {
+            Language::Python => {
+                return write!(
+                    f,
+                    "  cd {dir}\n  coplay env check {name}.py\n  coplay dev ."
+                );
+            }
             Language::Rust => (
                 "cargo build --release --target wasm32-unknown-unknown".to_owned(),
                 format!("target/wasm32-unknown-unknown/release/{name}.wasm"),
@@ -214,7 +234,6 @@ impl fmt::Display for Written {
                 format!("{name}.wasm"),
             ),
         };
-        writeln!(f, "Wrote the environment `{name}` into {dir}.\n")?;
         write!(f, "  cd {dir}\n  {build}\n  coplay env check {module}")
     }
 }
@@ -269,8 +288,12 @@ mod tests {
         for (language, file, words) in [
             (Language::Rust, "src/lib.rs", "impl Environment for Chase"),
             (Language::C, "chase.c", "\\\"id\\\":\\\"chase\\\""),
+            (Language::Python, "chase.py", "title = \"Chase\""),
+            (Language::Python, "study.yaml", "env: {python: chase.py}"),
         ] {
-            let new = dir.path().join(format!("{language:?}"));
+            let new = dir
+                .path()
+                .join(format!("{language:?}-{file}").replace('/', "-"));
             write(&new, Some("chase"), language, Some(&root)).unwrap();
             let text = fs::read_to_string(new.join(file)).unwrap();
             assert!(text.contains(words));
@@ -282,7 +305,7 @@ mod tests {
                 );
             }
         }
-        let manifest = fs::read_to_string(dir.path().join("Rust/Cargo.toml")).unwrap();
+        let manifest = fs::read_to_string(dir.path().join("Rust-src-lib.rs/Cargo.toml")).unwrap();
         assert!(
             manifest.contains("/env-core\" }") && manifest.contains("name = \"chase\""),
             "{manifest}"

@@ -11,3 +11,4 @@ mod records;
 mod refusals;
 mod rehearse;
 mod study;
+mod your_environment;

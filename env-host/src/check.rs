@@ -21,12 +21,12 @@ pub struct HostReport {
     #[serde(flatten)]
     pub world: Option<WorldReport>,
     /// The ways into a study, and whether they work.
-    pub ways: Ways,
+    pub ways: HostWays,
 }
 
 /// The ways into a study.
 #[derive(Clone, Debug, Serialize)]
-pub struct Ways {
+pub struct HostWays {
     /// A process beside the server steps it.
     pub host: Way,
     /// Every page steps it.
@@ -77,7 +77,7 @@ pub struct WorldReport {
     pub picture_us: u64,
     /// True if steps and pictures fit into a tick.
     pub in_time: bool,
-    /// True if equal seeds and actions gave equal steps, or the reason why not.
+    /// The comparison of two runs with equal seeds and actions.
     pub repeats: Way,
     /// Versions of what steps it.
     pub packages: BTreeMap<String, String>,
@@ -126,7 +126,7 @@ pub fn check_host(
     };
     HostReport {
         world: Some(world),
-        ways: Ways { host, page },
+        ways: HostWays { host, page },
     }
 }
 
@@ -135,7 +135,7 @@ fn refused(fault: &HostFault) -> HostReport {
     let (host, page) = (way.clone(), way);
     HostReport {
         world: None,
-        ways: Ways { host, page },
+        ways: HostWays { host, page },
     }
 }
 

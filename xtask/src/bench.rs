@@ -12,17 +12,19 @@ use crate::{build, setup};
 
 mod agents;
 mod environments;
+mod host;
 mod peers;
 mod plot;
 mod rollback;
 
 const HELP: &str = "\
-cargo xtask bench [agents | env | rollback] [--json] [--write]
+cargo xtask bench [agents | env | host | rollback] [--json] [--write]
 
 agents     a decision of a 2x64 network, JaxMARL's convolutional network and a GRU of 128, exported by PyTorch,
            here and in onnxruntime on one thread
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
+host       what a host adds to the environment's own step: natively, and in Python over its pipe
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
 
@@ -51,10 +53,11 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         None => {}
         Some("agents") => return agents::command(&workspace, &options),
         Some("env") => return environments::command(&workspace, &options),
+        Some("host") => return host::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
         Some(other) => {
             bail!(
-                "there is no bench `{other}`; there is: agents, env, rollback, or none for the whole system"
+                "there is no bench `{other}`; there is: agents, env, host, rollback, or none for the whole system"
             )
         }
     }

@@ -13,6 +13,7 @@ mod dst;
 mod exports;
 mod figures;
 mod hostile;
+mod hosts;
 mod modules;
 mod net;
 mod notices;
@@ -46,6 +47,7 @@ cargo xtask COMMAND [OPTIONS]
   record      trajectories of the Overcooked dialects, by their originals
   python      the Python package, its tests and its types
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
+  hosts       heavy environments from their packages through the host in Python
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
   advisories  known vulnerabilities of third-party crates
@@ -72,6 +74,7 @@ fn dispatch() -> Result<()> {
             Some("hostile") => hostile::command(parser),
             Some("lints") => test::lints_command(parser),
             Some("net") => net::command(parser),
+            Some("hosts") => hosts::command(parser),
             Some("parity") => parity::command(parser),
             Some("python") => python::command(parser),
             Some("record") => record::command(parser),

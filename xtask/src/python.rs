@@ -103,6 +103,34 @@ fn example(workspace: &Workspace, venv: &Venv) -> Result<()> {
 pub(crate) struct Venv(PathBuf);
 
 impl Venv {
+    /// Makes one in a folder with these requirements, unless that was done.
+    pub(crate) fn with(workspace: &Workspace, folder: PathBuf, requirements: &str) -> Result<Self> {
+        let venv = Self(folder);
+        let wanted = fs::read_to_string(workspace.root.join(requirements))
+            .with_context(|| format!("reading {requirements}"))?;
+        let name = Path::new(requirements)
+            .file_name()
+            .context("requirements are a file")?;
+        let stamp = venv.0.join(name);
+        if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
+            return Ok(venv);
+        }
+        create(workspace, &venv.0)?;
+        let mut pip = venv.command(workspace, "python");
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]);
+        // What is imported is compiled then; the rest of the packages never is.
+        pip.args(["--no-compile", "--requirement", requirements]);
+        run("installing the packages", &mut pip)?;
+        fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))?;
+        Ok(venv)
+    }
+
     /// A program of it, run in the root.
     pub(crate) fn command(&self, workspace: &Workspace, program: &str) -> std::process::Command {
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
@@ -125,30 +153,8 @@ pub(crate) fn environment_at(
     folder: &Path,
     requirements: &Path,
 ) -> Result<Venv> {
-    let venv = Venv(folder.to_owned());
-    let wanted = fs::read_to_string(workspace.root.join(requirements))
-        .with_context(|| format!("reading {}", requirements.display()))?;
-    let stamp = venv.0.join("requirements-test.txt");
-    if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
-        return Ok(venv);
-    }
-    create(workspace, &venv.0)?;
-    let mut pip = venv.command(workspace, "python");
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]);
-    run(
-        "installing what the Python tests need",
-        // What is imported is compiled then; the rest of PyTorch never is.
-        pip.args(["--no-compile", "--requirement"])
-            .arg(requirements),
-    )?;
-    fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))?;
-    Ok(venv)
+    let requirements = requirements.to_string_lossy();
+    Venv::with(workspace, folder.to_owned(), &requirements)
 }
 
 /// Makes an empty environment, with a Python that is new enough.
@@ -174,7 +180,7 @@ fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
     }
     let mut make = workspace.command(&python);
     run(
-        "making .venv",
+        "making a virtual environment",
         make.args(["-m", "venv", "--clear"]).arg(folder),
     )
 }

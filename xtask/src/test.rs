@@ -14,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, exports, modules, net, parity, rehearse, tidy};
+use crate::{browsers, build, deny, exports, hosts, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -192,6 +192,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     })?;
     tally.step("exports beside onnxruntime", |count| {
         exports::check(workspace, count)
+    })?;
+    tally.step("heavy environments on hosts (pytest)", |count| {
+        hosts::check(workspace, count)
     })?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("every pairing of browsers (node)", |count| {

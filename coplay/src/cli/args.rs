@@ -135,6 +135,23 @@ impl RehearseArgs {
     }
 }
 
+/// Arguments of `coplay env check` for an environment in Python.
+#[derive(Debug, Args)]
+pub struct PythonArgs {
+    /// For Python: number of steps.
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
+    pub steps: u32,
+    /// For Python: file with the packages that the environment needs; they are installed once, below the data folder.
+    #[arg(long, value_name = "FILE")]
+    pub requirements: Option<PathBuf>,
+    /// For Python: the interpreter [default: the first python3 in PATH].
+    #[arg(long, value_name = "PROGRAM")]
+    pub python: Option<PathBuf>,
+    /// For Python: data folder.
+    #[arg(long, default_value = "coplay-dev-data")]
+    pub data: PathBuf,
+}
+
 /// Arguments of `coplay pay`.
 #[derive(Debug, Args)]
 pub struct PayArgs {

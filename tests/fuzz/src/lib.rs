@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod host;
 mod hub;
 mod input;
 mod memory;
@@ -21,6 +22,7 @@ use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{DecodeError, log, seen as seen_log, signal as signals};
 
 pub use self::survey::{answers, form};
+pub use host::host;
 pub use hub::hub;
 pub use mutate::mutate;
 pub use peer::peer;
@@ -33,12 +35,13 @@ pub use turn::turn;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of its folder in `corpus/`.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("answers", answers),
     ("control_client", control_client),
     ("control_server", control_server),
     ("datagram", datagram),
     ("form", form),
+    ("host", host),
     ("hub", hub),
     ("log", log),
     ("peer", peer),

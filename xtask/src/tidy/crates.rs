@@ -141,6 +141,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "archive",
             "catalog",
             "env-core",
+            "env-host",
             "peer",
             "policy",
             "protocol",

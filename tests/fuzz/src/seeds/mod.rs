@@ -1,5 +1,6 @@
 //! The start of each corpus: one valid input for each kind of message, record and packet, and a few sequences.
 
+mod hosts;
 mod logs;
 mod sequences;
 mod texts;
@@ -47,6 +48,7 @@ pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
         "session" => sequences::sessions(),
         "signal" => texts::signals(),
         "state" => texts::states(),
+        "host" => hosts::answers(),
         "turn" => turn::turns(),
         _ => Vec::new(),
     }

@@ -1,0 +1,42 @@
+//! The time that a host adds to the environment's own step, without pages.
+
+use std::fs;
+
+use anyhow::{Context as _, Result};
+
+use super::{DOCUMENT, gather};
+use crate::figures::{machine, object, section, table};
+use crate::options::Options;
+use crate::workspace::{Workspace, output, say};
+
+/// `cargo xtask bench host`.
+pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
+    let mut figures = Vec::new();
+    let mut bench = workspace.cargo(&["bench", "-p", "env-host", "--bench", "host"]);
+    // The Python of the tests has NumPy.
+    let python = workspace.root.join(".venv/bin/python");
+    if std::env::var_os("COPLAY_PYTHON").is_none() && python.is_file() {
+        bench.env("COPLAY_PYTHON", python);
+    }
+    gather("host", &mut bench, &mut figures)?;
+    let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
+    let (machine, date) = (machine(), date.trim());
+    if options.has("json") {
+        println!("{}", object(&figures, &machine, date));
+    } else {
+        println!("{machine}, {date}\n{}", table(&figures));
+    }
+    if options.has("write") {
+        let path = workspace.root.join(DOCUMENT);
+        let old = fs::read_to_string(&path).with_context(|| format!("reading {DOCUMENT}"))?;
+        let title = format!("Hosts, {date}, {machine}");
+        let text = format!(
+            "Command: `cargo xtask bench host --write`.\n\n{}",
+            table(&figures)
+        );
+        fs::write(&path, section(&old, &title, &text))
+            .with_context(|| format!("writing {DOCUMENT}"))?;
+        say(format_args!("wrote {DOCUMENT}"));
+    }
+    Ok(())
+}
