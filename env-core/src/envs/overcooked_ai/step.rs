@@ -21,7 +21,7 @@ const PLACEMENT: usize = 1;
 const DISH: usize = 2;
 const SOUP: usize = 3;
 
-/// What earns and what happens in a step.
+/// A step in progress: its rules, and the outcome that it writes.
 pub(super) struct Stepping<'a> {
     pub(super) rules: Dialect,
     pub(super) kitchen: &'a Kitchen,

@@ -19,7 +19,7 @@ use crate::contract::{FieldSpec, ParamError};
 /// Urgency begins when fewer steps than these are left.
 const URGENT: u32 = 40;
 
-/// What the observations of a kitchen need to know.
+/// The observations of a kitchen, and the facts that they need.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     encodings: Vec<Encoding>,
