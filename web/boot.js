@@ -24,6 +24,9 @@ for (const [selector, text] of [["h1", words.heading], [".status", words.status]
   if (text && place) place.textContent = text;
 }
 
+// Only studies with an environment in Python load it.
+globalThis.coplayOpenPython = async (...given) => (await import("/python_page.js")).openArchive(...given);
+
 const sorry = (message) => {
   const main = document.getElementById("app");
   const notice = document.createElement("div");

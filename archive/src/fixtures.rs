@@ -55,6 +55,7 @@ pub fn header(controllers: [Controller; 2], horizon: u32) -> Header {
         keys: [ZERO, Seat(1)]
             .map(|seat| key(seat).verifying_key().to_bytes())
             .into(),
+        way: protocol::EnvWay::Module,
     }
 }
 

@@ -22,7 +22,14 @@ impl Episode {
         if controller == Controller::Human {
             return Err(Refused::Change("a person cannot take it"));
         }
-        let tick = self.cut(seat);
+        // On a host the next tick is anybody's, and no page needs inputs.
+        let (tick, inputs) = match self.hosted.is_some() {
+            true => (self.through(), Vec::new()),
+            false => {
+                let tick = self.cut(seat);
+                (tick, self.backfill(seat, tick))
+            }
+        };
         let change = Change {
             number: 0,
             seat,
@@ -30,7 +37,7 @@ impl Episode {
             controller,
             life: Life(0),
             from: tick,
-            inputs: self.backfill(seat, tick),
+            inputs,
             key: None,
         };
         self.change(change)
@@ -58,7 +65,7 @@ impl Episode {
             return Err(Refused::Change("no person has lost it"));
         };
         let (entered, from) = (*entered, self.through());
-        let due = due.filter(|_| !self.header.rules.turns);
+        let due = due.filter(|_| !self.header.rules.turns && self.hosted.is_none());
         let first = due.map_or(from, |due| {
             Tick(due.max(from).0.saturating_add(lead(&self.header)))
         });
@@ -77,7 +84,14 @@ impl Episode {
 
     /// The replica's state at [`Self::through`].
     pub fn snapshot(&mut self) -> Snapshot {
-        self.replica.snapshot()
+        let mut snapshot = self.replica.snapshot();
+        if self.hosted.is_some() {
+            // Pages of a host are shown the world, and know nothing of its state.
+            snapshot.state.clear();
+            snapshot.partners.clear();
+            snapshot.digest = 0;
+        }
+        snapshot
     }
 
     /// Numbers a change and makes it durable, with the rows that nothing keeps from being played any more.
@@ -96,8 +110,13 @@ impl Episode {
         if self.changes_len + len > MAX_CHANGES_LEN {
             return Err(full());
         }
+        self.flush()?;
         self.replica.change(&change)?;
         self.append(vec![record])?;
+        self.empty_hand(change.seat);
+        if self.hosted.is_some() {
+            return Ok(change);
+        }
         let first = self.through();
         let (rows, stopped) = self.play();
         let mut records = self.played(first, rows);

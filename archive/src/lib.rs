@@ -10,6 +10,7 @@ mod file;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 mod handover;
+mod hosted;
 mod inputs;
 mod known;
 mod recount;
@@ -32,11 +33,13 @@ use protocol::log::{self, Ending, Header, LogError, LogWriter, Record};
 use protocol::{Controller, Life, Seat, Tick};
 use server_core::arbiter::EpisodeEnd;
 
+use hosted::Hosted;
 use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
 pub use handover::lead;
+pub use hosted::{HostedHand, repeats};
 pub use known::cut;
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
@@ -75,6 +78,8 @@ pub struct Episode {
     /// Lives of seats that were proven to have told the page of another seat something else, by that seat.
     recounts: BTreeSet<(Seat, Seat, u8)>,
     ending: Option<Ending>,
+    /// The part that only an episode on a host has.
+    hosted: Option<Hosted>,
     /// A write failed: the contents of the disk are known again only after [`Self::recover`].
     broken: bool,
 }
@@ -183,6 +188,7 @@ impl Episode {
             let inputs = |key| SeatInputs::new(&header.episode, seat, Life(0), Tick(0), key);
             key.filter(|_| *controller == Controller::Human).map(inputs)
         });
+        let hosted = Hosted::new(&header, replica.spec().noop);
         Self {
             inputs: inputs.collect(),
             file,
@@ -196,6 +202,7 @@ impl Episode {
             claims: BTreeMap::new(),
             recounts: BTreeSet::new(),
             ending: None,
+            hosted,
             broken: false,
         }
     }
@@ -227,10 +234,12 @@ impl Episode {
         let mut episode = Self::new(file, writer, log.header, replica);
         for record in log.records {
             let len = encoded_len(&record)?;
+            episode.relive(&record);
             episode.remember(record, len);
         }
+        episode.settle_own();
         // A crash may have cut off the rows that follow from the inputs before it. Digests are said again.
-        if episode.ending.is_none() {
+        if episode.ending.is_none() && episode.hosted.is_none() {
             let first = episode.through();
             let (rows, _) = episode.play();
             let records = episode.played(first, rows);
@@ -283,6 +292,9 @@ impl Episode {
                 {
                     *more = inputs;
                 }
+                if let (Some(_), Some(inputs)) = (&self.hosted, &mut self.inputs[seat.index()]) {
+                    inputs.forget_before(Tick(u32::MAX));
+                }
             }
             Record::Erased { .. } => {}
             Record::Change(change) => self.remember_change(change, len),
@@ -308,7 +320,10 @@ impl Episode {
             Record::Recount { by, recount } => {
                 self.recounts.insert((by, recount.seat, recount.life.0));
             }
-            Record::Equivocation { .. } => {}
+            Record::Equivocation { .. }
+            | Record::Observed { .. }
+            | Record::Paced { .. }
+            | Record::Repeated { .. } => {}
             Record::End(ending) => self.ending = Some(ending),
         }
     }
@@ -345,6 +360,7 @@ impl Episode {
                 through: self.through(),
             });
         }
+        self.flush()?;
         let ending = self.replica.ending(reason);
         self.append(vec![Record::End(ending)])?;
         Ok(ending)

@@ -4,12 +4,14 @@
 
 mod error;
 
+use env_core::digest::Fnv1a;
+use env_core::view::ViewFacts;
 use env_core::{Action, Policy, Spec, StepOutcome, World};
 use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
 use protocol::rules::Rules;
-use protocol::{Controller, Seat, Tick};
+use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Live;
 
 use super::Stored;
@@ -21,6 +23,7 @@ use study::SeatTotals;
 /// A native environment with its AI partners, somewhere in an episode.
 pub struct Replica {
     world: Box<dyn World + Send>,
+    page_facts: Option<ViewFacts>,
     /// The networks that were called so far.
     partners: Partners,
     stored: Box<Stored>,
@@ -63,6 +66,7 @@ impl Replica {
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, ReplicaError> {
         let mut world = world(header, &stored)?;
+        let page_facts = page_facts(header, &*world, &stored)?;
         let (version, here) = (
             world.spec().version.clone(),
             usize::from(world.spec().seats),
@@ -85,6 +89,7 @@ impl Replica {
         let (digest, score) = (world.digest(), world.score());
         let mut replica = Self {
             world,
+            page_facts,
             partners: Partners::default(),
             stored: Box::new(stored),
             players: Vec::new(),
@@ -247,6 +252,30 @@ impl Replica {
         &self.outcome
     }
 
+    /// The hash of what a seat observes now.
+    pub fn observed(&mut self, seat: usize) -> u64 {
+        self.world.observe(seat, &mut self.observation);
+        let bits = self.observation.iter().map(|value| value.to_bits());
+        bits.fold(Fnv1a::EMPTY, |hash, bits| hash.with(&bits.to_le_bytes()))
+            .value()
+    }
+
+    /// The facts by which pages show a hosted world; none of one that they step.
+    pub fn page_facts(&self) -> Option<&ViewFacts> {
+        self.page_facts.as_ref()
+    }
+
+    /// The world, for those who show it.
+    pub fn world(&mut self) -> &mut (dyn World + Send) {
+        &mut *self.world
+    }
+
+    /// Gives the source of modules and models away: no other partner can play any more.
+    pub fn take_stored(&mut self) -> Box<Stored> {
+        let none = |_: &str| Err(std::io::Error::other("the episode is over"));
+        std::mem::replace(&mut self.stored, Box::new(none))
+    }
+
     /// The score of the group now.
     pub fn score(&self) -> i64 {
         self.score
@@ -324,12 +353,16 @@ pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
     cut.inputs.get(index).copied()
 }
 
+/// True if this program brings the environment of an episode.
+fn is_native(header: &Header) -> bool {
+    header.module.is_empty() || env_core::envs::IDS.contains(&header.env.as_str())
+}
+
 pub(super) fn world(
     header: &Header,
     stored: &Stored,
 ) -> Result<Box<dyn World + Send>, ReplicaError> {
-    let is_ours = env_core::envs::IDS.contains(&header.env.as_str());
-    if is_ours || header.module.is_empty() {
+    if is_native(header) {
         return Ok(env_core::envs::open(&header.env, &header.params)?);
     }
     let refused = |reason: String| ReplicaError::Module {
@@ -341,8 +374,26 @@ pub(super) fn world(
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
-    let world = module::load(&bytes, &header.params, module::ModuleLimits::default());
-    Ok(Box::new(world.map_err(|error| refused(error.to_string()))?))
+    let opened = page_python::open_file(&bytes, &header.params);
+    Ok(opened.map_err(|error| refused(error.to_string()))?.world)
+}
+
+/// The facts by which pages show a hosted world; none of one that they step.
+fn page_facts(
+    header: &Header,
+    world: &dyn World,
+    stored: &Stored,
+) -> Result<Option<ViewFacts>, ReplicaError> {
+    if header.way == EnvWay::Module {
+        return Ok(None);
+    }
+    if is_native(header) {
+        return Ok(Some(ViewFacts::of_native(&header.env, &header.params)?));
+    }
+    let bytes = stored(&header.module).unwrap_or_default();
+    let opened = page_python::open_file(&bytes, &header.params);
+    let sprites = opened.map_or(Vec::new(), |opened| opened.facts.sprites);
+    Ok(Some(ViewFacts::new(world.spec(), sprites)))
 }
 
 /// Adds the network that a policy plays with, if it does and it is not there yet.
@@ -425,7 +476,10 @@ pub fn replay(
             | Record::Recount { .. }
             | Record::Route { .. }
             | Record::Inputs { .. }
-            | Record::Erased { .. } => {}
+            | Record::Erased { .. }
+            | Record::Observed { .. }
+            | Record::Paced { .. }
+            | Record::Repeated { .. } => {}
         }
     }
     Ok(replica)

@@ -1,8 +1,9 @@
 //! A running episode, read from its log after a restart.
 
+use env_core::view::ViewFacts;
 use protocol::{Era, Seat};
 use server_core::arbiter::{EpisodeRow, RestoredEpisode};
-use study::{StageKind, Study, UnitAssignment};
+use study::{EnvFacts, StageKind, Study, UnitAssignment};
 
 use crate::Episode;
 
@@ -45,6 +46,7 @@ pub fn restore_episode(
     Ok(RestoredEpisode {
         row,
         header: header.clone(),
+        facts: env_facts(file),
         changes: file.changes().to_vec(),
         through: file.through(),
         own: (0..)
@@ -54,4 +56,20 @@ pub fn restore_episode(
             .collect(),
         end,
     })
+}
+
+/// Facts of the environment that an episode is played in: those of its file, as the study may have others by now.
+fn env_facts(file: &Episode) -> EnvFacts {
+    let spec = file.replica.spec();
+    EnvFacts {
+        seats: spec.seats,
+        tick_hz: file.header().tick_hz,
+        horizon: spec.horizon,
+        actions: (spec.actions.iter())
+            .map(|action| action.name.clone())
+            .collect(),
+        noop: spec.noop,
+        is_old: false,
+        page_facts: file.replica.page_facts().map(ViewFacts::to_json),
+    }
 }

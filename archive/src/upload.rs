@@ -52,6 +52,9 @@ impl Episode {
         upload: &Upload,
     ) -> Result<AppendedUpload, Refused> {
         self.check(seat, upload)?;
+        if self.hosted.is_some() {
+            return self.append_choices(seat, upload);
+        }
         if !self.listens_to(seat, upload.life) {
             let last_words = self.last_words(seat, upload);
             let last_words = self.with_room(seat, last_words)?;
@@ -98,11 +101,11 @@ impl Episode {
         })
     }
 
-    fn appended(&self, seat: Seat) -> AppendedUpload {
+    pub(super) fn appended(&self, seat: Seat) -> AppendedUpload {
         let page = &self.pages[seat.index()];
         AppendedUpload {
-            through: self.through(),
-            own: self.said(seat),
+            through: self.durable(),
+            own: self.durable_own(seat),
             over: self.over(),
             notes: page.notes,
             agreed: page.agreed,
@@ -140,7 +143,7 @@ impl Episode {
         let end = upload.block.as_ref().map_or(0, |block| {
             u64::from(block.first.0) + block.inputs.len() as u64
         });
-        if end > most + 2 * MAX_INPUTS as u64 {
+        if self.hosted.is_none() && end > most + 2 * MAX_INPUTS as u64 {
             return Err(Refused::Malformed("inputs after the horizon"));
         }
         if upload
@@ -161,7 +164,11 @@ impl Episode {
     }
 
     /// The inputs of a seat with those of an upload; none if it brings none that are new.
-    fn new_inputs(&self, seat: Seat, upload: &Upload) -> Result<Option<SeatInputs>, Refused> {
+    pub(super) fn new_inputs(
+        &self,
+        seat: Seat,
+        upload: &Upload,
+    ) -> Result<Option<SeatInputs>, Refused> {
         let known = self.inputs[seat.index()].as_ref();
         let (Some(block), Some(known)) = (&upload.block, known) else {
             return Ok(None);
@@ -177,7 +184,7 @@ impl Episode {
     }
 
     /// True if rows, digests and notes of the page of a seat are accepted in a life.
-    fn listens_to(&self, seat: Seat, life: Life) -> bool {
+    pub(super) fn listens_to(&self, seat: Seat, life: Life) -> bool {
         self.ending.is_none()
             && self.controller(seat) == Some(&Controller::Human)
             && self.life(seat) == life
@@ -185,7 +192,7 @@ impl Episode {
     }
 
     /// The new notes of the page that was the last to play a seat for a person.
-    fn last_words(&self, seat: Seat, upload: &Upload) -> Option<Record> {
+    pub(super) fn last_words(&self, seat: Seat, upload: &Upload) -> Option<Record> {
         let is_human =
             |change: &&Change| change.seat == seat && change.controller == Controller::Human;
         let life = self
@@ -199,7 +206,7 @@ impl Episode {
     }
 
     /// The new notes of the page of a seat.
-    fn new_notes(&self, seat: Seat, upload: &Upload) -> Option<Record> {
+    pub(super) fn new_notes(&self, seat: Seat, upload: &Upload) -> Option<Record> {
         let timing = upload.timing.clone()?;
         let is_next = timing.number == self.pages[seat.index()].notes;
         let life = upload.life;
@@ -207,7 +214,7 @@ impl Episode {
     }
 
     /// Those of some records of a seat for which there is room.
-    fn with_room(
+    pub(super) fn with_room(
         &self,
         seat: Seat,
         records: impl IntoIterator<Item = Record>,
@@ -342,7 +349,7 @@ impl Episode {
     }
 
     /// True if the environment may have ended after `end` ticks, as far as it was simulated.
-    fn may_end_at(&self, end: Tick) -> bool {
+    pub(super) fn may_end_at(&self, end: Tick) -> bool {
         if self.replica.outcome().over {
             end == self.through()
         } else {

@@ -3,7 +3,7 @@
 use protocol::control::Upload;
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat};
-use server_core::arbiter::{Appended, Event, RecordWork, Work};
+use server_core::arbiter::{Appended, Event, HostReport, RecordWork, Work};
 
 use crate::Episode;
 use crate::OpenError;
@@ -49,6 +49,14 @@ pub fn perform_work(
             let recheck = episode.as_mut().map(|episode| episode.recheck(seat));
             recheck.map_or(Event::Noted, |recheck| Event::Recheck(era, seat, recheck))
         }
+        Work::Host(work) => {
+            let report = episode.as_mut().map(|episode| episode.host(work));
+            let failed = || HostReport {
+                failed: true,
+                ..HostReport::default()
+            };
+            Event::Hosted(era, report.unwrap_or_else(failed))
+        }
         Work::Record(record) => {
             let failed = record.failure_event(era);
             let Some(episode) = episode else {
@@ -59,6 +67,15 @@ pub fn perform_work(
                 failed
             })
         }
+    }
+}
+
+/// Runs a hosted world again, once its episode has ended.
+pub fn repeat_ended(event: &Event, episode: &mut Option<Episode>) {
+    if let (Event::Ended(era, Some(_)), Some(episode)) = (event, episode)
+        && let Err(error) = episode.repeat()
+    {
+        tracing::error!(%error, era = era.0, "it is not known whether a hosted world repeats itself");
     }
 }
 

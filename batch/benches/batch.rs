@@ -3,6 +3,7 @@
 //! Prints one JSON object a line: `{"name", "value", "unit"}`, and for the points of a curve `"series"` and `"x"`
 //! as well. A figure is the best of many short rounds, because other work on the machine only ever adds time.
 //! Actions are uniform, drawn beforehand, and no round repeats them; what a round earns is asserted.
+#![expect(clippy::disallowed_types, reason = "a bench measures time")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,13 +1,16 @@
 //! The environments, modules and models of this build, and the studies that play them.
 //!
 //! [`read_study`] reads a study folder and checks it against them; [`lint`] reports everything that is wrong or odd
-//! about it; [`env`] describes and checks environments. This crate must not know of servers, databases and clocks.
+//! about it; [`env`] describes and checks environments, [`agent`] models. This crate must not know of servers, databases and clocks.
 
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod env;
 pub mod lint;
 pub mod models;
+mod odd_worlds;
+mod python;
 mod worlds;
 
 use study::Problem;

@@ -6,8 +6,9 @@ use std::path::Path;
 use serde::Serialize;
 use study::design::LevelOrder;
 use study::outline::{LobbyOutline, OutcomePay, PayBounds};
-use study::{Outcome, Outline, Problem, payment};
+use study::{EnvFactsByStage, Outcome, Outline, Problem, Study, payment};
 
+use crate::odd_worlds::warn_of_worlds;
 use crate::read_study;
 
 /// The longest line that is shown, characters.
@@ -41,7 +42,7 @@ pub fn lint(dir: &Path) -> Linted {
     match read_study(dir) {
         Ok((study, playable)) => Linted {
             faults: Vec::new(),
-            warnings: found(dir, study.warnings(&playable)),
+            warnings: found(dir, list_warnings(&study, &playable)),
             outline: Some(study.outline(&playable)),
         },
         Err(problems) => Linted {
@@ -50,6 +51,12 @@ pub fn lint(dir: &Path) -> Linted {
             outline: None,
         },
     }
+}
+
+fn list_warnings(study: &Study, playable: &EnvFactsByStage) -> Vec<Problem> {
+    let mut warnings = study.warnings(playable);
+    warnings.extend(warn_of_worlds(study, playable));
+    warnings
 }
 
 /// Problems with the lines that have them, as they stand in the files now.

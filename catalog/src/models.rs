@@ -27,6 +27,7 @@ pub fn lower(
     let choice = ActionChoice {
         every: model.every_ticks,
         temperature: model.temperature.map(|it| it as f32),
+        is_masked: model.action_mask,
     };
     let network = onnx::read(&model.bytes, spec, choice);
     let network = network.map_err(|error| error.to_string())?;
@@ -38,6 +39,7 @@ pub fn lower(
         CompiledModel {
             sha256,
             bytes: Arc::from(bytes),
+            certificate: model.certificate.clone(),
         },
     )))
 }

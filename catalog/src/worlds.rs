@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use env_core::contract::ParamError;
-use env_core::{World, abi};
+use env_core::view::ViewFacts;
+use env_core::{Spec, World, abi};
 use module::ModuleError;
-use study::stage::{CompiledModel, Env, Model};
+use protocol::EnvWay;
+use study::stage::{CompiledModel, Env, Model, RunOn};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
-use crate::models;
+use crate::{models, python};
 
 /// Reads a study and checks it against the environments and AI partners of this program.
 ///
@@ -22,12 +24,18 @@ pub fn read_study(dir: &Path) -> Result<(Study, EnvFactsByStage), Vec<Problem>> 
 struct Build;
 
 impl HostFacts for Build {
+    fn prepare_env(&self, env: &mut Env) {
+        if env.run == RunOn::Page {
+            python::prepare_page(env).ok();
+        }
+    }
+
     fn env_facts(&self, env: &Env) -> Result<EnvFacts, EnvFault> {
         let (world, version) = open(env)?;
         let spec = world.spec();
-        if spec.secret {
+        if spec.secret && env.way() == EnvWay::Module {
             let reason = "the environment keeps secrets from players, and every player's page would compute them: \
-                          it cannot be played peer to peer";
+                          it cannot be played peer to peer; write `run: host` to have the server alone compute it";
             return Err(EnvFault::Module {
                 reason: reason.into(),
             });
@@ -37,6 +45,7 @@ impl HostFacts for Build {
             .iter()
             .map(|action| action.name.clone())
             .collect();
+        let page_facts = (env.way() == EnvWay::Host).then(|| page_facts(env, spec));
         Ok(EnvFacts {
             seats: spec.seats,
             tick_hz: spec.tick_hz,
@@ -44,6 +53,7 @@ impl HostFacts for Build {
             actions,
             noop: spec.noop,
             is_old: version < abi::VERSION,
+            page_facts,
         })
     }
 
@@ -83,6 +93,15 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         reason: error.reason,
     };
     let is_ours = env_core::envs::IDS.contains(&env.env.as_str());
+    if env.python.is_some() && env.module.is_none() && env.run == RunOn::Page {
+        let reason = match python::prepare_page(&mut env.clone()) {
+            Err(reason) => reason,
+            Ok(()) => {
+                "the environment did not open at first, and does now: check the study again".into()
+            }
+        };
+        return Err(EnvFault::Python { reason });
+    }
     let (world, version): (Box<dyn World>, u32) = match &env.module {
         Some(file) => open_module(env, file, is_ours)?,
         None if is_ours => {
@@ -98,6 +117,20 @@ fn open(env: &Env) -> Result<(Box<dyn World>, u32), EnvFault> {
         });
     }
     Ok((world, version))
+}
+
+/// The facts of a hosted environment that pages get: what they need to show it, and no parameters.
+fn page_facts(env: &Env, spec: &Spec) -> String {
+    let params = env.config.to_string();
+    let facts = match &env.module {
+        Some(file) => module::load(&file.bytes, &params, module::ModuleLimits::default())
+            .ok()
+            .map(|world| ViewFacts::new(spec, world.facts().sprites.clone())),
+        None => ViewFacts::of_native(&env.env, &params).ok(),
+    };
+    // It was opened before; a world without pictures can still be shown.
+    let facts = facts.unwrap_or_else(|| ViewFacts::new(spec, Vec::new()));
+    facts.to_json()
 }
 
 /// The environments of this program, as a study names them.
@@ -122,12 +155,8 @@ fn open_module(
             env.env, file.file
         )));
     }
-    let world = module::load(
-        &file.bytes,
-        &env.config.to_string(),
-        module::ModuleLimits::default(),
-    );
-    let world = world.map_err(|error| match error {
+    let opened = page_python::open_file(&file.bytes, &env.config.to_string());
+    let opened = opened.map_err(|error| match error {
         ModuleError::Params(text) => {
             let (field, reason) = text.split_once(": ").unwrap_or(("", &text));
             EnvFault::Config {
@@ -137,14 +166,13 @@ fn open_module(
         }
         error => unfit(format!("`{}` cannot be played: {error}", file.file)),
     })?;
-    if world.spec().id != env.env {
-        let id = &world.spec().id;
+    let spec = opened.world.spec();
+    if spec.id != env.env {
+        let id = &spec.id;
         return Err(unfit(format!(
             "`{}` holds the environment `{id}`; write `env: {id}@{}`",
-            file.file,
-            world.spec().version
+            file.file, spec.version
         )));
     }
-    let version = world.version();
-    Ok((Box::new(world), version))
+    Ok((opened.world, opened.version))
 }

@@ -110,6 +110,21 @@ fn a_fault_of_a_world_is_told_where_it_stands_in_its_file() {
         ),
         (
             "use: {source: coin}",
+            "use: source",
+            "public_goods_walk.yaml:15:61: kinds[1].use: `source` needs a value; write `{source: …}`",
+        ),
+        (
+            "use: {source: coin}",
+            "use: {loose: coin}",
+            "kinds[1].use.loose: `loose` takes no value; write `loose` alone",
+        ),
+        (
+            "use: {source: coin}",
+            "use: {source: coin, sink: coin}",
+            "kinds[1].use.sink: expected one key, which says what it is",
+        ),
+        (
+            "use: {source: coin}",
             "use: {source: coins}",
             "public_goods_walk.yaml:15:5: kinds.mine: there is no kind `coins`; did you mean `coin`?",
         ),
@@ -187,4 +202,151 @@ timeline:
         let read = read_study(folder.path());
         assert!(read.is_ok(), "line {line}: {:?}", read.err());
     }
+}
+
+#[test]
+fn a_wrong_picture_is_told_with_the_pictures_of_the_page_alone() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/environments/without-code.md");
+    let page = fs::read_to_string(page).unwrap();
+    let refused = env_core::envs::open(
+        "grid",
+        r#"{"kinds": [{"name": "a", "symbol": "a", "picture": "zzzzzz"}], "layout": ["+ a +"]}"#,
+    );
+    let reason = refused.err().expect("there is no such picture").reason;
+    let list = reason.split_once("(there is: ").unwrap().1;
+    let names: Vec<&str> = list.trim_end_matches(')').split(", ").collect();
+    assert!(names.len() > 40, "{reason}");
+    for name in names {
+        let stem = name.trim_end_matches("_crate").trim_end_matches("_piece");
+        assert!(
+            page.contains(&format!("`{name}`")) || page.contains(&format!("`{stem}`")),
+            "the page does not have `{name}`"
+        );
+    }
+}
+
+#[test]
+fn a_fault_of_a_world_outside_of_a_study_names_its_file_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("world.yaml");
+    fs::write(
+        &file,
+        "kinds: [{name: wall, use: container}]\nlayout: [\"++\"]\n",
+    )
+    .unwrap();
+    let name = file.display().to_string();
+    let error = catalog::env::show(&name, "").unwrap_err();
+    let told = format!("{error:#}");
+    let wanted =
+        format!("{name}:1:22: kinds[0].use: `container` needs a value; write `{{container: …}}`");
+    assert_eq!(told, wanted);
+}
+
+/// The warnings of a study that plays a world in one layout.
+fn warned(world: &str) -> Vec<String> {
+    warned_in(world, &["{grid: world.yaml}"])
+}
+
+/// The warnings of a study that plays a world in several stages.
+fn warned_in(world: &str, envs: &[&str]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut study = "format: 1
+study: {id: odd, version: 1.0.0, title: Odd, contact: lab@example.edu}
+timeline:
+  - {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: leave}
+"
+    .to_owned();
+    for (index, env) in envs.iter().enumerate() {
+        study +=
+            &format!("  - {{id: play{index}, type: env, env: {env}, players: [self, partner]}}\n");
+    }
+    study += "  - {id: bye, type: end, outcome: completed, file: bye.md}\n";
+    fs::write(folder.path().join("study.yaml"), study).unwrap();
+    fs::write(folder.path().join("bye.md"), "# Bye").unwrap();
+    fs::write(folder.path().join("world.yaml"), world).unwrap();
+    let linted = catalog::lint::lint(folder.path());
+    assert!(linted.is_fine(), "{linted}");
+    let warnings = linted.warnings.iter();
+    warnings.map(|found| found.problem.to_string()).collect()
+}
+
+const GEMS: &str = "kinds:
+  - {name: wall, symbol: \"#\", wall: true}
+  - {name: gem, symbol: g, use: collect}
+  - {name: coin, symbol: c, use: loose}
+  - {name: pool, symbol: P, use: {sink: coin}}
+  - {name: token, symbol: t, use: loose}
+layout: [\"#+gcP+#\"]
+rewards:
+  - {name: paid, when: {does: {act: take, at: gem}}, worth: 1, scored: true}
+ends: {when_gone: [gem]}
+";
+
+#[test]
+fn what_can_never_happen_in_a_world_is_a_warning() {
+    assert_eq!(warned(GEMS), [""; 0]);
+    for (from, to, told) in [
+        (
+            "+gcP+",
+            "+ cP+",
+            "world.yaml:9:5: rewards.paid: is never paid: `gem` is nowhere, as the layout has none and nothing makes one; draw one in the layout",
+        ),
+        (
+            "+gcP+",
+            "+ cP+",
+            "world.yaml:10:8: ends.when_gone: the layout has no `gem`, so every episode ends after its first step; draw one in the layout",
+        ),
+        (
+            "[gem]}",
+            "[gem, token]}",
+            "world.yaml:10:8: ends.when_gone: `token` is nowhere, as the layout has none and nothing makes one; leave it out here, or draw one in the layout",
+        ),
+        (
+            "act: take, at: gem",
+            "act: deliver, at: gem",
+            "world.yaml:9:5: rewards.paid: is never paid: no hand can ever `deliver` at `gem`; hands can only `take`",
+        ),
+        (
+            "act: take, at: gem",
+            "act: deliver, item: gem, at: pool",
+            "world.yaml:9:5: rewards.paid: is never paid: `item` of `deliver` can only be `coin` there",
+        ),
+        (
+            "{does: {act: take, at: gem}}",
+            "{stands_on: gem}",
+            "world.yaml:9:5: rewards.paid: is never paid: agents cannot stand on `gem`; write `walkable: true` for it",
+        ),
+        (
+            "ends: {when_gone: [gem]}",
+            "ends: {at_score: 0}",
+            "world.yaml:10:8: ends.at_score: the score begins at 0, so every episode ends after its first step; write a larger number",
+        ),
+        (
+            ", scored: true}\nends: {when_gone: [gem]}",
+            "}\nends: {at_score: 5}",
+            "ends.at_score: is never reached: no reward that can be paid raises the score; write `scored: true` for one",
+        ),
+    ] {
+        assert!(GEMS.contains(from), "{from}");
+        let warnings = warned(&GEMS.replacen(from, to, 1)).join("\n");
+        assert!(warnings.contains(told), "{warnings}\n  has not\n{told}");
+    }
+}
+
+#[test]
+fn what_some_of_the_conditions_of_a_world_have_is_no_warning() {
+    let world = GEMS.replace("layout: [", "layouts: {poor: [\"#+ cP+#\"]}\nlayout: [");
+    let poor = "{grid: world.yaml}, config: {layout: poor}";
+    assert_eq!(warned_in(&world, &["{grid: world.yaml}", poor]), [""; 0]);
+    assert_eq!(
+        warned_in(&world, &[poor]).len(),
+        2,
+        "the reward and the end"
+    );
+}
+
+#[test]
+fn the_worlds_of_the_example_have_no_oddities() {
+    let linted = catalog::lint::lint(&example());
+    assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
 }

@@ -48,5 +48,5 @@ pub use effects::{PageEffect, PageEvent, StopReason};
 pub use entry::Credentials;
 pub use page::Page;
 
-pub use peer::{Now, Partners, Peer, Status, Verdict, World};
+pub use peer::{Now, Partners, Peer, ShownView, Status, Verdict, World};
 pub use stage::{Before, OUTCOME_US, ShownStage};

@@ -7,13 +7,13 @@ mod episode;
 mod report;
 mod stages;
 
-use client_core::{Page, PageEffect, PageEvent, SocketId, StopReason};
+use client_core::{Page, PageEffect, PageEvent, SocketId, StopReason, World};
 use protocol::control::{Refusal, StageView};
 use serde_json::Value;
 use web_sys::HtmlElement;
 
 use crate::episode::controls::KeyboardLayout;
-use crate::episode::module::{self, Module};
+use crate::episode::module;
 use crate::episode::play::Play;
 use crate::messages;
 use crate::net::server_socket::ServerSocket;
@@ -28,7 +28,7 @@ const LONGEST_PAUSE_US: u64 = 40_000;
 
 /// The shell of a page.
 pub(crate) struct App {
-    page: Page<Module>,
+    page: Page<Box<dyn World>>,
     inbox: Inbox,
     frames: Frames,
     layout: PageLayout,
@@ -90,6 +90,7 @@ impl App {
             Input::Socket(id, news) => self.handle_socket(now_us, id, news),
             Input::Tick => self.handle_tick(now_us),
             Input::Frame(at_ms) => self.handle_frame(now_us, at_ms),
+            Input::Loading(era, part) => self.handle_loading(era, part),
             Input::Loaded(era, loaded) => self.handle_loaded(now_us, era, *loaded),
             Input::Key { code, down, at_ms } => {
                 self.with_play(now_us, |play, peer, now| {
@@ -186,7 +187,7 @@ impl App {
         }
     }
 
-    fn show_event(&mut self, now_us: u64, event: PageEvent<Module>) {
+    fn show_event(&mut self, now_us: u64, event: PageEvent<Box<dyn World>>) {
         match event {
             PageEvent::Welcomed {
                 title,

@@ -9,7 +9,8 @@ mod limits;
 
 use args::study_folder;
 pub use args::{
-    AccessArgs, DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs, TurnArgs,
+    AccessArgs, AgentCheckArgs, DevArgs, PayArgs, RehearseArgs, RetainArgs, ServeArgs, StudyArgs,
+    TurnArgs,
 };
 pub use limits::LimitArgs;
 
@@ -214,6 +215,18 @@ Examples:
         #[command(subcommand)]
         command: EnvCommand,
     },
+    /// Install the Python that pages load, for environments in Python.
+    Pyodide {
+        /// The command.
+        #[command(subcommand)]
+        command: PyodideCommand,
+    },
+    /// Show a model, record it in its own Python, and check that it plays here as it does there.
+    Agent {
+        /// The command.
+        #[command(subcommand)]
+        command: AgentCommand,
+    },
     /// Create a study or an environment from a template; without a name, list the templates.
     #[command(after_help = "\
 Examples:
@@ -223,6 +236,44 @@ Examples:
         /// The template.
         #[command(subcommand)]
         what: Option<NewCommand>,
+    },
+}
+
+/// The commands about the Python of pages.
+#[derive(Debug, Subcommand)]
+pub enum PyodideCommand {
+    /// Fetch Pyodide and NumPy, or take them from a folder; check them, and store them.
+    #[command(after_help = "\
+Studies with an environment in Python that pages step (`run: page`) need it; no other study does.
+Every file is compared with the SHA-256 of the published release, so that files of different versions are refused.
+The server gives the files to participants' browsers, and a study records their hashes.
+
+Examples:
+  coplay pyodide install
+      Fetch them, and store them for this user, in ~/.coplay (or in COPLAY_HOME).
+  coplay pyodide install --from pyodide-0.27.7
+      Take them from an unpacked release, without a network.
+  coplay pyodide install --from pyodide-0.27.7 --data /srv/my-study
+      Store them in the data folder of a study.")]
+    Install {
+        /// Folder with the files of a release.
+        #[arg(long, value_name = "DIR")]
+        from: Option<PathBuf>,
+        /// Data folder to store them in, instead of the user's own folder.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the installed release. Exits with 1 if there is none.
+    Show {
+        /// Data folder to look into first.
+        #[arg(long)]
+        data: Option<PathBuf>,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -291,6 +342,59 @@ Examples:
         #[arg(long)]
         json: bool,
     },
+}
+
+/// The commands about models.
+#[derive(Debug, Subcommand)]
+pub enum AgentCommand {
+    /// Show inputs, outputs, operators and size of a model.
+    #[command(after_help = "\
+Examples:
+  coplay agent show agent.onnx
+  coplay agent show agent.onnx --env overcooked --params '{\"layout\": \"cramped_room\"}'
+      Also compile it for an environment: memory, multiplications, bytes that a page downloads.")]
+    Show {
+        /// The model.
+        agent: PathBuf,
+        /// Environment to compile it for, as `coplay env show` takes it.
+        #[arg(long)]
+        env: Option<String>,
+        /// Parameters of the environment as a JSON object.
+        #[arg(
+            long,
+            value_name = "JSON",
+            default_value = "",
+            hide_default_value = true
+        )]
+        params: String,
+        /// Print one JSON object for scripts.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Print the lines of Python that record a trace of an agent.
+    #[command(after_help = "\
+Examples:
+  coplay agent record
+      List the packages.
+  coplay agent record jaxmarl > record.py")]
+    Record {
+        /// The package whose environment the agent was trained in.
+        package: Option<String>,
+    },
+    /// Compare a model with a trace from its own Python: observations and actions, step by step.
+    #[command(after_help = "\
+Plays the recorded actions again in the environment, and compares the observations with the recorded ones; then lets the
+model choose, and compares its choices with the recorded ones. Reports the first difference of each, with step, seat and
+field. Exits with 1 if something differs.
+A certificate that lies beside the model in a study folder, as agent.onnx.certificate.json, is stored with the data.
+
+Examples:
+  coplay agent check agent.onnx --env overcooked --against trace.npz
+  coplay agent check agent.onnx --env overcooked --rules jaxmarl-0.2.0 --against trace.npz
+  coplay agent check agent.onnx --env overcooked --against trace.npz --actions-only
+      Do not replay: give the model the recorded observations.
+  coplay agent check agent.onnx --env overcooked --against trace.npz --out agent.onnx.certificate.json")]
+    Check(AgentCheckArgs),
 }
 
 /// The templates.

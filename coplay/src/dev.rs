@@ -21,7 +21,7 @@ use catalog::read_study;
 use serde::Serialize;
 use signaling_server::admin::{self, Admin};
 use signaling_server::http::secure_alone;
-use signaling_server::server::{Options, Server};
+use signaling_server::server::{Server, ServerOptions};
 use store::data_folder;
 use store::study_version::OnStudyChange;
 use study::plural::count;
@@ -115,7 +115,7 @@ fn prepare(data: &Path, study: &Study, fresh: bool) -> anyhow::Result<bool> {
 /// # Errors
 /// The study is wrong at the start, or the server failed.
 pub async fn run(
-    options: Options,
+    options: ServerOptions,
     reload: bool,
     fresh: bool,
     listener: TcpListener,
@@ -131,7 +131,7 @@ pub async fn run(
         let anew = prepare(&options.data, &study, fresh)?;
         fresh = false;
         let hash = study.hash.clone();
-        let server = Server::start(Options {
+        let server = Server::start(ServerOptions {
             changed: OnStudyChange::Carry,
             ..options.clone()
         });

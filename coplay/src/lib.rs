@@ -5,6 +5,7 @@
 pub mod cli;
 pub mod dev;
 pub mod options;
+pub mod pyodide;
 pub mod rehearsal_clock;
 pub mod retain;
 pub mod template;

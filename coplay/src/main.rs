@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+mod agents;
+
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,11 +18,12 @@ use catalog::lint;
 use clap::Parser as _;
 use clock::Clock;
 use coplay::cli::{
-    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, RehearseArgs, RetainArgs, ServeArgs,
+    Cli, Command, DevArgs, EnvCommand, NewCommand, PayArgs, PyodideCommand, RehearseArgs,
+    RetainArgs, ServeArgs,
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
-use coplay::{dev, retain, template};
+use coplay::{dev, pyodide, retain, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -29,7 +32,7 @@ use serde_json::json;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::origins::Origins;
-use signaling_server::server::{AccessRules, Options, Server};
+use signaling_server::server::{AccessRules, Server, ServerOptions};
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -126,6 +129,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Pay(args) => payments(args).await,
         Command::Retain(args) => erase(args).await,
         Command::Env { command } => environments(command),
+        Command::Pyodide { command } => python_of_pages(command),
+        Command::Agent { command } => agents::run(command),
         Command::New { what } => start(what),
     }
 }
@@ -148,7 +153,7 @@ async fn payments(args: PayArgs) -> anyhow::Result<ExitCode> {
 
 /// `coplay retain`.
 async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
-    let options = Options {
+    let options = ServerOptions {
         study: args.study.clone(),
         data: args.data,
         links: 0,
@@ -167,6 +172,27 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
         Ok(due) => report(&due, args.json).map(|()| ExitCode::SUCCESS),
         Err(error) => refused(&args.study, error),
     }
+}
+
+/// Installs the Python of pages, or shows it.
+fn python_of_pages(command: PyodideCommand) -> anyhow::Result<ExitCode> {
+    let (found, json) = match command {
+        PyodideCommand::Install { from, data, json } => (
+            Some(pyodide::install(from.as_deref(), data.as_deref())?),
+            json,
+        ),
+        PyodideCommand::Show { data, json } => (pyodide::find(data), json),
+    };
+    let Some(found) = found else {
+        eprintln!("Pyodide is not installed: `coplay pyodide install` installs it");
+        return Ok(ExitCode::FAILURE);
+    };
+    if json {
+        println!("{}", serde_json::to_string(&found)?);
+    } else {
+        println!("Pyodide {} in {}", found.version, found.folder.display());
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
@@ -269,7 +295,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         args.changed.into(),
         read_access_rules(&args.access, args.trusted_proxy, None)?,
     );
-    let options = Options {
+    let options = ServerOptions {
         limits: args.limits.limits(),
         ..options
     };

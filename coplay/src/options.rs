@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::origins::Origins;
-use signaling_server::server::{AccessRules, Options};
+use signaling_server::server::{AccessRules, ServerOptions};
 use signaling_server::turn_sockets::{self, TurnOptions};
 use store::study_version::OnStudyChange;
 
@@ -41,8 +41,8 @@ pub fn make_options(
     turn: Option<TurnOptions>,
     changed: OnStudyChange,
     access: AccessRules,
-) -> Options {
-    Options {
+) -> ServerOptions {
+    ServerOptions {
         study: args.study,
         data: args.data.unwrap_or_else(|| usual.into()),
         links: args.links,

@@ -12,7 +12,7 @@ use catalog::StartError;
 use catalog::read_study;
 use clock::Clock;
 use serde::Serialize;
-use signaling_server::server::{Options, Server};
+use signaling_server::server::{Server, ServerOptions};
 use store::data_folder;
 use store::{FILE, PayState, SqliteStore};
 use study::plural::count;
@@ -67,7 +67,11 @@ impl fmt::Display for Due {
 ///
 /// # Errors
 /// [`StartError`]: the study has faults or says nothing of it, a server runs, or what the disk or the database says.
-pub async fn retain(options: Options, clock: Clock, dry_run: bool) -> Result<Due, StartError> {
+pub async fn retain(
+    options: ServerOptions,
+    clock: Clock,
+    dry_run: bool,
+) -> Result<Due, StartError> {
     let (study, _) = read_study(&options.study).map_err(StartError::Study)?;
     let days = study.keeping.retention_days.with_context(|| {
         format!(

@@ -124,8 +124,10 @@ fn the_tutorial_goes_as_it_is_told() {
     let mut servers = Vec::new();
     let mut said = String::new();
     for (kind, text) in blocks(TUTORIAL) {
+        // A diff of another file than the study file names it.
+        let (kind, file) = kind.split_once(' ').unwrap_or((kind, "study.yaml"));
         match kind {
-            "diff" => apply(&dir.path().join("my-study/study.yaml"), text),
+            "diff" => apply(&dir.path().join("my-study").join(file), text),
             "text" => assert!(said.contains(text.trim_end()), "{text}\nis not in\n{said}"),
             "sh" if text.starts_with("coplay dev") => {
                 let mut server = coplay(dir.path(), text);
@@ -152,6 +154,11 @@ fn the_tutorial_goes_as_it_is_told() {
         }
     }
     assert_eq!(servers.len(), 1);
+    for page in ["consent", "how"] {
+        let text = std::fs::read_to_string(dir.path().join(format!("my-study/{page}.md"))).unwrap();
+        assert!(text.contains("30 seconds"), "the round is shorter: {text}");
+        assert!(!text.contains("one minute"), "{text}");
+    }
     for table in ["responses", "steps", "sessions"] {
         assert!(
             dir.path().join(format!("tables/{table}.csv")).is_file(),

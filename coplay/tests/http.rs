@@ -8,7 +8,7 @@ use protocol::hash::sha256_hex;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::http::build_handler;
-use signaling_server::server::{Options, Server};
+use signaling_server::server::{Server, ServerOptions};
 use store::SqliteStore;
 use tower::ServiceExt as _;
 
@@ -22,7 +22,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
     for (name, bytes) in files {
         std::fs::write(dist.join(name), bytes).unwrap();
     }
-    let options = Options {
+    let options = ServerOptions {
         study: Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad"),
         data: dir.join("data"),
         links: 1,

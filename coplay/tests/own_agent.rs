@@ -134,6 +134,7 @@ fn header(policy: &str) -> Header {
         rules: Default::default(),
         course: None,
         keys: vec![key(Seat(0)).verifying_key().to_bytes(), [0; 32]],
+        way: protocol::EnvWay::Module,
     }
 }
 

@@ -126,6 +126,7 @@ fn header(module: &str) -> Header {
         rules: Default::default(),
         course: None,
         keys: vec![key(Seat(0)).verifying_key().to_bytes()],
+        way: protocol::EnvWay::Module,
     }
 }
 

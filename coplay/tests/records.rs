@@ -2,7 +2,7 @@
 
 use protocol::Era;
 use protocol::log::Header;
-use store::{NewEpisode, NewSession, Place, SqliteStore};
+use store::{NewEpisode, NewSession, SqliteStore, StoredPosition};
 
 /// Makes the sessions of the people of an episode, and its own row, in the data folder `home`.
 pub(crate) async fn write_rows(home: &std::path::Path, header: &Header) {
@@ -18,7 +18,7 @@ pub(crate) async fn write_rows(home: &std::path::Path, header: &Header) {
             study_version: header.study_version.clone(),
             study_hash: header.study_hash.clone(),
             identity: None,
-            place: Place::default(),
+            place: StoredPosition::default(),
         };
         store.create_session(&session).await.unwrap();
     }

@@ -165,6 +165,80 @@ fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
     assert_ne!(other, first);
 }
 
+fn hosted() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/hosted")
+}
+
+/// Every episode of a data folder, by what `coplay verify` says: way and verdict.
+fn verified(data: &Path) -> Vec<(String, String)> {
+    let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .args(["verify", "--json", "--data"])
+        .arg(data)
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let episodes = report["episodes"].as_array().unwrap().iter();
+    let said = |episode: &Value, key: &str| episode[key].as_str().unwrap().to_owned();
+    episodes
+        .map(|episode| (said(episode, "way"), said(episode, "verdict")))
+        .collect()
+}
+
+#[test]
+fn worlds_on_a_host_are_rehearsed_on_a_virtual_clock_and_seeds_reproduce() {
+    let dir = tempfile::tempdir().unwrap();
+    let run = |name: &str| {
+        let data = dir.path().join(name);
+        let args = [
+            "--sessions",
+            "12",
+            "--seed",
+            "7",
+            "--arrivals-per-min",
+            "60",
+        ];
+        let args = [&args[..], &["--faults", "all", "--kills", "1", "--data"]].concat();
+        let (code, report, said) =
+            rehearse(&hosted(), &[&args[..], &[data.to_str().unwrap()]].concat());
+        assert_eq!(code, Some(0), "{report:#} {said}");
+        (report, verified(&data))
+    };
+    let (report, episodes) = run("first");
+    assert_eq!(report["kills"], 1);
+    assert!(ended(&report).1 >= 4, "{report:#}");
+    let is_fine = |(way, verdict): &(String, String)| (&way[..], &verdict[..]) == ("host", "equal");
+    assert!(
+        episodes.len() > 6 && episodes.iter().all(is_fine),
+        "{episodes:?}"
+    );
+    assert_eq!(run("again"), (report, episodes));
+}
+
+#[test]
+fn worlds_on_a_host_are_rehearsed_with_the_real_program() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let args = [
+        PROCESS,
+        "--sessions",
+        "4",
+        "--kills",
+        "1",
+        "--data",
+        data.to_str().unwrap(),
+    ];
+    let (code, report, said) = rehearse_alone(&hosted(), &args);
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    let episodes = verified(&data);
+    assert!(!episodes.is_empty());
+    assert!(
+        episodes
+            .iter()
+            .all(|(way, verdict)| way == "host" && verdict == "equal"),
+        "{episodes:?}"
+    );
+}
+
 fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }

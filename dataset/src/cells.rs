@@ -8,20 +8,52 @@ use std::io::Write;
 /// The characters with which a formula begins, in every width.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
+/// The characters at which a program may split a cell: a spreadsheet whose language separates cells by semicolons, or one
+/// that is told to split at tabs, takes no notice of our quotes, nor of what they hold together.
+const SPLITS: [char; 4] = [';', '\t', '\r', '\n'];
+
 /// A cell as it is written: an apostrophe stands before what a spreadsheet would execute, and before what looks so
-/// already. Numbers stay as they are.
+/// already; also within the cell, where it may be split. Numbers stay as they are.
 pub fn quote_formula(cell: &str) -> Cow<'_, str> {
-    match is_formula(cell.trim_start_matches('\'')) {
-        true => Cow::Owned(format!("'{cell}")),
-        false => Cow::Borrowed(cell),
+    let parts = split(cell).enumerate();
+    let quoted = parts.map(|(number, part)| match is_live(cell, number, part) {
+        true => format!("'{part}"),
+        false => part.to_owned(),
+    });
+    let quoted: String = quoted.collect();
+    match quoted.len() == cell.len() {
+        true => Cow::Borrowed(cell),
+        false => Cow::Owned(quoted),
     }
 }
 
 /// The text of a cell that was written so.
-pub fn unquote_formula(cell: &str) -> &str {
-    let quoted = cell.strip_prefix('\'');
-    let quoted = quoted.filter(|text| is_formula(text.trim_start_matches('\'')));
-    quoted.unwrap_or(cell)
+pub fn unquote_formula(cell: &str) -> Cow<'_, str> {
+    let parts = split(cell).enumerate();
+    let plain = parts.map(|(number, part)| match part.strip_prefix('\'') {
+        Some(bare) if is_live(cell, number, part) => bare,
+        _ => part,
+    });
+    let plain: String = plain.collect();
+    match plain.len() == cell.len() {
+        true => Cow::Borrowed(cell),
+        false => Cow::Owned(plain),
+    }
+}
+
+/// The parts of a cell, each with the character at its end that splits.
+fn split(cell: &str) -> impl Iterator<Item = &str> {
+    // An empty cell is one part, and so is what comes after the last split.
+    cell.split_inclusive(SPLITS)
+}
+
+/// True if a part of a cell is a formula, apart from apostrophes before it; the first part as the whole cell is one.
+fn is_live(cell: &str, number: usize, part: &str) -> bool {
+    let text = match number {
+        0 => cell,
+        _ => part.trim_end_matches(SPLITS),
+    };
+    is_formula(text.trim_start_matches('\''))
 }
 
 fn is_formula(cell: &str) -> bool {
@@ -56,8 +88,8 @@ mod tests {
             "+cmd|' /C calc'!A0",
             "-2+3",
             "@SUM(1)",
-            "\t=1",
-            "\r=1",
+            "\tSUM",
+            "\r1",
             "  =1+1",
             "＝1+1",
             "-",
@@ -82,6 +114,27 @@ mod tests {
         ] {
             assert_eq!(quote_formula(plain), plain);
             assert_eq!(unquote_formula(plain), plain);
+        }
+    }
+
+    #[test]
+    fn what_becomes_a_formula_where_a_cell_is_split_is_quoted_there() {
+        for (cell, written) in [
+            ("hello;=1+1;", "hello;'=1+1;"),
+            ("hello; +cmd|' /C calc'!A0", "hello;' +cmd|' /C calc'!A0"),
+            ("one\n=1+1\r\n@SUM(1)", "one\n'=1+1\r\n'@SUM(1)"),
+            ("one\t=1+1", "one\t'=1+1"),
+            ("\t=1+1", "'\t'=1+1"),
+            ("=1;=2", "'=1;'=2"),
+            ("-1;-2", "'-1;-2"),
+            ("a;'=1", "a;''=1"),
+            ("a;-2;b; 3", "a;-2;b; 3"),
+            ("a;'tis; b=c\n", "a;'tis; b=c\n"),
+            (";;", ";;"),
+        ] {
+            let quoted = quote_formula(cell);
+            assert_eq!(quoted, written);
+            assert_eq!(unquote_formula(&quoted), cell, "{written}");
         }
     }
 }

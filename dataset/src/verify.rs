@@ -4,6 +4,7 @@
 //! The folder is only read, also while a server writes to it.
 
 mod frames;
+mod hosted;
 mod inputs;
 mod notes;
 mod order;
@@ -19,6 +20,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use archive::{ReplayError, Replica, ReplicaError, replay};
+use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use protocol::log::{self, Log};
 use serde::Serialize;
@@ -94,6 +96,8 @@ pub struct Verified {
     pub module: StoredModule,
     #[serde(skip)]
     people: EpisodePeople,
+    /// Where the world was stepped: `page` or `host`.
+    pub way: &'static str,
     /// The verdict, with the reason in `because` unless everything is equal.
     #[serde(flatten)]
     pub verdict: EpisodeVerdict,
@@ -105,6 +109,8 @@ pub struct Verified {
 pub enum EpisodeVerdict {
     /// Re-simulation gives every recorded digest and the recorded end.
     Equal,
+    /// On a host: the world does not repeat itself, so the file is its only record.
+    Recorded(String),
     /// Something differs.
     Differs(String),
     /// This program cannot simulate it, and so cannot tell.
@@ -154,8 +160,10 @@ impl VerifyReport {
 impl Verified {
     /// Tells if it was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
-        self.verdict == EpisodeVerdict::Equal
-            && matches!(self.module, StoredModule::Present | StoredModule::Unnamed)
+        matches!(
+            self.verdict,
+            EpisodeVerdict::Equal | EpisodeVerdict::Recorded(_)
+        ) && matches!(self.module, StoredModule::Present | StoredModule::Unnamed)
     }
 }
 
@@ -274,6 +282,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         torn: false,
         module: StoredModule::Unnamed,
         people: EpisodePeople::default(),
+        way: way_name(EnvWay::Module),
         verdict: EpisodeVerdict::Equal,
     };
     match log::read(&bytes) {
@@ -290,6 +299,7 @@ impl Verified {
     fn simulate(&mut self, data: &Path, log: &Log) -> anyhow::Result<()> {
         self.module = module(data, &log.header.module)?;
         self.torn = log.torn;
+        self.way = way_name(log.header.way);
         self.people = EpisodePeople::new(log);
         self.reason = log.ending.map(|ending| reason_name(ending.reason));
         self.ticks = log.through.0;
@@ -307,8 +317,9 @@ impl Verified {
                 let ending = replica.ending(protocol::control::EndReason::Technical);
                 self.score = ending.score;
                 self.digest = format!("{:016x}", ending.digest);
-                self.verdict = match self.compare(log, &replica, archive::stored(&episodes)) {
-                    Ok(()) => EpisodeVerdict::Equal,
+                let stored = archive::stored(&episodes);
+                self.verdict = match self.compare(log, &replica, stored.clone()) {
+                    Ok(()) => hosted::compare_observations(log, stored),
                     Err(because) => EpisodeVerdict::Differs(because),
                 };
             }
@@ -321,7 +332,7 @@ impl Verified {
             )) => {
                 self.verdict = EpisodeVerdict::Unverified(error.to_string());
             }
-            Err(error) => self.verdict = EpisodeVerdict::Differs(error.to_string()),
+            Err(error) => self.verdict = hosted::judge(log, error.to_string()),
         }
         Ok(())
     }
@@ -339,6 +350,10 @@ impl Verified {
         }
         self.changes = log.changes().count();
         self.short = inputs::list_short_seats(log);
+        if log.header.way == EnvWay::Host {
+            hosted::check_choices(log, replica.spec())?;
+            return order::changes(log);
+        }
         inputs::check_inputs(log)?;
         order::changes(log)?;
         self.equivocations = order::equivocations(log)?;
@@ -351,6 +366,14 @@ impl Verified {
             frames::frames(log, replica, &own, shown, named, excused);
         self.faulty_notes.extend(notes::check_keys(log, &own));
         Ok(())
+    }
+}
+
+/// The name of the way in tables and reports.
+pub(crate) fn way_name(way: EnvWay) -> &'static str {
+    match way {
+        EnvWay::Module => "page",
+        EnvWay::Host => "host",
     }
 }
 
@@ -457,7 +480,11 @@ impl fmt::Display for Verified {
             write!(f, ", last write cut short by a crash")?;
         }
         match &self.verdict {
+            EpisodeVerdict::Equal if self.way == way_name(EnvWay::Host) => {
+                write!(f, ": equal, run again")?;
+            }
             EpisodeVerdict::Equal => write!(f, ": equal")?,
+            EpisodeVerdict::Recorded(because) => write!(f, ": recorded, not verified: {because}")?,
             EpisodeVerdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
             EpisodeVerdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
         }

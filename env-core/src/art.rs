@@ -54,6 +54,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     ALL.iter().map(|sprite| sprite.name)
 }
 
+/// Checks whether a picture shows a thing, and no part of the ground or of an agent.
+pub fn is_of_thing(name: &str) -> bool {
+    let parts = [
+        "chef_", "cook_", "floor_", "hat_", "robot_", "shade_", "torso_",
+    ];
+    let is_part = parts.iter().any(|part| name.starts_with(part));
+    !is_part && name != "steam" && !name.ends_with("_front")
+}
+
 /// How many pictures these names pick.
 pub const fn count(names: &[&str]) -> usize {
     let (mut count, mut k) = (0, 0);
@@ -136,7 +145,7 @@ const fn fits(pattern: &str, name: &str) -> bool {
 /// The look of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum FigureKind {
     /// Cooks: `cook_*`; with `chef_*`, seats 0 and 1 are drawn in one piece.
     Cook,
     /// Robots, for worlds without kitchens: `robot_*`.
@@ -161,13 +170,13 @@ impl AgentArt {
     ///
     /// # Panics
     /// If the list lacks a layer.
-    pub const fn new(sprites: &[Sprite], kind: Kind) -> Self {
+    pub const fn new(sprites: &[Sprite], kind: FigureKind) -> Self {
         let (right, down, left, up) = match kind {
-            Kind::Cook => ("cook_right", "cook_down", "cook_left", "cook_up"),
-            Kind::Robot => ("robot_right", "robot_down", "robot_left", "robot_up"),
+            FigureKind::Cook => ("cook_right", "cook_down", "cook_left", "cook_up"),
+            FigureKind::Robot => ("robot_right", "robot_down", "robot_left", "robot_up"),
         };
         let whole = match (kind, find(sprites, "chef_*")) {
-            (Kind::Cook, Some(_)) => Some([
+            (FigureKind::Cook, Some(_)) => Some([
                 [
                     index(sprites, "chef_ember_right"),
                     index(sprites, "chef_ember_down"),
@@ -279,7 +288,7 @@ mod tests {
 
     #[test]
     fn the_layers_of_all_agents_have_identities_of_their_own() {
-        const FIGURES: AgentArt = AgentArt::new(PICTURES, Kind::Cook);
+        const FIGURES: AgentArt = AgentArt::new(PICTURES, FigureKind::Cook);
         static PICTURES: &[Sprite] = art!["torso_*", "hat_*", "cook_*", "chef_*", "onion"];
         let mut list = DrawList::default();
         for seat in 0..MAX_SEATS {

@@ -359,6 +359,10 @@ pub trait World {
     fn digest(&mut self) -> u64;
     /// Replaces `out` by the canonical bytes of the state.
     fn state(&mut self, out: &mut Vec<u8>);
+    /// True if equal states have equal bytes. Of other worlds, only digests tell whether states are equal.
+    fn is_canonical(&self) -> bool {
+        true
+    }
     /// Takes up a state from its canonical bytes.
     ///
     /// # Errors
@@ -428,6 +432,10 @@ impl<W: World + ?Sized> World for Box<W> {
         (**self).state(out);
     }
 
+    fn is_canonical(&self) -> bool {
+        (**self).is_canonical()
+    }
+
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         (**self).restore(bytes)
     }
@@ -472,6 +480,14 @@ pub trait Policy: Send {
     fn reset(&mut self, seat: usize, seed: u64);
     /// Chooses the action for the observation of its seat.
     fn act(&mut self, observation: &[f32]) -> Action;
+    /// Tells if its choice depends on the action mask of its seat ([`World::mask`]): it is then asked by `act_masked`.
+    fn wants_mask(&self) -> bool {
+        false
+    }
+    /// Chooses the action for the observation of its seat and the actions that may have an effect there.
+    fn act_masked(&mut self, observation: &[f32], _mask: u64) -> Action {
+        self.act(observation)
+    }
     /// Keeps its state in a slot.
     fn save(&mut self, slot: usize);
     /// Brings back the state of a slot that was saved.

@@ -49,6 +49,15 @@ pub enum Shape {
         /// Colour, `0xRRGGBBAA`.
         color: u32,
     },
+    /// Pixels, stretched over the box.
+    Pixels {
+        /// Columns.
+        width: u16,
+        /// Rows.
+        height: u16,
+        /// Red, green and blue of each pixel: `[row, column, 3]`, row-major, `u8`.
+        rgb: Vec<u8>,
+    },
 }
 
 /// One item of the picture.

@@ -24,6 +24,7 @@ pub mod guest;
 pub mod instance;
 pub mod observer;
 pub mod rng;
+pub mod view;
 
 pub use contract::{Action, Environment, MAX_SEATS, Policy, Spec, StepEvent, StepOutcome, World};
 pub use instance::Instance;

@@ -3,10 +3,12 @@
 use env_core::conformance::check_batch;
 use env_core::envs::goal_finding::{self, GoalFinding};
 use env_core::envs::goal_seeking::{self, GoalSeeking};
+use env_core::envs::hanabi::{self, Hanabi};
 use env_core::envs::kitchen::layouts;
 use env_core::envs::overcooked::{
     self, Earning, KitchenReward, OrderParams, Overcooked, RuleSet, Spawn,
 };
+use env_core::envs::overcooked_jaxmarl_v2::{self, OvercookedJaxmarlV2};
 use env_core::envs::overcooked_v2::{self, OvercookedV2};
 use env_core::envs::search_rescue::{self, SearchRescue};
 use env_core::grid::{self, Chart};
@@ -145,5 +147,54 @@ fn search_rescue_keeps_the_laws() {
         horizon: 300,
         ..search_rescue::Params::default()
     }))
+    .unwrap();
+}
+
+#[test]
+fn hanabi_keeps_the_laws() {
+    let small = hanabi::Params {
+        colors: 6,
+        copies: vec![2, 1, 1],
+        hand_size: Some(3),
+        hints: 2,
+        lives: 1,
+        horizon: 60,
+        ..hanabi::Params::default()
+    };
+    let kinds = [2, 3, 4, 5].map(|seats| hanabi::Params {
+        seats,
+        horizon: 60,
+        ..hanabi::Params::default()
+    });
+    check_batch::<Hanabi>(kinds.into_iter().chain([small])).unwrap();
+}
+
+#[test]
+fn overcooked_jaxmarl_v2_keeps_the_laws() {
+    let plain = |layout: &str| overcooked_jaxmarl_v2::Params {
+        layout: Chart::named(layout),
+        horizon: 60,
+        ..overcooked_jaxmarl_v2::Params::default()
+    };
+    let crowd = ["0AAP R 1", "WA  AA X", "LB1PW2WW"].map(String::from);
+    check_batch::<OvercookedJaxmarlV2>([
+        plain("cramped_room"),
+        plain("fun_coordination"),
+        overcooked_jaxmarl_v2::Params {
+            view_radius: Some(2),
+            negative_rewards: true,
+            sample_recipe_on_delivery: true,
+            indicate_successful_delivery: true,
+            shaping: -1.0,
+            ..plain("grounded_coord_ring")
+        },
+        overcooked_jaxmarl_v2::Params {
+            layout: Chart::Rows(crowd.into()),
+            start_cooking_interaction: true,
+            random_reset: true,
+            sample_recipe_on_delivery: true,
+            ..plain("")
+        },
+    ])
     .unwrap();
 }

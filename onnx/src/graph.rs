@@ -14,8 +14,66 @@ pub(crate) struct Graph {
     pub constants: BTreeMap<String, Tensor>,
     /// Names and shapes of what is given for each decision; sizes that are not known are 1.
     pub inputs: Vec<(String, Vec<usize>)>,
+    /// The input that takes the action mask; it is not among the others.
+    pub mask: Option<(String, Vec<usize>)>,
     pub outputs: Vec<String>,
     pub opset: i64,
+    pub metadata: Metadata,
+}
+
+/// What the metadata of a model say about how it is played.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Metadata {
+    /// By which number the observation is multiplied, and by which it is divided.
+    pub scale: Option<[f32; 2]>,
+    /// True if it chooses only among actions that may have an effect.
+    pub is_masked: bool,
+}
+
+/// Names of an input that takes the action mask.
+const MASKS: [&str; 4] = [
+    "action_mask",
+    "avail_actions",
+    "available_actions",
+    "legal_actions",
+];
+
+impl Metadata {
+    fn read(entries: &[proto::Entry]) -> Result<Self, OnnxError> {
+        let mut metadata = Self::default();
+        let own = entries
+            .iter()
+            .filter_map(|it| Some((it.key.strip_prefix("coplay.")?, it)));
+        for (key, proto::Entry { key: whole, value }) in own {
+            let wrong = |fix: &str| {
+                OnnxError::Whole(format!("the metadata say `{whole}` = `{value}`; {fix}"))
+            };
+            match key {
+                "observation_scale" => {
+                    let scale = parse_scale(value);
+                    let fix = "write a number or a fraction, such as `255` or `1/255`";
+                    metadata.scale = Some(scale.ok_or_else(|| wrong(fix))?);
+                }
+                "action_mask" => {
+                    let is_masked = value.parse().map_err(|_| wrong("write `true` or `false`"));
+                    metadata.is_masked = is_masked?;
+                }
+                _ => {
+                    return Err(wrong(
+                        "the keys are `coplay.observation_scale` and `coplay.action_mask`",
+                    ));
+                }
+            }
+        }
+        Ok(metadata)
+    }
+}
+
+/// A number or a fraction, as product and divisor.
+fn parse_scale(text: &str) -> Option<[f32; 2]> {
+    let (above, below) = text.split_once('/').unwrap_or((text, "1"));
+    let number = |text: &str| text.trim().parse().ok().filter(|it: &f32| it.is_normal());
+    Some([number(above)?, number(below)?])
 }
 
 impl Graph {
@@ -34,9 +92,15 @@ impl Graph {
         }
         let given = graph.inputs.iter();
         let given = given.filter(|input| !constants.contains_key(&input.name));
-        let inputs: Vec<_> = given
+        let mut inputs: Vec<_> = given
             .map(|input| Ok((input.name.clone(), shape(input)?)))
             .collect::<Result<_, OnnxError>>()?;
+        let mask = inputs
+            .iter()
+            .position(|(name, _)| MASKS.contains(&name.as_str()));
+        let mask = mask
+            .filter(|_| inputs.len() > 1)
+            .map(|at| inputs.remove(at));
         if inputs.is_empty() {
             return Err(OnnxError::Whole(
                 "it has no input for the observation".into(),
@@ -47,7 +111,9 @@ impl Graph {
             nodes: graph.nodes,
             constants,
             inputs,
+            mask,
             opset,
+            metadata: Metadata::read(&model.metadata)?,
         })
     }
 

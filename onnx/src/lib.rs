@@ -45,6 +45,36 @@ pub enum OnnxError {
     Misfit(#[from] Misfit),
 }
 
+/// A model before it is compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelOutline {
+    /// Names and shapes of its inputs; sizes that are open are 1.
+    pub inputs: Vec<(String, Vec<usize>)>,
+    /// Names of its outputs.
+    pub outputs: Vec<String>,
+    /// Its operators by name, and how many there are of each.
+    pub operators: Vec<(String, usize)>,
+}
+
+/// Reads what a model says of itself.
+///
+/// # Errors
+/// [`OnnxError`]
+pub fn outline(bytes: &[u8]) -> Result<ModelOutline, OnnxError> {
+    let graph = graph::Graph::read(bytes)?;
+    let mut operators = std::collections::BTreeMap::new();
+    for node in &graph.nodes {
+        *operators.entry(node.op.clone()).or_insert(0) += 1;
+    }
+    let mut inputs = graph.inputs;
+    inputs.extend(graph.mask);
+    Ok(ModelOutline {
+        inputs,
+        outputs: graph.outputs,
+        operators: operators.into_iter().collect(),
+    })
+}
+
 /// Lowers a model for an environment.
 ///
 /// # Errors

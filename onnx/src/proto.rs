@@ -10,6 +10,16 @@ pub(crate) struct Model {
     pub graph: Option<Graph>,
     #[prost(message, repeated, tag = "8")]
     pub opsets: Vec<Opset>,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata: Vec<Entry>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Entry {
+    #[prost(string, tag = "1")]
+    pub key: String,
+    #[prost(string, tag = "2")]
+    pub value: String,
 }
 
 #[derive(Clone, PartialEq, Message)]

@@ -19,6 +19,7 @@ const TICKS: u32 = 600;
 const CHOICE: ActionChoice = ActionChoice {
     every: 2,
     temperature: Some(0.5),
+    is_masked: false,
 };
 /// Seed of the first episode; training never saw these.
 const FIRST_SEED: u64 = 1_000_000;

@@ -1,5 +1,6 @@
 //! One page's part in an episode: what comes in is handled one after the other, never nested.
 
+mod hosted;
 mod person;
 mod seat;
 mod status;
@@ -11,18 +12,20 @@ use std::rc::Rc;
 use env_core::{Policy, Spec, World};
 use policy::Partners;
 use protocol::chain::SigningKey;
-use protocol::change::Presence;
+use protocol::change::{Change, Presence};
 use protocol::control::{
     ClientMessage, EndReason, Link, Misprediction, Plan, Return, ServerMessage,
 };
 use protocol::datagram::{Datagram, DatagramLayout};
-use protocol::{Controller, Era, Life, Seat, Tick};
+use protocol::{Controller, EnvWay, Era, Life, Seat, Tick};
 use rollback::{Config, Session, SessionEvent};
 
 use crate::effects::{Effect, Now, Verdict};
 use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::seals::Seals;
+use hosted::HostedPlay;
+pub use hosted::ShownView;
 use person::Person;
 
 /// Everything but the ticks is looked after this often, microseconds.
@@ -53,6 +56,8 @@ enum Stage<W: World> {
     Linking(W, bool),
     /// The world in a session.
     Playing(Box<Session<W>>),
+    /// A world that a host steps.
+    Hosted(Box<HostedPlay<W>>),
     /// Nothing any more: somebody or something else plays.
     Lost,
     /// Nothing any more: it cannot be played here.
@@ -103,7 +108,7 @@ impl<W: World> Peer<W> {
         let seals = Seals::new(key.clone(), &plan.episode, plan.era, plan.seat, count);
         let recorder = Recorder::new(key, &plan.episode, plan.era, plan.seat, plan.life, seats);
         Self {
-            net: Net::new(&plan, now.page_us),
+            net: Net::new(&connected_by(&plan), now.page_us),
             recorder: Rc::new(RefCell::new(recorder)),
             seals,
             stage: Stage::Loading,
@@ -140,7 +145,7 @@ impl<W: World> Peer<W> {
     /// [`ServerMessage::Match`] helps.
     pub fn playing(&self) -> Option<(Era, Life)> {
         let simulates = match self.stage {
-            Stage::Playing(_) => true,
+            Stage::Playing(_) | Stage::Hosted(_) => true,
             Stage::Loading | Stage::Linking(..) => !self.plan.running,
             Stage::Lost | Stage::Stopped => false,
         };
@@ -258,6 +263,7 @@ impl<W: World> Peer<W> {
                 self.settle(now);
                 self.recorder.borrow_mut().recheck(number, agreed);
             }
+            ServerMessage::View(view) => self.take_view(now, view),
             ServerMessage::Relay { from, bytes } => self.take(now, from, Link::Relay, &bytes),
             ServerMessage::Change { change, .. } => self.change(now, &change),
             ServerMessage::Peer {
@@ -319,6 +325,10 @@ impl<W: World> Peer<W> {
     pub fn handle_connection(&mut self, now: Now, open: bool) {
         self.net.connected(now.page_us, open);
         self.may_upload = false;
+        if self.is_hosted() {
+            // Without the server nothing moves.
+            self.held_us = (!open).then(|| self.held_us.unwrap_or(now.page_us));
+        }
         // The server may have missed that this page was ready, or out of sight. A page on its way back into a running
         // episode is begun anew.
         if let Stage::Linking(_, is_ready) = &mut self.stage {
@@ -383,14 +393,14 @@ impl<W: World> Peer<W> {
                 }
             }
             Stage::Linking(..) => self.net.measure(now, from, over, bytes),
-            Stage::Loading | Stage::Lost | Stage::Stopped => {}
+            Stage::Loading | Stage::Hosted(_) | Stage::Lost | Stage::Stopped => {}
         }
     }
 
     /// Sends and notes what the session has to say after a call.
     fn settle(&mut self, now: Now) {
         let Stage::Playing(session) = &mut self.stage else {
-            return;
+            return self.settle_hosted(now);
         };
         while let Some(packet) = session.poll_transmit() {
             self.net.send(now.page_us, packet.to, packet.bytes);
@@ -504,6 +514,7 @@ impl<W: World> Peer<W> {
                 self.upload(now);
                 self.tell_fault();
             }
+            Stage::Hosted(_) => self.upload(now),
             Stage::Lost => self.take_back(now),
             Stage::Loading | Stage::Stopped => {}
         }
@@ -553,6 +564,15 @@ impl<W: World> Peer<W> {
     }
 }
 
+/// The plan as far as connections to other pages go: an episode on a host has none.
+fn connected_by(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    if plan.way == EnvWay::Host {
+        plan.controllers.fill(Controller::Vacant);
+    }
+    plan
+}
+
 /// The episode that a message is about, if it says.
 pub fn era_of(message: &ServerMessage) -> Option<Era> {
     match message {
@@ -566,6 +586,7 @@ pub fn era_of(message: &ServerMessage) -> Option<Era> {
         | ServerMessage::Change { era, .. }
         | ServerMessage::Part { era, .. } => Some(*era),
         ServerMessage::Return(back) => Some(back.era),
+        ServerMessage::View(view) => Some(view.era),
         _ => None,
     }
 }

@@ -201,6 +201,23 @@ impl Recorder {
         })
     }
 
+    /// The next upload of inputs alone, if there are some that were not sent.
+    pub fn upload_inputs(&mut self) -> Option<Upload> {
+        self.close_block();
+        let block = self.waiting_blocks.pop_front()?;
+        self.flying_blocks.push_back(block.clone());
+        Some(Upload {
+            era: self.era,
+            life: self.life,
+            block: Some(block),
+            changes: self.changes,
+            recheck: self.recheck,
+            digests: Vec::new(),
+            timing: None,
+            ended: None,
+        })
+    }
+
     /// Signs the inputs that are in no block yet.
     fn close_block(&mut self) {
         while !self.inputs.is_empty() {

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use env_core::draw::{DrawItem, DrawList, Shape};
 use resvg::tiny_skia::{
-    Color, FillRule, Paint, Path, Pixmap, PremultipliedColorU8, Stroke, Transform,
+    Color, ColorU8, FillRule, Paint, Path, Pixmap, PixmapPaint, PremultipliedColorU8, Stroke,
+    Transform,
 };
 
 use crate::shapes::{self, Place};
@@ -133,6 +134,9 @@ impl Canvas {
                 fill(pixmap, text::outline(text, place), *color);
             }
             Shape::Text { .. } => {}
+            Shape::Pixels { width, height, rgb } => {
+                draw_pixels(pixmap, place, [*width, *height], rgb)
+            }
         }
     }
 
@@ -228,6 +232,22 @@ fn paint(rgba: u32) -> Paint<'static> {
     let mut paint = Paint::default();
     paint.set_color(color(rgba));
     paint
+}
+
+/// Stretches pixels over a box, with sharp edges.
+fn draw_pixels(pixmap: &mut Pixmap, [x, y, w, h]: Place, [columns, rows]: [u16; 2], rgb: &[u8]) {
+    let (columns, rows) = (u32::from(columns), u32::from(rows));
+    let is_whole = rgb.len() == columns as usize * rows as usize * 3;
+    let Some(mut raster) = Pixmap::new(columns, rows).filter(|_| is_whole && w > 0.0 && h > 0.0)
+    else {
+        return;
+    };
+    for (pixel, of) in raster.pixels_mut().iter_mut().zip(rgb.chunks_exact(3)) {
+        *pixel = ColorU8::from_rgba(of[0], of[1], of[2], 255).premultiply();
+    }
+    let transform = Transform::from_translate(x, y).pre_scale(w / columns as f32, h / rows as f32);
+    let paint = PixmapPaint::default();
+    pixmap.draw_pixmap(0, 0, raster.as_ref(), &paint, transform, None);
 }
 
 fn fill(pixmap: &mut Pixmap, path: Option<Path>, color: u32) {

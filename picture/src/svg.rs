@@ -118,7 +118,41 @@ fn draw(out: &mut String, sprites: usize, item: &DrawItem) {
             painted("fill", *color),
             escape(text)
         ),
+        Shape::Pixels { width, height, rgb } => draw_pixels(out, item, [*width, *height], rgb),
     };
+}
+
+/// Pixels as rectangles, one for each stretch of a row with one colour.
+fn draw_pixels(
+    out: &mut String,
+    item: &DrawItem,
+    [columns, rows]: [u16; 2],
+    rgb: &[u8],
+) -> std::fmt::Result {
+    let columns_usize = usize::from(columns);
+    if columns == 0 || rgb.len() != columns_usize * usize::from(rows) * 3 {
+        return Ok(());
+    }
+    let [x, y, w, h] = [item.x, item.y, item.w, item.h].map(units);
+    writeln!(
+        out,
+        "<svg x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\" viewBox=\"0 0 {columns} {rows}\" \
+         preserveAspectRatio=\"none\" shape-rendering=\"crispEdges\">"
+    )?;
+    for (y, row) in rgb.chunks_exact(columns_usize * 3).enumerate() {
+        let mut x = 0;
+        let pixels: Vec<&[u8]> = row.chunks_exact(3).collect();
+        for stretch in pixels.chunk_by(|one, other| one == other) {
+            let [red, green, blue] = [0, 1, 2].map(|at| stretch[0][at]);
+            let width = stretch.len();
+            writeln!(
+                out,
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"1\" fill=\"#{red:02x}{green:02x}{blue:02x}\"/>"
+            )?;
+            x += width;
+        }
+    }
+    writeln!(out, "</svg>")
 }
 
 /// Cells in units, to a thousandth; what a module sends may be any number.

@@ -18,7 +18,7 @@ use crate::{DecodeError, VERSION};
 pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
 pub use client::{Answer, ClientMessage, Draft, Entry};
 pub use plan::{IceServer, Plan, TurnLimit};
-pub use server::{EndReason, MAX_PART, Refusal, Return, ServerMessage};
+pub use server::{EndReason, HostView, MAX_PART, Refusal, Return, ServerMessage};
 pub use upload::{Block, KeyEvent, Misprediction, Recount, Timing, Upload};
 pub use view::{
     Ability, Absent, Ask, AtTimeout, Choice, Device, Farewell, Lack, Onward, StageView, Trial,

@@ -409,6 +409,7 @@ fn sample() -> Header {
         rules: Rules::default(),
         course: None,
         keys: vec![[7; 32]],
+        way: crate::EnvWay::Module,
     }
 }
 

@@ -55,7 +55,7 @@ pub fn digest_ticks(tick_hz: u16) -> u32 {
 }
 
 /// Tells the episodes of a server apart in datagrams, so that a packet never touches another episode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Era(pub u16);
 
@@ -94,6 +94,17 @@ pub enum Controller {
     },
     /// Nobody: the seat plays the no-op.
     Vacant,
+}
+
+/// Where the world of an episode is stepped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum EnvWay {
+    /// On every page, in an environment module.
+    #[default]
+    Module,
+    /// Beside the server alone: pages say choices, and show what they are sent.
+    Host,
 }
 
 /// Bytes that are not a message of this version.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::change::{Change, Presence};
 use crate::control::{Block, EndReason, Link, MAX_MESSAGE, Recount, Timing};
 use crate::rules::{Course, Rules};
-use crate::{Controller, Life, MAX_SEATS, Seat, Tick, VERSION};
+use crate::{Controller, EnvWay, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 /// The first bytes of a file: the version, and what tells the file apart from others.
 pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
@@ -67,6 +67,8 @@ pub struct Header {
     pub course: Option<Course>,
     /// The Ed25519 public key of each seat's page, zeros for an AI partner; none before version 5.
     pub keys: Vec<[u8; 32]>,
+    /// Where the world was stepped.
+    pub way: EnvWay,
 }
 
 /// A record behind the header.
@@ -100,7 +102,7 @@ pub enum Record {
         /// The notes.
         timing: Timing,
     },
-    /// The end; nothing follows.
+    /// The end; after that of a hosted world its repetition follows, and nothing else.
     End(Ending),
     /// A person came, went or hid.
     Presence {
@@ -177,6 +179,27 @@ pub enum Record {
         /// As in [`Block`].
         signature: [[u8; 32]; 2],
     },
+    /// The rows before it of a hosted world: what each seat observed after them, and earned in them.
+    Observed {
+        /// The first tick.
+        first: Tick,
+        /// Hashes of the observations after each tick, `[tick, seat]`, row-major.
+        hashes: Vec<u64>,
+        /// The rewards, `[tick, seat]`, row-major, as the bits of `f32`.
+        rewards: Vec<u32>,
+    },
+    /// The ticks of a hosted world go by anew from here: they could not be played in time, or nothing could.
+    Paced {
+        /// The next tick.
+        tick: Tick,
+        /// When it was due: server clock, microseconds since the Unix epoch.
+        at_us: u64,
+    },
+    /// A hosted world was run again after the end, with the same seed and actions.
+    Repeated {
+        /// The first tick after which it differed; none if everything was equal.
+        differs: Option<Tick>,
+    },
 }
 
 /// How an episode ended.
@@ -224,6 +247,15 @@ impl Log {
             Record::Change(change) => Some(change),
             _ => None,
         })
+    }
+
+    /// The result of the repetition of a hosted world: the first tick after which it differed, if it did; none if it was not
+    /// run again.
+    pub fn repetition(&self) -> Option<Option<Tick>> {
+        match self.records.last() {
+            Some(Record::Repeated { differs }) => Some(*differs),
+            _ => None,
+        }
     }
 
     /// All actions, `[tick, seat]`, row-major.
@@ -461,7 +493,7 @@ impl Log {
     /// Adds a record if it is in order.
     fn take(&mut self, record: Record) -> Result<(), &'static str> {
         let seats = self.seats();
-        if self.ending.is_some() {
+        if self.ending.is_some() && !matches!(record, Record::Repeated { .. }) {
             return Err("a record after the end");
         }
         match &record {
@@ -503,6 +535,11 @@ impl Log {
                 return Err("an end at another tick");
             }
             Record::End(ending) => self.ending = Some(*ending),
+            Record::Observed {
+                hashes, rewards, ..
+            } if hashes.len() != rewards.len() || hashes.len() % seats != 0 => {
+                return Err("observations of other seats than there are");
+            }
             Record::Digest { .. }
             | Record::Timing { .. }
             | Record::Presence { .. }
@@ -511,7 +548,10 @@ impl Log {
             | Record::Route { .. }
             | Record::Inputs { .. }
             | Record::Recount { .. }
-            | Record::Erased { .. } => {}
+            | Record::Erased { .. }
+            | Record::Observed { .. }
+            | Record::Paced { .. }
+            | Record::Repeated { .. } => {}
         }
         self.records.push(record);
         Ok(())

@@ -8,6 +8,7 @@ same to the bit as those that people play in a browser.
 from importlib.metadata import version
 
 from coplay._hosted import Event
+from coplay.agent import Agent
 from coplay.env import Env
 from coplay.parallel import ParallelEnv
 from coplay.registration import make, make_vec, parallel_env, register_envs
@@ -15,6 +16,7 @@ from coplay.spec import Field, Spec, environments, params_schema, partners
 from coplay.vector import VectorEnv
 
 __all__ = [
+    "Agent",
     "Env",
     "Event",
     "Field",

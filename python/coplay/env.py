@@ -15,7 +15,8 @@ from coplay._hosted import Hosted, action_index, is_whole
 
 Observation: TypeAlias = NDArray[np.float32]
 Partner: TypeAlias = str | Callable[[Observation], Any]
-"""Who plays another seat: the name of a partner, or a function from observation to action."""
+"""Who plays another seat: the name of a partner, the path of a model (`*.onnx`) or an `Agent`, or a function from
+observation to action."""
 
 
 class Env(Hosted, gymnasium.Env[Observation, np.int64]):
@@ -92,7 +93,8 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
         for seat, partner in self._partners.items():
             seen = self._world.observe(seat)
             if isinstance(partner, _coplay.Partner):
-                actions[seat] = partner.act(seen)
+                mask = self._world.mask(seat) if partner.wants_mask else None
+                actions[seat] = partner.act(seen, mask)
             else:
                 actions[seat] = action_index(partner(seen))
         rewards, terminated, truncated, over, events = self._world.step(actions)

@@ -3,6 +3,7 @@
 use batch::{Arrays, BatchError, Episode, Infos, Observations, Vector};
 use env_core::{Action, Policy};
 
+use crate::partner::mask_bits;
 use crate::saved::Saved;
 
 /// Why a call was refused.
@@ -124,7 +125,10 @@ impl Engine {
         mut arrays: Arrays<'_>,
     ) -> Result<bool, Refused> {
         self.take(actions)?;
-        self.ask(&arrays.observations);
+        self.ask(
+            &arrays.observations,
+            arrays.masks.as_deref().unwrap_or_default(),
+        );
         let ends =
             |arrays: &Arrays<'_>| arrays.terminated.contains(&1) || arrays.truncated.contains(&1);
         let ended_before = ends(&arrays);
@@ -197,8 +201,13 @@ impl Engine {
         Ok(())
     }
 
+    /// The actions of all seats in the last step, `[instance, seat]`.
+    pub(crate) fn actions(&self) -> &[Action] {
+        &self.actions
+    }
+
     /// Asks the partners for their actions.
-    fn ask(&mut self, observations: &Observations<'_>) {
+    fn ask(&mut self, observations: &Observations<'_>, masks: &[u8]) {
         let Self {
             seats,
             observation,
@@ -219,7 +228,13 @@ impl Engine {
                     }
                     Observations::None => &[],
                 };
-                actions[instance * *seats + *seat] = player.act(seen);
+                let place = instance * *seats + *seat;
+                let count = masks.len() / actions.len();
+                let mask = || masks[place * count..][..count].iter().map(|it| *it != 0);
+                actions[place] = match player.wants_mask() {
+                    true => player.act_masked(seen, mask_bits(mask())),
+                    false => player.act(seen),
+                };
             }
         }
     }

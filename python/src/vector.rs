@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use batch::{Autoreset, BatchOptions};
 use env_core::Spec;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyArrayMethods as _, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -105,9 +105,8 @@ impl Vector {
         let finals = autoreset == Autoreset::SameStep;
         let buffers = Buffers::new(py, &spec, instances, compact, finals);
         let players = |name: &String| {
-            (0..instances)
-                .map(|_| partner::open(name, &spec))
-                .collect::<PyResult<Vec<_>>>()
+            let open = partner::opener(name, &spec)?;
+            (0..instances).map(|_| open()).collect::<PyResult<Vec<_>>>()
         };
         let partners = partners
             .iter()
@@ -160,6 +159,13 @@ impl Vector {
         let actions = actions.as_slice()?;
         let (engine, buffers) = self.engine();
         buffers.lend(py, |arrays| Ok(py.detach(|| engine.step(actions, arrays))?))
+    }
+
+    /// The actions of the last step, `[instance, seat]`, in a new array.
+    fn actions<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u16>>> {
+        let seats = usize::from(self.spec.seats);
+        let shape = [self.instances, seats];
+        PyArray1::from_slice(py, self.engine().0.actions()).reshape(shape)
     }
 
     /// 1 for each instance whose episode was started anew in the last step.

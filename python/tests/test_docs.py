@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+EVALUATION = PAGE.parent / "evaluation.md"
 
 
-def sections():
+def sections(page=PAGE):
     """The snippets of each section, by its heading."""
-    for part in PAGE.read_text().split("\n## ")[1:]:
+    for part in page.read_text().split("\n## ")[1:]:
         heading = part.splitlines()[0]
         blocks = re.findall(r"^```python\n(.*?)^```", part, re.DOTALL | re.MULTILINE)
         assert blocks, f"{heading}: a section without a snippet"
@@ -51,6 +52,16 @@ def test_snippets_run(snippet, tmp_path):
         [sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_snippets_about_evaluation_run_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "__main__"}
+    for heading, blocks in sections(EVALUATION):
+        for block in blocks:
+            exec(compile(block, f"{EVALUATION.name}: {heading}", "exec"), names)
+    assert (tmp_path / "cross_play.svg").read_text().count("<rect") == 9
+    assert names["result"].markdown().count("\n") == 5
 
 
 def test_stable_baselines_learns(tmp_path, monkeypatch):

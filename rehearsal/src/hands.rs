@@ -62,6 +62,9 @@ impl Hands {
         if !std::mem::replace(&mut self.is_ready, true) {
             self.sit_down(peer);
         }
+        if peer.is_hosted() {
+            return self.choose_hosted(peer, now);
+        }
         let seat = peer.plan().seat.index();
         let session = peer.session_mut()?;
         if session.current() < plays_from {
@@ -84,6 +87,17 @@ impl Hands {
         };
         self.asked = Some((current, until));
         (!is_still).then_some(action)
+    }
+
+    /// Presses any key of a world that a host steps: all that is known of it is its picture.
+    fn choose_hosted(&mut self, peer: &mut Peer<Native>, now: Now) -> Option<Action> {
+        let waits = peer.plan().rules.turns && !peer.is_own_turn();
+        if waits || !self.take_time(now) {
+            return None;
+        }
+        let mut actions = 0;
+        peer.view(|world| actions = world.spec().actions.len());
+        Some(self.rng.below(actions.max(1)) as Action)
     }
 
     /// Makes half of the people skilled.

@@ -11,11 +11,12 @@ use study::payment::{units_in_language, written};
 use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
 use super::messages::Messages;
+use super::options::{RehearsalMode, RehearsalOptions};
+use super::played::Played;
 use super::quota;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
 use super::tables::{self, Wanted};
-use super::{Played, RehearsalMode, RehearsalOptions};
 use dataset::cells::unquote_formula;
 use dataset::pay;
 use store::{Group, Payment, Session, SqliteStore};
@@ -226,7 +227,7 @@ fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
             .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
         items.insert(
             row[item].to_owned(),
-            unquote_formula(&row[value]).to_owned(),
+            unquote_formula(&row[value]).into_owned(),
         );
     }
     let in_order = all

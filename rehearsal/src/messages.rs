@@ -37,7 +37,7 @@ impl Messages {
         let all: Result<Vec<Message>, csv::Error> = reader.deserialize().collect();
         let mut all = all.with_context(|| format!("the table {}", table.display()))?;
         for message in &mut all {
-            message.text = unquote_formula(&message.text).to_owned();
+            message.text = unquote_formula(&message.text).into_owned();
         }
         Ok(Self(all))
     }

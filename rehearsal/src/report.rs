@@ -6,8 +6,9 @@ use std::fmt;
 use serde::Serialize;
 
 use super::fault::Fault;
+use super::options::RehearsalMode;
+use super::played::Played;
 use super::record::{Phase, Record, Waited};
-use super::{Played, RehearsalMode};
 
 /// The findings of a rehearsal.
 #[derive(Clone, Debug, Serialize)]

@@ -5,11 +5,11 @@
 use study::Study;
 use study::assign::Rng;
 
-use super::RehearsalOptions;
 use super::bot::Ticket;
 use super::browser;
 use super::entry::EntryWay;
 use super::fault::Fault;
+use super::options::RehearsalOptions;
 use super::record::Shared;
 
 /// A second, microseconds.

@@ -77,5 +77,6 @@ pub use effects::{
     ChangeError, DatagramError, Refusals, ResumeError, SessionEvent, Stats, Transmit,
 };
 pub use live::Live;
+pub use presses::Presses;
 pub use rebuild::{EpisodeRecord, RebuildError, Rebuilder, rebuild};
 pub use session::Session;

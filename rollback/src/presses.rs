@@ -8,15 +8,17 @@ use env_core::{Action, Spec};
 /// Presses that may wait; more within so few ticks is nobody's intention.
 const WAITING: usize = 4;
 
-#[derive(Debug)]
-pub(crate) struct Presses {
+/// The presses of one person that wait for their ticks.
+#[derive(Clone, Debug)]
+pub struct Presses {
     held: Action,
     waiting: [Action; WAITING],
     count: usize,
 }
 
 impl Presses {
-    pub(crate) fn new(noop: Action) -> Self {
+    /// Nothing is pressed, and the no-op is held.
+    pub fn new(noop: Action) -> Self {
         Self {
             held: noop,
             waiting: [noop; WAITING],
@@ -26,7 +28,7 @@ impl Presses {
 
     /// The person now wants this. An action that the environment does not have is the no-op. Gives how many ticks
     /// are given something else before it, unless it changes nothing.
-    pub(crate) fn want(&mut self, action: Action, spec: &Spec) -> Option<usize> {
+    pub fn want(&mut self, action: Action, spec: &Spec) -> Option<usize> {
         let known = spec.actions.get(usize::from(action));
         let action = if known.is_some() { action } else { spec.noop };
         let momentary = known.is_some_and(|known| known.momentary);
@@ -49,7 +51,7 @@ impl Presses {
     }
 
     /// No press waits any more; what is held stays.
-    pub(crate) fn forget(&mut self) {
+    pub fn forget(&mut self) {
         self.count = 0;
     }
 
@@ -68,7 +70,11 @@ impl Presses {
     }
 
     /// The action that the next tick is given.
-    pub(crate) fn next(&mut self) -> Action {
+    #[allow(
+        clippy::should_implement_trait,
+        reason = "there is always a next action"
+    )]
+    pub fn next(&mut self) -> Action {
         let action = self.peek();
         if self.count > 0 {
             self.waiting.copy_within(1.., 0);

@@ -44,6 +44,9 @@ pub enum RebuildError {
     /// one that is too far away.
     #[error("frame {0} does not follow from those before")]
     Frame(usize),
+    /// There are more frames than a screen can have shown.
+    #[error("frame {0} is one more than a screen can have shown")]
+    TooMany(usize),
 }
 
 /// The digest of the state that each frame showed. `config` is that of the episode's start with the page's seat as
@@ -73,14 +76,20 @@ pub struct Rebuilder<'a, W: World, P> {
     shown: usize,
     /// Ticks that may still be simulated.
     left: u64,
+    /// Frames that may still follow.
+    frames_left: u64,
 }
 
 /// Ticks that may be simulated for each tick of the record, and for as many more as pages play on without a server: half
 /// an hour at 60 Hz. A page goes back where a seat changes hands, or where it was told something else than the server.
 const EACH_TICK: u64 = 16;
 const MORE_TICKS: u64 = 1 << 17;
-/// Ticks that may be simulated for each frame besides: several windows.
-const EACH_FRAME: u64 = 256;
+/// Ticks that may be simulated for each input besides: a page goes back because one came, and no further than the window. A
+/// frame alone is no reason to, and there may be millions of them.
+const EACH_INPUT: u64 = 64;
+/// Frames of each second of the record, and as many more as pages show without a server: half an hour at 60 Hz.
+const FRAMES_EACH_S: u64 = 1_000;
+const MORE_FRAMES: u64 = 1 << 17;
 
 impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P> {
     /// As for [`rebuild`].
@@ -90,6 +99,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         let partners = config.controllers.iter().map(|c| policy(c, &mut partner));
         let partners = partners.collect();
         let ticks = (record.rows.len() / seats.max(1)) as u64;
+        let frames = FRAMES_EACH_S * ticks / u64::from(config.tick_hz.max(1));
         Self {
             session: Session::new(config, world, partners),
             local,
@@ -98,6 +108,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             seats,
             shown: 0,
             left: EACH_TICK * ticks + MORE_TICKS,
+            frames_left: frames + MORE_FRAMES,
         }
     }
 
@@ -111,7 +122,8 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if number == 0 {
             self.session.begin_at(self.begun(frame));
         }
-        self.left += EACH_FRAME;
+        self.frames_left =
+            (self.frames_left.checked_sub(1)).ok_or(RebuildError::TooMany(number))?;
         let is_whole = [frame.have.len(), frame.fresh.len()] == [self.seats; 2];
         if !is_whole || u32::from(frame.ahead) > FORESEEN {
             return Err(RebuildError::Frame(number));
@@ -171,8 +183,11 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if !self.session.is_persons(Seat(seat as u8)) {
             return Ok(());
         }
+        let before = self.session.have(seat);
         self.recall(seat, first)?;
         self.session.learn_inputs(seat, first, fresh);
+        let more = self.session.have(seat).saturating_sub(before);
+        self.left += EACH_INPUT * u64::from(more);
         if self.session.have(seat) != frame.have[seat].0 {
             return Err(RebuildError::Frame(number));
         }

@@ -173,6 +173,41 @@ fn no_delay_puts_the_next_tick_off_by_more_than_half_a_second() {
 }
 
 #[test]
+fn claims_of_delay_make_a_game_a_quarter_as_fast_at_the_least() {
+    let config = Config {
+        tick_hz: 60,
+        ..session(0).config().clone()
+    };
+    let layout = DatagramLayout {
+        seats: 2,
+        actions: 6,
+    };
+    let mut session = Session::new(config, Toy::new(2, 100_000, 100_000), Vec::new());
+    let mut bytes = Vec::new();
+    for now_us in (T0_US..T0_US + 90_000_000).step_by(5_000) {
+        session.handle_timeout(now_us);
+        // The other page plays along, two ticks ahead, and says each time that the next tick is far away.
+        let own = session.current().0;
+        let end = own + 2;
+        let first = own.saturating_sub(20);
+        let datagram = Datagram {
+            era: Era(9),
+            from: Seat(1),
+            delay_ms: 10_000_000,
+            first: Tick(first),
+            inputs: vec![NOOP; (end - first) as usize],
+            have: vec![Tick(own), Tick(end)],
+            ..Datagram::default()
+        };
+        datagram.encode(layout, &mut bytes);
+        session.handle_datagram(now_us, Seat(1), &bytes).unwrap();
+    }
+    // Eighty seconds, after ten in which somebody may have been waited for.
+    let ticks = session.current().0;
+    assert!((1_150..1_400).contains(&ticks), "{ticks} ticks");
+}
+
+#[test]
 fn a_long_hold_is_not_made_up_for_and_a_short_one_is() {
     for (held, made_up) in [(2, true), (4, false)] {
         let mut session = session(0);

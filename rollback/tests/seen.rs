@@ -4,7 +4,7 @@ use env_core::rng::Rng;
 use env_core::{Action, World};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Seat};
-use rollback::{EpisodeRecord, RebuildError, Session, rebuild};
+use rollback::{EpisodeRecord, RebuildError, Rebuilder, Session, rebuild};
 
 use crate::support::network::{Conditions, Network};
 use crate::support::play::config;
@@ -159,4 +159,36 @@ fn a_frame_that_does_not_fit_is_refused() {
             why: None
         })
     ));
+}
+
+/// The number of frames that are rebuilt of a page that shows these again and again, and why no more are.
+fn rebuilt_of(shown: &Shown, again: &[Frame]) -> (usize, RebuildError) {
+    let record = EpisodeRecord {
+        changes: &[],
+        rows: &shown.rows,
+    };
+    let world = Toy::new(2, 60 * SECONDS, 60 * SECONDS);
+    let config = config(&shown.scenario, Some(Seat(0)));
+    let mut rebuilder = Rebuilder::new(config, world, |_| None, record);
+    let first = shown.frames[..100].iter();
+    let mut frames = first.chain(again.iter().cycle()).enumerate();
+    let refused = frames.find_map(|(number, frame)| Some((number, rebuilder.show(frame).err()?)));
+    refused.expect("they never end")
+}
+
+#[test]
+fn frames_without_end_come_to_an_end() {
+    let shown = play(2);
+    let last = Frame {
+        fresh: vec![Vec::new(); 2],
+        ..shown.frames[99].clone()
+    };
+    let mut back = last.clone();
+    back.tick.0 -= 12;
+    let (number, why) = rebuilt_of(&shown, &[back, last.clone()]);
+    assert_eq!(why, RebuildError::Frame(number));
+    assert!(number < 50_000, "{number} frames there and back");
+    let (number, why) = rebuilt_of(&shown, &[last]);
+    assert_eq!(why, RebuildError::TooMany(number));
+    assert!((100_000..200_000).contains(&number), "{number} frames");
 }

@@ -64,6 +64,11 @@ pub struct Limits {
     pub signals_heard: Rate,
     /// Uploads of one page that the archive has not yet taken; more are dropped, and asked for again later.
     pub uploads: usize,
+    /// Bytes of notes of the pages of one seat in an episode, at once, and in a second of it besides; of those beyond, nothing
+    /// is stored. A page writes some hundred bytes a second.
+    pub note_bytes: usize,
+    /// See [`Self::note_bytes`].
+    pub note_bytes_per_s: usize,
     /// Messages that wait for a slow page; one more, and it is closed.
     pub outgoing: usize,
     /// Messages that wait for a slow page at which relayed datagrams are dropped.
@@ -159,6 +164,8 @@ impl Default for Limits {
                 per_min: 1_200,
             },
             uploads: 64,
+            note_bytes: 256 * 1024,
+            note_bytes_per_s: 4 * 1024,
             outgoing: 512,
             outgoing_relay: 64,
             answer_bytes: 64 * 1024,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 
 use archive::Episode;
-use archive::work::perform_work;
+use archive::work::{perform_work, repeat_ended};
 use protocol::Era;
 use server_core::arbiter::{Event, Work};
 use tokio::sync::mpsc::UnboundedSender;
@@ -41,9 +41,13 @@ impl EpisodeWriter {
                 let result = guarded(era, &mut episode, work, |episode, work| {
                     perform_work(era, episode, work, |header| Episode::create(&dir, header))
                 });
-                let is_end = matches!(result, Event::Ended(..));
+                let ended = matches!(result, Event::Ended(..)).then(|| result.clone());
                 // The driver drops its end only when the server has stopped.
-                if results.send(result).is_err() || is_end {
+                let is_stopped = results.send(result).is_err();
+                if let Some(ended) = ended {
+                    return repeat_ended(&ended, &mut episode);
+                }
+                if is_stopped {
                     return;
                 }
             }

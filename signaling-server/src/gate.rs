@@ -1,7 +1,8 @@
 //! The gate: every connection to the web server, whose it is, and which one has to go when there are too many.
 //!
 //! A connection is silent until it has said something of use: a request that is being answered, or the first message of a
-//! page. Where there are too many, the one that has been silent longest closes, so that silent ones keep nobody out.
+//! page. It is idle while it is the page of a session of which nothing was done yet. Where there are too many, the one that
+//! has been silent longest closes, or else the one that has been idle longest, so that these keep nobody out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,6 +32,8 @@ struct State {
     open: BTreeMap<u64, Connection>,
     /// Those that are silent, the oldest first.
     silent: BTreeSet<u64>,
+    /// Pages of sessions of which nothing was done yet, the oldest first.
+    idle: BTreeSet<u64>,
     by_client: BTreeMap<ClientAddress, BTreeSet<u64>>,
     /// Session sockets, and when each was opened.
     pages: BTreeMap<ClientAddress, BTreeMap<u64, Instant>>,
@@ -70,7 +73,7 @@ impl ConnectionGate {
             return None;
         }
         if state.open.len() >= self.most {
-            let oldest = state.silent.first().copied()?;
+            let oldest = state.silent.first().or(state.idle.first()).copied()?;
             state.close(oldest);
         }
         let number = state.next;
@@ -100,10 +103,15 @@ impl ConnectionGate {
         if all.len() < self.most_each {
             return true;
         }
-        let oldest = all
-            .iter()
-            .find(|number| state.silent.contains(number))
-            .copied();
+        let find = |among: &BTreeSet<u64>| all.iter().find(|it| among.contains(it)).copied();
+        let oldest = find(&state.silent).or_else(|| find(&state.idle));
+        oldest.map(|oldest| state.close(oldest)).is_some()
+    }
+
+    /// Closes the page that has been idle longest; false if there is none.
+    pub fn close_idle_page(&self) -> bool {
+        let mut state = self.state();
+        let oldest = state.idle.first().copied();
         oldest.map(|oldest| state.close(oldest)).is_some()
     }
 
@@ -122,6 +130,7 @@ impl State {
 
     fn remove(&mut self, number: u64) -> Option<Connection> {
         self.silent.remove(&number);
+        self.idle.remove(&number);
         let connection = self.open.remove(&number)?;
         self.leave_client(number, connection.client);
         Some(connection)
@@ -159,6 +168,18 @@ impl Admitted {
         };
     }
 
+    /// Takes note that nothing was done yet of the session of the connection's page, or that something was.
+    pub fn set_idle(&self, is_idle: bool) {
+        let mut state = self.gate.state();
+        if !state.open.contains_key(&self.number) {
+            return;
+        }
+        match is_idle {
+            true => state.idle.insert(self.number),
+            false => state.idle.remove(&self.number),
+        };
+    }
+
     /// Takes note that the connection is the session socket of a page, and of which client: it may have come through a
     /// proxy. False if that client has too many.
     pub fn become_page(&self, client: ClientAddress) -> bool {
@@ -178,11 +199,13 @@ impl Admitted {
         }
         let pages = state.pages.get(&client);
         if pages.is_some_and(|pages| pages.len() >= self.gate.most_pages) {
-            let is_silent = |(number, since): &(&u64, &Instant)| {
-                since.elapsed() >= self.gate.silence && state.silent.contains(number)
+            let find = |among: &BTreeSet<u64>| {
+                let is_old = |since: &Instant| since.elapsed() >= self.gate.silence;
+                let mut pages = pages.into_iter().flatten();
+                let oldest = pages.find(|(number, since)| is_old(since) && among.contains(number));
+                oldest.map(|(number, _)| *number)
             };
-            let oldest = pages.into_iter().flatten().find(is_silent);
-            let Some(oldest) = oldest.map(|(number, _)| *number) else {
+            let Some(oldest) = find(&state.silent).or_else(|| find(&state.idle)) else {
                 return false;
             };
             state.close(oldest);
@@ -297,5 +320,38 @@ mod tests {
             assert_eq!(is_told(&pages[1]).await, is_let_in);
             assert!(!is_told(&pages[0]).await);
         }
+    }
+
+    #[tokio::test]
+    async fn idle_pages_make_room_for_others_and_pages_of_people_who_take_part_do_not() {
+        let gate = gate(4, 20);
+        let one = client(1).unwrap();
+        let pages: Vec<_> = (0..2).map(|_| gate.admit(client(1)).unwrap()).collect();
+        for page in &pages {
+            page.set_idle(true);
+            assert!(page.become_page(one));
+            page.set_silent(false);
+        }
+        pages[0].set_idle(false);
+        // The client's own limit.
+        let third = gate.admit(client(1)).unwrap();
+        assert!(third.become_page(one));
+        assert!(is_told(&pages[1]).await && !is_told(&pages[0]).await);
+        third.set_idle(true);
+        third.set_silent(false);
+        // That of all clients.
+        let others: Vec<_> = (2..4)
+            .map(|last| gate.admit(client(last)).unwrap())
+            .collect();
+        others.iter().for_each(|other| other.set_silent(false));
+        let last = gate.admit(client(5)).unwrap();
+        assert!(is_told(&third).await);
+        last.set_silent(false);
+        assert!(gate.admit(client(6)).is_none(), "nobody is idle any more");
+        // That of pages.
+        assert!(!gate.close_idle_page());
+        last.set_idle(true);
+        assert!(gate.close_idle_page() && is_told(&last).await);
+        assert!(!is_told(&pages[0]).await);
     }
 }

@@ -14,7 +14,7 @@ use protocol::hash::sha256_hex;
 use sha2::{Digest as _, Sha256};
 use study::recruitment::Provider;
 
-use crate::app::App;
+use crate::app::{App, own_bytes};
 use crate::assets::media_type;
 use crate::http_range::{Range, find_range};
 use crate::socket;
@@ -41,6 +41,7 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .route("/session", get(socket::upgrade))
         .route("/modules/{file}", get(module))
         .route("/networks/{file}", get(network))
+        .route("/pyodide/{version}/{file}", get(python))
         .route("/media/{file}", get(media))
         .fallback(get(asset))
         .layer(axum::middleware::map_response_with_state(
@@ -115,29 +116,77 @@ async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Res
         .unwrap_or_else(not_found)
 }
 
+/// The header of an archive, with the version of the release of Python that runs it.
+const PYTHON: HeaderName = HeaderName::from_static("coplay-pyodide");
+
+/// The header with the size of a file as it is unpacked, for progress.
+const SIZE: HeaderName = HeaderName::from_static("coplay-size");
+
 /// How long a browser may cache a file that is named by its hash: it never changes.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-/// A module under its hash: `<sha256>.wasm`.
+/// A module under its hash: `<sha256>.wasm`, or the facts of a hosted environment: `<sha256>.facts`.
 async fn module(
     State(app): State<Arc<App>>,
     Path(file): Path<String>,
     headers: HeaderMap,
 ) -> Response {
+    if let Some(hash) = file.strip_suffix(".facts") {
+        return match app.facts(hash) {
+            Some(facts) => respond("application/json", IMMUTABLE, facts.into(), false),
+            None => not_found(),
+        };
+    }
     let Some(found) = file.strip_suffix(".wasm").and_then(|hash| app.module(hash)) else {
         return not_found();
     };
+    if page_python::is_archive(&found.bytes) {
+        return archive(found.bytes);
+    }
     match found.packed.filter(|_| accepts_brotli(&headers)) {
         Some(packed) => respond("application/wasm", IMMUTABLE, packed, true),
         None => respond("application/wasm", IMMUTABLE, found.bytes, false),
     }
 }
 
+/// An environment in Python, with the version of the release that runs it.
+fn archive(bytes: Bytes) -> Response {
+    let manifest = page_python::Manifest::read(&bytes);
+    let version = manifest.map(|manifest| HeaderValue::try_from(manifest.pyodide));
+    let Ok(Ok(version)) = version else {
+        return not_found();
+    };
+    let mut response = respond("application/zip", IMMUTABLE, bytes, false);
+    response.headers_mut().insert(PYTHON, version);
+    response
+}
+
+/// A file of the release of Python that pages load.
+async fn python(Path((version, file)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    let found = tokio::task::spawn_blocking(move || {
+        let release = page_python::find_release(Some(&version))?;
+        release.read_file(&file).map(|bytes| (file, bytes))
+    });
+    let Ok(Some((file, served))) = found.await else {
+        return not_found();
+    };
+    let is_packed = served.packed.is_some() && accepts(&headers, "gzip");
+    let size = HeaderValue::from(served.bytes.len());
+    let body = served.packed.filter(|_| is_packed).unwrap_or(served.bytes);
+    let mut response = respond(media_type(&file), IMMUTABLE, body.into(), false);
+    let headers = response.headers_mut();
+    headers.insert(SIZE, size);
+    if is_packed {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    response
+}
+
 /// The network of an AI partner under its hash: `<sha256>.network`.
 async fn network(State(app): State<Arc<App>>, Path(file): Path<String>) -> Response {
     let found = file.strip_suffix(".network");
     match found.and_then(|hash| app.network(hash)) {
-        Some(bytes) => respond("application/octet-stream", IMMUTABLE, bytes.into(), false),
+        Some(bytes) => respond("application/octet-stream", IMMUTABLE, bytes, false),
         None => not_found(),
     }
 }
@@ -198,24 +247,15 @@ fn serve(app: &App, path: &str, headers: &HeaderMap) -> Option<Response> {
     let mut response = if known {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
-        respond(media_type(path), "no-cache", bytes, is_packed)
+        respond(media_type(path), "no-cache", own_bytes(bytes), is_packed)
     };
     let tag = HeaderValue::try_from(tag).expect("hex digits in quotes are a header value");
     response.headers_mut().insert(header::ETAG, tag);
     Some(response)
 }
 
-fn respond(
-    media: &'static str,
-    cache: &'static str,
-    bytes: store::data_folder::Bytes,
-    packed: bool,
-) -> Response {
-    let body = match bytes {
-        std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
-        std::borrow::Cow::Owned(bytes) => Body::from(bytes),
-    };
-    let mut response = Response::new(body);
+fn respond(media: &'static str, cache: &'static str, bytes: Bytes, packed: bool) -> Response {
+    let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(cache));
@@ -227,13 +267,17 @@ fn respond(
 }
 
 fn accepts_brotli(headers: &HeaderMap) -> bool {
+    accepts(headers, "br")
+}
+
+fn accepts(headers: &HeaderMap, coding: &str) -> bool {
     let listed = headers
         .get(header::ACCEPT_ENCODING)
         .and_then(|value| value.to_str().ok())
         .unwrap_or("");
-    listed.split(',').any(|coding| {
-        let mut parts = coding.split(';').map(str::trim);
-        parts.next() == Some("br") && parts.next() != Some("q=0")
+    listed.split(',').any(|listed| {
+        let mut parts = listed.split(';').map(str::trim);
+        parts.next() == Some(coding) && parts.next() != Some("q=0")
     })
 }
 

@@ -12,7 +12,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use catalog::{StartError, read_study};
 use clock::Clock;
-use protocol::Era;
+use protocol::{EnvWay, Era};
 use server_core::arbiter::{Arbiter, EnvStage, EnvStages, Event};
 use server_core::limits::Limits;
 use store::data_folder::{self, DataDir, EnvModule};
@@ -27,7 +27,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use turn::{Issuer, Secret};
 
-use crate::app::App;
+use crate::app::{App, SharedFiles};
 use crate::assets::Assets;
 use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
@@ -49,7 +49,7 @@ const PROLIFIC_QUERY: &str =
 
 /// The options of a server.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct ServerOptions {
     /// Study folder.
     pub study: PathBuf,
     /// Data folder.
@@ -106,7 +106,7 @@ impl Server {
     ///
     /// # Errors
     /// [`StartError`]; nothing runs then.
-    pub async fn start(options: Options) -> Result<Self, StartError> {
+    pub async fn start(options: ServerOptions) -> Result<Self, StartError> {
         Self::start_by(options, Clock::start()).await
     }
 
@@ -114,7 +114,7 @@ impl Server {
     ///
     /// # Errors
     /// As [`Self::start`].
-    pub async fn start_by(options: Options, clock: Clock) -> Result<Self, StartError> {
+    pub async fn start_by(options: ServerOptions, clock: Clock) -> Result<Self, StartError> {
         let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
         if study.net.needs_turn() && options.turn.is_none() {
             return Err(anyhow::anyhow!(
@@ -125,6 +125,9 @@ impl Server {
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         data.store_study(&study).map_err(anyhow::Error::from)?;
+        for facts in facts.values().filter_map(|facts| facts.page_facts.as_ref()) {
+            data.store_facts(facts).map_err(anyhow::Error::from)?;
+        }
         let modules = keep_modules(&study, &data, &options.assets)?;
         for model in &study.models {
             data.store_model(model).map_err(anyhow::Error::from)?;
@@ -212,6 +215,7 @@ impl Server {
             media,
             modules_dir,
             networks_dir,
+            sending: SharedFiles::default(),
             sentences,
             provider,
             connections,
@@ -347,7 +351,9 @@ fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> E
         let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
         };
-        let module = kept(env, modules);
+        // A host steps an environment of this program natively.
+        let is_native = env.way() == EnvWay::Host && env.module.is_none();
+        let module = kept(env, modules).filter(|_| !is_native);
         let module = module.map_or(String::new(), |module| module.hash.clone());
         Some(((index, params), EnvStage { facts, module }))
     };
@@ -385,7 +391,8 @@ fn keep_modules(study: &Study, data: &DataDir, assets: &Assets) -> anyhow::Resul
         let StageKind::Env(env) = &stage.kind else {
             continue;
         };
-        if kept(env, &modules).is_some() {
+        let is_native = env.way() == EnvWay::Host && env.module.is_none();
+        if is_native || kept(env, &modules).is_some() {
             continue;
         }
         if let Some(file) = &env.module {
@@ -439,6 +446,7 @@ mod tests {
             actions: Vec::new(),
             noop: 0,
             is_old: false,
+            page_facts: None,
         };
         let facts = (0..3)
             .map(|stage| ((stage, "{}".to_owned()), facts.clone()))

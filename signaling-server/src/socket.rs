@@ -14,7 +14,7 @@ use protocol::DecodeError;
 use protocol::control::{ClientMessage, Refusal, ServerMessage, decode, encode};
 use server_core::arbiter::{ClientKey, ConnId, Event};
 use server_core::limits::Limits;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, interval, timeout};
 
 use crate::app::App;
@@ -28,27 +28,59 @@ const READ_BUFFER: usize = 4 * 1024;
 #[derive(Debug, Default)]
 pub struct Connections {
     next: AtomicU64,
-    queues: Mutex<HashMap<ConnId, mpsc::Sender<Vec<u8>>>>,
+    queues: Mutex<HashMap<ConnId, Outgoing>>,
     warned: Mutex<Option<Instant>>,
+}
+
+/// The messages for a page, and its place at the gate.
+#[derive(Debug)]
+struct Outgoing {
+    queue: mpsc::Sender<Vec<u8>>,
+    admitted: Option<Arc<Admitted>>,
+}
+
+/// The time in which a page that has to make room is gone.
+const MAKES_ROOM_WITHIN: Duration = Duration::from_secs(5);
+
+/// True if a page is sent this only once its person has done something, or waits for others.
+fn shows_progress(message: &ServerMessage) -> bool {
+    match message {
+        ServerMessage::Stage { index, .. } => *index > 0,
+        ServerMessage::Waiting { .. }
+        | ServerMessage::Missing { .. }
+        | ServerMessage::Match(_)
+        | ServerMessage::Start { .. }
+        | ServerMessage::Running { .. }
+        | ServerMessage::Return(_)
+        | ServerMessage::Talk(_) => true,
+        _ => false,
+    }
 }
 
 /// Time between two warnings about pages: a thousand of them are one fault.
 const WARNS_EACH: Duration = Duration::from_secs(1);
 
 impl Connections {
-    fn open(&self, limits: &Limits) -> (ConnId, mpsc::Receiver<Vec<u8>>) {
+    fn open(
+        &self,
+        limits: &Limits,
+        admitted: Option<Arc<Admitted>>,
+    ) -> (ConnId, mpsc::Receiver<Vec<u8>>) {
         let conn = ConnId(self.next.fetch_add(1, Ordering::Relaxed));
         let (queue, outgoing) = mpsc::channel(limits.outgoing);
-        self.queues().insert(conn, queue);
+        self.queues().insert(conn, Outgoing { queue, admitted });
         (conn, outgoing)
     }
 
     /// Queues a message; a page that is too slow for its queue is closed.
     pub fn send(&self, conn: ConnId, message: &ServerMessage) {
         let mut queues = self.queues();
-        let Some(queue) = queues.get(&conn) else {
+        let Some(Outgoing { queue, admitted }) = queues.get(&conn) else {
             return;
         };
+        if shows_progress(message) {
+            admitted.iter().for_each(|it| it.set_idle(false));
+        }
         if queue.try_send(encode(message)).is_err() {
             queues.remove(&conn);
             drop(queues);
@@ -59,7 +91,7 @@ impl Connections {
     /// Queues a datagram, or drops it if `waiting` messages wait already.
     pub fn relay(&self, conn: ConnId, message: &ServerMessage, waiting: usize) {
         let queues = self.queues();
-        let Some(queue) = queues.get(&conn) else {
+        let Some(Outgoing { queue, .. }) = queues.get(&conn) else {
             return;
         };
         if queue.max_capacity() - queue.capacity() < waiting {
@@ -76,7 +108,7 @@ impl Connections {
     /// Tells every page why it is turned away, and closes its connection.
     pub fn turn_all_away(&self, why: Refusal) {
         let refused = encode(&ServerMessage::Refused { why });
-        for (_, queue) in self.queues().drain() {
+        for (_, Outgoing { queue, .. }) in self.queues().drain() {
             // A page that is too slow to be told sees that its connection closes.
             let _ = queue.try_send(refused.clone());
         }
@@ -96,7 +128,7 @@ impl Connections {
         }
     }
 
-    fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<ConnId, mpsc::Sender<Vec<u8>>>> {
+    fn queues(&self) -> std::sync::MutexGuard<'_, HashMap<ConnId, Outgoing>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -115,8 +147,11 @@ pub async fn upgrade(
         .as_ref()
         .zip(client)
         .is_none_or(|(caller, client)| caller.admitted.become_page(client));
-    let permit = Arc::clone(&app.slots).try_acquire_owned().ok();
-    let Some(permit) = permit.filter(|_| has_room) else {
+    let permit = match has_room {
+        true => take_slot(&app).await,
+        false => None,
+    };
+    let Some(permit) = permit else {
         return (
             StatusCode::SERVICE_UNAVAILABLE,
             "Too many connections; try again in a minute.\n",
@@ -137,6 +172,16 @@ pub async fn upgrade(
         })
 }
 
+/// A slot for a page. If there is none, the page that has been idle longest has to go.
+async fn take_slot(app: &App) -> Option<OwnedSemaphorePermit> {
+    let free = Arc::clone(&app.slots).try_acquire_owned();
+    if free.is_ok() || !app.gate.close_idle_page() {
+        return free.ok();
+    }
+    let freed = timeout(MAKES_ROOM_WITHIN, Arc::clone(&app.slots).acquire_owned());
+    freed.await.ok()?.ok()
+}
+
 /// A frame from a page, or its end.
 enum Heard {
     Message(Box<ClientMessage>),
@@ -152,7 +197,8 @@ async fn serve(
     client: Option<ClientKey>,
     admitted: Option<Arc<Admitted>>,
 ) {
-    let (conn, mut outgoing) = app.connections.open(&app.limits);
+    let (conn, mut outgoing) = app.connections.open(&app.limits, admitted.clone());
+    admitted.iter().for_each(|it| it.set_idle(true));
     if let Some(client) = client {
         // As below.
         let _ = app.events.send(Event::Connected(conn, client)).await;
@@ -171,7 +217,16 @@ async fn serve(
             admitted
                 .iter()
                 .for_each(|admitted| admitted.set_silent(false));
-            converse(app, conn, &mut socket, &mut outgoing).await
+            let closing = async {
+                match &admitted {
+                    Some(admitted) => admitted.closing().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                close = converse(app, conn, &mut socket, &mut outgoing) => close,
+                () = closing => None,
+            }
         }
         Err(close) => close,
     };
@@ -373,7 +428,7 @@ mod tests {
             ..Limits::default()
         };
         let connections = Connections::default();
-        let (conn, mut outgoing) = connections.open(&limits);
+        let (conn, mut outgoing) = connections.open(&limits, None);
         for _ in 0..9 {
             connections.relay(conn, &ServerMessage::Superseded, 2);
         }

@@ -22,6 +22,7 @@ static NETWORK: LazyLock<(String, Vec<u8>)> = LazyLock::new(|| {
     let choice = ActionChoice {
         every: 2,
         temperature: Some(0.5),
+        is_masked: false,
     };
     let network = onnx::read(MODEL, env_core::World::spec(&world), choice);
     let bytes = network.expect("the model plays kitchens").encode();

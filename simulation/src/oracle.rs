@@ -38,7 +38,7 @@ use protocol::{Era, Life, Seat, Tick};
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::native::Native;
-use crate::tab::{Sender, Shown};
+use crate::tab::{Sender, ShownFrame};
 use pages::Typing;
 use truth::Truth;
 
@@ -246,7 +246,7 @@ impl Oracle {
     }
 
     /// A frame was on a screen.
-    pub fn shown(&mut self, shown: Shown) {
+    pub fn shown(&mut self, shown: ShownFrame) {
         if let Some(truth) = self.truths.get_mut(&shown.era.0) {
             let page = truth.shown.entry((shown.seat, shown.life.0));
             page.or_default().push(shown);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use archive::Episode;
-use archive::work::perform_work;
+use archive::work::{perform_work, repeat_ended};
 use protocol::Era;
 use protocol::control::ServerMessage;
 use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, Work, Write};
@@ -388,6 +388,7 @@ impl EpisodeWriter {
         let event = perform_work(era, &mut self.episode, work, |header| {
             storage.create(header)
         });
+        repeat_ended(&event, &mut self.episode);
         self.busy = Some((now_us + latency(rng), event, before));
     }
 }

@@ -55,7 +55,7 @@ impl Sender {
 
 /// A frame that was on the screen.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct ShownFrame {
     /// The episode.
     pub era: Era,
     /// The seat of the page.
@@ -228,7 +228,7 @@ impl Tab {
     }
 
     /// Runs what is due. Gives what came on the screen.
-    pub fn handle_timeout(&mut self, now_us: u64) -> Option<Shown> {
+    pub fn handle_timeout(&mut self, now_us: u64) -> Option<ShownFrame> {
         if self.acts_us <= now_us {
             self.act(now_us);
         }
@@ -344,7 +344,7 @@ impl Tab {
     }
 
     /// The screen asks for a frame: what was drawn last is on it now. Gives what came on it.
-    fn draw(&mut self, now_us: u64) -> Option<Shown> {
+    fn draw(&mut self, now_us: u64) -> Option<ShownFrame> {
         let rng = &mut self.rng;
         let frame_us = self.frame_us;
         self.draws_us = now_us + frame_us.unwrap_or_else(|| 20_000 + rng.below(150_000));
@@ -362,7 +362,7 @@ impl Tab {
         let shown = std::mem::replace(&mut self.drawn, viewed);
         let (_, _, digest) = shown.filter(|&(of, by, _)| (of, by) == (era, life))?;
         let at_ms = (now.since_us(t0_us, now.page_us) / 1_000).max(0) as u32;
-        Some(Shown {
+        Some(ShownFrame {
             era,
             seat,
             life,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use protocol::hash::sha256_hex;
 use study::Study;
-use study::stage::CompiledModel;
+use study::stage::{CERTIFICATE, CompiledModel};
 
 use crate::FILE;
 
@@ -103,7 +103,22 @@ impl DataDir {
     pub fn store_model(&self, network: &CompiledModel) -> Result<(), DataError> {
         let path = self.networks().join(format!("{}.network", network.sha256));
         let mut options = OpenOptions::new();
-        let kept = write_once(&path, options.write(true), &network.bytes);
+        let mut kept = write_once(&path, options.write(true), &network.bytes);
+        if let Some(certificate) = &network.certificate {
+            // Its own hash is in its name: a model can have been compared more than once.
+            let name = format!(
+                "{}.{}{CERTIFICATE}",
+                network.sha256,
+                &sha256_hex(certificate)[..8]
+            );
+            let mut options = OpenOptions::new();
+            let beside = write_once(
+                &self.networks().join(name),
+                options.write(true),
+                certificate,
+            );
+            kept = kept.and(beside);
+        }
         kept.map_err(|error| DataError::Io {
             dir: self.dir.clone(),
             error,
@@ -126,6 +141,24 @@ impl DataDir {
             env: env.into(),
             hash,
             bytes,
+        })
+    }
+
+    /// Stores the facts of a hosted environment that pages get, under their hash.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn store_facts(&self, facts: &str) -> Result<(), DataError> {
+        let name = format!("{}.facts", sha256_hex(facts.as_bytes()));
+        let mut options = OpenOptions::new();
+        let stored = write_once(
+            &self.modules().join(name),
+            options.write(true),
+            facts.as_bytes(),
+        );
+        stored.map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
         })
     }
 

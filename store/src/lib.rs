@@ -20,7 +20,8 @@ use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
     Answers, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode, NewSession,
-    PageTime, ParticipantLink, PayState, Payment, Place, Response, Said, Session, Wait, Withdrawn,
+    PageTime, ParticipantLink, PayState, Payment, Response, Said, Session, StoredPosition, Wait,
+    Withdrawn,
 };
 pub use sqlite::{FILE, SqliteStore};
 

@@ -17,9 +17,9 @@ use study::{OnWithdraw, Outcome, Study};
 use crate::Answers;
 use crate::NewEpisode;
 use crate::NewSession;
-use crate::Place;
 use crate::SqliteStore;
 use crate::StoreError;
+use crate::StoredPosition;
 use crate::data_folder::DataDir;
 
 /// The database, and the study whose sessions it keeps.
@@ -65,7 +65,10 @@ impl Persistence {
     ) -> anyhow::Result<Self> {
         store.keep_study(&study.hash, &study.canonical).await?;
         let data = data.path().to_owned();
-        Ok(Self { store, data, study })
+        let persistence = Self { store, data, study };
+        // A crash may have come between a withdrawal and this.
+        persistence.erase_withdrawn_episodes().await?;
+        Ok(persistence)
     }
 
     /// Makes a change of a rehearsal durable at a time of its clock, microseconds since the Unix epoch.
@@ -121,7 +124,8 @@ impl Persistence {
                 receipt,
             } => {
                 let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
-                self.store.withdraw(&participant, &receipt, group).await
+                self.store.withdraw(&participant, &receipt, group).await?;
+                self.erase_withdrawn_episodes().await
             }
             Write::Forget { participant } => self.store.forget_session(&participant).await,
             Write::Erase { participant } => self.erase(&participant).await,
@@ -164,7 +168,10 @@ impl Persistence {
                 episode,
                 reason,
                 ending,
-            } => self.store.end_episode(&episode, reason, ending).await,
+            } => {
+                self.store.end_episode(&episode, reason, ending).await?;
+                self.erase_withdrawn_episodes().await
+            }
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
         }
@@ -173,22 +180,41 @@ impl Persistence {
     /// Erases what was recorded of a participant. Files go first: what the database knows is found again after a crash.
     async fn erase(&self, participant: &str) -> Result<(), StoreError> {
         let episodes = self.store.last_of(participant).await?;
-        for path in &episodes {
+        match self.remove_files(&episodes).await {
+            true => self.store.erase(participant, &episodes).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Erases the episodes that were withdrawn by everybody whom they have something of.
+    async fn erase_withdrawn_episodes(&self) -> Result<(), StoreError> {
+        let episodes = self.store.list_withdrawn_episodes().await?;
+        if episodes.is_empty() || !self.remove_files(&episodes).await {
+            return Ok(());
+        }
+        let count = episodes.len();
+        tracing::info!(count, "episodes that were withdrawn are erased");
+        self.store.forget_episodes(&episodes).await
+    }
+
+    /// Removes the files of episodes; false if one is still there.
+    async fn remove_files(&self, paths: &[String]) -> bool {
+        for path in paths {
             match tokio::fs::remove_file(self.data.join(path)).await {
                 Err(error) if error.kind() != ErrorKind::NotFound => {
                     tracing::error!(%error, path, "the file of an episode cannot be erased; the next start tries again");
-                    return Ok(());
+                    return false;
                 }
                 _ => {}
             }
         }
-        self.store.erase(participant, &episodes).await
+        true
     }
 
     async fn save_place(
         &self,
         participant: &str,
-        place: &Place,
+        place: &StoredPosition,
         answers: Option<server_core::arbiter::StageAnswers>,
     ) -> Result<(), StoreError> {
         let answers = answers.map(|given| self.answers(given));
@@ -304,8 +330,8 @@ fn place(
     progress: &study::Progress,
     attendance: Attendance,
     payment: Option<Box<study::Payment>>,
-) -> Place {
-    Place {
+) -> StoredPosition {
+    StoredPosition {
         position: json(progress),
         spent_us: attendance.spent_us,
         seen_us: attendance.seen_us,
@@ -318,3 +344,6 @@ fn place(
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("places and draws are plain data")
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,12 +40,12 @@ pub struct NewSession {
     /// The recruiter's identifier for the participant.
     pub identity: Option<Identity>,
     /// Its place in the study.
-    pub place: Place,
+    pub place: StoredPosition,
 }
 
 /// Where a session stands.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct StoredPosition {
     /// Its place in the study, JSON.
     pub position: String,
     /// Time with signs of life, microseconds.

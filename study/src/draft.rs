@@ -15,7 +15,7 @@ use crate::load::{self, Parts, ReadTimeline};
 use crate::problem::{Problem, ProblemReport};
 use crate::read::Cursor;
 use crate::recruitment::Recruitment;
-use crate::stage::Stage;
+use crate::stage::{Stage, StageKind};
 use crate::study::{FILE, Study, pages};
 use crate::yaml;
 
@@ -47,7 +47,16 @@ impl DraftStudy {
     /// Every [`Problem`] of the folder and beside the facts, in the order of the lines; those of other files follow.
     pub fn check(self, facts: &impl HostFacts) -> Result<(Study, EnvFactsByStage), Vec<Problem>> {
         let Self { report, read } = self;
-        let study = read.and_then(|(parts, source)| {
+        let study = read.and_then(|(mut parts, source)| {
+            let stages = parts.timeline.iter_mut();
+            let stages = stages.flat_map(|timeline| timeline.stages.iter_mut().flatten());
+            for stage in stages {
+                if let StageKind::Env(env) = &mut stage.kind
+                    && env.python.is_some()
+                {
+                    facts.prepare_env(env);
+                }
+            }
             let timeline = parts.timeline.as_ref()?;
             let no_scopes = BTreeMap::new();
             let host = HostCheck {

@@ -24,6 +24,8 @@ pub struct EnvFacts {
     pub noop: u16,
     /// True if it is a module of an older version of the interface, which lacks what has been added since.
     pub is_old: bool,
+    /// Of an environment on a host: the facts that pages get, as JSON.
+    pub page_facts: Option<String>,
 }
 
 /// Why an environment cannot be opened as the study says.
@@ -44,6 +46,11 @@ pub enum EnvFault {
         /// The fault and its fix.
         reason: String,
     },
+    /// The environment in Python cannot be opened.
+    Python {
+        /// The fault and its fix.
+        reason: String,
+    },
     /// It refuses a parameter.
     Config {
         /// The parameter, below `config`; empty for all of them.
@@ -56,8 +63,12 @@ pub enum EnvFault {
 /// The facts of what an env stage can play, by its index and its parameters as JSON ([`Env::params`]).
 pub type EnvFactsByStage = BTreeMap<(u16, String), EnvFacts>;
 
-/// ParticipantFacts of a host that a study is checked against.
+/// Facts of a host that a study is checked against.
 pub trait HostFacts {
+    /// Opens an environment in Python, and completes its stage: its version, and the file that pages step, if they do.
+    /// What keeps it from being opened is reported by [`Self::env_facts`].
+    fn prepare_env(&self, _env: &mut Env) {}
+
     /// The facts of an environment with the parameters of its stage.
     ///
     /// # Errors

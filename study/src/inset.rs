@@ -2,21 +2,17 @@
 //! behind it for numbers.
 //!
 //! A formula may name any stage before it. The names are known once the whole timeline is read; until then, a text keeps
-//! the source of its formulas ([`Braces`]). This module must not know where a text is shown.
+//! the source of its formulas ([`Braces`]). This module must not know where a text is shown, and whose
+//! values they are.
 
 use std::collections::BTreeMap;
 
-use ::survey::{AnswerWords, Form, Values};
 use formula::Value;
 
 use crate::formula::{Formula, Type, Types};
-use crate::limits::MAX_AMOUNT;
-use crate::payment;
+use crate::money;
 use crate::problem::{LineColumn, Problem, ProblemReport};
-use crate::progress::Progress;
 use crate::read::Cursor;
-use crate::stage::StageKind;
-use crate::study::Study;
 use crate::yaml::{Data, Node};
 
 /// A formula in double braces somewhere in a text.
@@ -52,13 +48,17 @@ const FORMATS: [(&str, Format); 3] = [
     ("whole", Format::Whole),
 ];
 
+/// Writes the answer of a stage to an item.
+pub(crate) type WriteAnswer<'a> = Box<dyn Fn(&str, &str) -> Option<String> + 'a>;
+
 /// Values for a text, with the language and currency in which it is written.
 pub(crate) struct InsetScope<'a> {
-    study: &'a Study,
-    language: &'a str,
-    values: BTreeMap<String, Value>,
-    /// The answers by stage and item.
-    answers: &'a BTreeMap<String, Values>,
+    pub language: &'a str,
+    /// The currency of the study; empty if it pays nothing.
+    pub currency: &'a str,
+    pub values: BTreeMap<String, Value>,
+    /// Writes an answer as the participant chose it, by stage and item; `None` if nobody asked this.
+    pub write_answer: WriteAnswer<'a>,
 }
 
 /// The part of a text in double braces that comes first: where it begins, what stands in it, and where it ends.
@@ -131,7 +131,7 @@ impl Inset {
             .answer
             .as_ref()
             .filter(|_| self.format == Format::Plain);
-        if let Some(text) = answer.and_then(|(stage, item)| scope.write_answer(stage, item)) {
+        if let Some(text) = answer.and_then(|(stage, item)| (scope.write_answer)(stage, item)) {
             return text;
         }
         match (self.format, value) {
@@ -180,32 +180,7 @@ pub(crate) fn types(mut known: Types, study_has_bonus: bool, within: &[String]) 
     known
 }
 
-impl<'a> InsetScope<'a> {
-    /// The values for a participant as they are now.
-    pub(crate) fn new(study: &'a Study, progress: &'a Progress) -> Self {
-        let mut values = progress.facts().scope(study, &progress.bindings(study));
-        if let Some(bonus) = &study.bonus
-            && let Ok(Value::Number(bonus)) = bonus.eval(&values)
-        {
-            let bonus = Value::from(bonus.clamp(0.0, MAX_AMOUNT));
-            values.entry("bonus".to_owned()).or_insert(bonus);
-        }
-        let partner = progress.last_partners(study).name();
-        values
-            .entry("partner".to_owned())
-            .or_insert_with(|| partner.into());
-        let orders = progress.orders();
-        let orders = orders.map(|(name, levels)| (name.clone(), Value::Text(levels.join(", "))));
-        let orders = Value::Record(orders.collect());
-        values.entry("order".to_owned()).or_insert(orders);
-        Self {
-            study,
-            language: progress.language(study),
-            values,
-            answers: &progress.facts().answers,
-        }
-    }
-
+impl InsetScope<'_> {
     fn is_english(&self) -> bool {
         self.language.split('-').next() == Some("en")
     }
@@ -219,8 +194,7 @@ impl<'a> InsetScope<'a> {
     }
 
     fn write_money(&self, amount: f64) -> String {
-        let currency = self.study.recruitment.pay_terms.currency.as_deref();
-        payment::amount_in_language(amount, currency.unwrap_or_default(), self.language)
+        money::amount_in_language(amount, self.currency, self.language)
     }
 
     fn write_value(&self, value: &Value) -> String {
@@ -241,24 +215,5 @@ impl<'a> InsetScope<'a> {
             .to_owned(),
             Value::List(_) | Value::Record(_) => "–".to_owned(),
         }
-    }
-
-    /// An answer as the participant chose it: the labels of choices, in the language that they read now. `None` if the form
-    /// does not ask this.
-    fn write_answer(&self, stage: &str, item: &str) -> Option<String> {
-        let mut stages = self.study.timeline.iter();
-        let StageKind::Survey(survey) = &stages.find(|known| known.id == stage)?.kind else {
-            return None;
-        };
-        let say = |name| self.study.sentences.find(self.language, name);
-        let words = AnswerWords {
-            yes: say("yes"),
-            no: say("no"),
-            none: say("none"),
-            other: say("other"),
-            decimal: say("decimal"),
-        };
-        let form = Form::of(&survey.in_language(self.language));
-        form.write_answer(item, self.answers.get(stage)?, words)
     }
 }

@@ -27,6 +27,7 @@ mod keys;
 pub mod limits;
 mod load;
 pub mod media;
+pub mod money;
 mod outcome;
 pub mod outline;
 mod page;

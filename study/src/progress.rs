@@ -6,6 +6,8 @@ mod event;
 mod facts;
 mod handle;
 mod matching;
+mod scope;
+mod text_values;
 mod way_out;
 
 use std::collections::BTreeMap;
@@ -15,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::assign::{Assignment, UnitAssignment};
-use crate::inset::InsetScope;
 use crate::outcome::Outcome;
 use crate::page::TextPage;
 use crate::screening::Measured;
@@ -415,7 +416,7 @@ impl Progress {
         if let Some(rest) = self.rest(study) {
             return self.rest_view(study, rest);
         }
-        let scope = InsetScope::new(study, self);
+        let scope = self.text_values(study);
         let language = self.language(study);
         let show = |page: &TextPage| page.html_for(language, &scope);
         let mut view = self.stage(study).view_with(language, &show);
@@ -470,7 +471,7 @@ impl Progress {
         StageView::Rest {
             page: rest
                 .page
-                .html_for(self.language(study), &InsetScope::new(study, self)),
+                .html_for(self.language(study), &self.text_values(study)),
             round: self.episode(study),
             score: episodes
                 .and_then(|all| all.last())

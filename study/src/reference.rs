@@ -135,8 +135,12 @@ impl Page<'_> {
             let default = match (&entry.default, entry.needed) {
                 (_, true) if entry.example.is_empty() => "needed".to_owned(),
                 (_, true) => format!("needed, such as `{}`", entry.example),
-                (Some(default), _) => written(default),
-                (None, _) => "none".to_owned(),
+                (default, _) => match default.as_ref().and_then(written) {
+                    Some(default) => default,
+                    // What holds without the key may follow from other keys, and the meaning says it.
+                    None if says_default(&entry.doc) => "see meaning".to_owned(),
+                    None => "none".to_owned(),
+                },
             };
             let meaning = entry.doc.replace('|', "\\|");
             let (kind, default) = (kind.replace('|', "\\|"), default.replace('|', "\\|"));
@@ -244,14 +248,21 @@ fn sentences(text: &str) -> String {
     text.replace(". ", ".\n")
 }
 
-/// A default, as a file would write it.
-fn written(default: &Value) -> String {
+/// True if the meaning of a key says what holds without it.
+fn says_default(doc: &str) -> bool {
+    ["By default", "Without this key"]
+        .iter()
+        .any(|words| doc.contains(words))
+}
+
+/// A default, as a file would write it; `None` for nothing.
+fn written(default: &Value) -> Option<String> {
     match default {
-        Value::Null => "none".to_owned(),
-        Value::Array(items) if items.is_empty() => "none".to_owned(),
-        Value::Object(keys) if keys.is_empty() => "none".to_owned(),
-        Value::Object(_) => "see there".to_owned(),
-        Value::String(text) => format!("`{text}`"),
-        other => format!("`{other}`"),
+        Value::Null => None,
+        Value::Array(items) if items.is_empty() => None,
+        Value::Object(keys) if keys.is_empty() => None,
+        Value::Object(_) => Some("see there".to_owned()),
+        Value::String(text) => Some(format!("`{text}`")),
+        other => Some(format!("`{other}`")),
     }
 }

@@ -8,6 +8,7 @@ use crate::host::PartnerModel;
 use crate::media::Media;
 use crate::outcome::Outcome;
 use crate::page::TextPage;
+use crate::problem::{Problem, ProblemReport};
 use crate::recruitment::Recruitment;
 use crate::screening::Screening;
 use crate::sentences::Sentences;
@@ -83,6 +84,26 @@ impl Study {
             }
         }
         self.models = models.into_iter().map(|made| made.model).collect();
+    }
+
+    /// A problem of a parameter of an env stage, where it stands: in the file of its grid world, or below its `config`.
+    pub fn config_problem(&self, stage: u16, field: &str, message: &str) -> Problem {
+        let index = usize::from(stage);
+        let path = self.paths.get(index).map_or("", String::as_str);
+        let path = yaml::join(path, "config");
+        let world = match self.timeline.get(index).map(|stage| &stage.kind) {
+            Some(StageKind::Env(env)) => env.world.as_ref(),
+            _ => None,
+        };
+        let parameter = field.split(['.', '[']).next().unwrap_or_default();
+        match world.filter(|_| !self.source.has(&yaml::join(&path, parameter))) {
+            Some(world) => world.problem(field, message),
+            None => {
+                let path = yaml::join(&path, field);
+                let report = ProblemReport::new(FILE);
+                report.problem(self.source.locate(&path), &path, message)
+            }
+        }
     }
 
     /// The last stage, which is an end stage.

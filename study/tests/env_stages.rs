@@ -17,6 +17,7 @@ fn facts() -> EnvFacts {
             .into(),
         noop: 1,
         is_old: false,
+        page_facts: None,
     }
 }
 

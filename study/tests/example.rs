@@ -276,6 +276,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
             actions: Vec::new(),
             noop: 0,
             is_old: false,
+            page_facts: None,
         };
         env.window(&facts)
     };

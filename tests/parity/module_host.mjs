@@ -4,7 +4,8 @@
 // length with its bytes. A request is an episode: params (block, JSON), seed (u64), start state (block, empty for
 // the seed's own), seats (u32), steps (u32), then for each step the actions (block of u16) and the draws to inject
 // (block of u32, empty for none). The answer is u32 0, then for the reset and for each step: outcome (block, empty
-// for the reset), state (block), digest (u64), and the observation of each seat (block of f32); or u32 1 and a text.
+// for the reset), state (block), digest (u64), and for each seat the observation (block of f32) and the mask of its
+// actions (u64); or u32 1 and a text.
 import { readFileSync, readSync, writeSync } from "node:fs";
 
 const { instance } = await WebAssembly.instantiate(readFileSync(process.argv[2]), {});
@@ -83,7 +84,12 @@ function play(request) {
     const digest = Buffer.alloc(8);
     digest.writeBigInt64LE(abi.coplay_digest());
     answer.push(digest);
-    for (let seat = 0; seat < seats; seat++) block(abi.coplay_observe(seat));
+    for (let seat = 0; seat < seats; seat++) {
+      block(abi.coplay_observe(seat));
+      const mask = Buffer.alloc(8);
+      mask.writeBigInt64LE(abi.coplay_mask?.(seat) ?? -1n);
+      answer.push(mask);
+    }
   };
   answer.push(u32(0));
   show();

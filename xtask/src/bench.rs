@@ -10,14 +10,17 @@ use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output, say};
 use crate::{build, setup};
 
+mod agents;
 mod environments;
 mod peers;
 mod plot;
 mod rollback;
 
 const HELP: &str = "\
-cargo xtask bench [env | rollback] [--json] [--write]
+cargo xtask bench [agents | env | rollback] [--json] [--write]
 
+agents     a decision of a 2x64 network, JaxMARL's convolutional network and a GRU of 128, exported by PyTorch,
+           here and in onnxruntime on one thread
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
@@ -46,11 +49,12 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     match options.argument.as_deref() {
         None => {}
+        Some("agents") => return agents::command(&workspace, &options),
         Some("env") => return environments::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
         Some(other) => {
             bail!(
-                "there is no bench `{other}`; there is: env, rollback, or none for the whole system"
+                "there is no bench `{other}`; there is: agents, env, rollback, or none for the whole system"
             )
         }
     }

@@ -10,6 +10,7 @@ mod build;
 mod demo;
 mod deny;
 mod dst;
+mod exports;
 mod figures;
 mod hostile;
 mod modules;
@@ -44,6 +45,7 @@ cargo xtask COMMAND [OPTIONS]
   parity      recorded trajectories through the library and the module
   record      trajectories of the Overcooked dialects, by their originals
   python      the Python package, its tests and its types
+  exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
   advisories  known vulnerabilities of third-party crates
@@ -66,6 +68,7 @@ fn dispatch() -> Result<()> {
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
             Some("dst") => dst::command(parser),
+            Some("exports") => exports::command(parser),
             Some("hostile") => hostile::command(parser),
             Some("lints") => test::lints_command(parser),
             Some("net") => net::command(parser),

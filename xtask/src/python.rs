@@ -104,7 +104,7 @@ pub(crate) struct Venv(PathBuf);
 
 impl Venv {
     /// A program of it, run in the root.
-    fn command(&self, workspace: &Workspace, program: &str) -> std::process::Command {
+    pub(crate) fn command(&self, workspace: &Workspace, program: &str) -> std::process::Command {
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
         workspace.command(self.0.join(folder).join(format!("{program}{EXE_SUFFIX}")))
     }
@@ -112,9 +112,22 @@ impl Venv {
 
 /// Makes `.venv` with what the tests need, unless that was done.
 pub(crate) fn environment(workspace: &Workspace) -> Result<Venv> {
-    let venv = Venv(workspace.root.join(".venv"));
-    let wanted = fs::read_to_string(workspace.root.join(REQUIREMENTS))
-        .with_context(|| format!("reading {REQUIREMENTS}"))?;
+    environment_at(
+        workspace,
+        &workspace.root.join(".venv"),
+        Path::new(REQUIREMENTS),
+    )
+}
+
+/// Makes an environment with some packages, unless that was done.
+pub(crate) fn environment_at(
+    workspace: &Workspace,
+    folder: &Path,
+    requirements: &Path,
+) -> Result<Venv> {
+    let venv = Venv(folder.to_owned());
+    let wanted = fs::read_to_string(workspace.root.join(requirements))
+        .with_context(|| format!("reading {}", requirements.display()))?;
     let stamp = venv.0.join("requirements-test.txt");
     if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
         return Ok(venv);
@@ -131,7 +144,8 @@ pub(crate) fn environment(workspace: &Workspace) -> Result<Venv> {
     run(
         "installing what the Python tests need",
         // What is imported is compiled then; the rest of PyTorch never is.
-        pip.args(["--no-compile", "--requirement", REQUIREMENTS]),
+        pip.args(["--no-compile", "--requirement"])
+            .arg(requirements),
     )?;
     fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))?;
     Ok(venv)

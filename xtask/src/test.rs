@@ -14,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, modules, net, parity, rehearse, tidy};
+use crate::{browsers, build, deny, exports, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -27,8 +27,10 @@ Everything is compiled and linted once, in the profile `checked`: as strict as a
 Stops at the first step that fails. The last line is `N passed, N failed`.
 
 --quick    for while editing: format, house rules, and the lints and tests of the
-           crates that differ from main (of the core crates if none does); no browsers
---all      besides: 5,350 more seeds and 100 with all seats taken, the release build and
+           crates that differ from main (of the core crates if no file does); without
+           browsers, tests in docs, rehearsals and crowds
+--all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
+           and TensorFlow export today (some gigabytes the first time), the release build and
            with it every pairing of browsers and the kill test of `rehearse`, and trunk
            where it is installed. Puts the result into docs/testing.md";
 
@@ -42,6 +44,9 @@ Clippy over everything, for host and wasm; a warning is an error.
 /// The page with the last result of `--all`, and its section.
 const PAGE: &str = "docs/testing.md";
 const SECTION: &str = "The last whole run";
+
+/// Names that tests begin with which `--quick` leaves out: they start the program again and again, or play a whole study.
+const LONG: [&str; 2] = ["rehearse::", "study::crowd::"];
 
 /// Tested by `--quick` when nothing was changed.
 const CORE: [&str; 3] = ["env-core", "protocol", "rollback"];
@@ -185,6 +190,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
         counted(&mut dst(workspace, &full), count)
     })?;
+    tally.step("exports beside onnxruntime", |count| {
+        exports::check(workspace, count)
+    })?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("every pairing of browsers (node)", |count| {
         counted(&mut net::pairings(workspace, &chromium)?, count)
@@ -305,41 +313,34 @@ fn dst(workspace: &Workspace, options: &[&str]) -> Command {
     dst
 }
 
+/// Compiles the crates that differ once, as [`everything`] does, with their lints, and runs their tests.
 fn quick(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     rules(workspace, tally)?;
-    let mut crates = changed(workspace)?;
-    if crates.is_empty() {
+    let files = differing(workspace)?;
+    let mut crates = owners(workspace, files.lines());
+    if files.trim().is_empty() {
         crates.extend(CORE.map(str::to_owned));
     }
-    println!(
-        "    crates: {}",
-        crates.iter().cloned().collect::<Vec<_>>().join(", ")
-    );
+    let names: Vec<&str> = crates.iter().map(String::as_str).collect();
+    if names.is_empty() {
+        println!("    no crate differs from main, so none is tested");
+        return Ok(());
+    }
+    println!("    crates: {}", names.join(", "));
     if crates.contains(CLIENT) {
         setup::wasm(workspace)?;
         tally.step("lints, wasm", |_| {
-            clippy(
-                workspace,
-                &["--all-targets", "-p", CLIENT, "--target", WASM],
-            )
+            let which = ["--all-targets", "-p", CLIENT, "--target", WASM];
+            clippy(workspace, &which)
         })?;
     }
-    let host: Vec<&str> = crates
-        .iter()
-        .filter(|name| *name != CLIENT)
-        .flat_map(|name| ["-p", name.as_str()])
-        .collect();
-    if !host.is_empty() {
-        tally.step("lints, host", |_| {
-            clippy(workspace, &[&["--all-targets"], &host[..]].concat())
-        })?;
-    }
-    let all: Vec<&str> = crates
-        .iter()
-        .flat_map(|name| ["-p", name.as_str()])
-        .collect();
-    tally.step("unit tests, laws, simulated matches", |count| {
-        counted(workspace.cargo(&["test"]).args(all), count)
+    tally.step("lints, unit tests, laws, simulated matches", |count| {
+        let mut cargo = workspace.cargo(&["test", "--profile", CHECKED]);
+        cargo.args(TESTS);
+        cargo.args(names.iter().flat_map(|name| ["-p", name]));
+        cargo.arg("--");
+        cargo.args(LONG.iter().flat_map(|name| ["--skip", name]));
+        counted(&mut linted(workspace, cargo)?, count)
     })
 }
 
@@ -361,28 +362,15 @@ fn clippy(workspace: &Workspace, what: &[&str]) -> Result<()> {
     )
 }
 
-/// Names of the crates with a file that differs from `main`, or that git does not know yet.
-fn changed(workspace: &Workspace) -> Result<BTreeSet<String>> {
-    let base = output(
-        workspace
-            .command("git")
-            .args(["merge-base", "HEAD", "main"]),
-    )
-    .or_else(|_| output(workspace.command("git").args(["rev-parse", "HEAD"])))?;
-    let mut files = output(
-        workspace
-            .command("git")
-            .args(["diff", "--name-only", base.trim()]),
-    )?;
-    files +=
-        &output(
-            workspace
-                .command("git")
-                .args(["ls-files", "--others", "--exclude-standard"]),
-        )?;
-    Ok(owners(workspace, files.lines()))
+/// The files that differ from `main`, or that git does not know yet, one a line.
+fn differing(workspace: &Workspace) -> Result<String> {
+    let git = |args: &[&str]| output(workspace.command("git").args(args));
+    let base = git(&["merge-base", "HEAD", "main"]).or_else(|_| git(&["rev-parse", "HEAD"]))?;
+    let changed = git(&["diff", "--name-only", base.trim()])?;
+    Ok(changed + &git(&["ls-files", "--others", "--exclude-standard"])?)
 }
 
+/// The crates that files belong to.
 fn owners<'a>(workspace: &Workspace, files: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     let mut folders: Vec<_> = workspace.packages().collect();
     // The deepest folder first: one crate may lie inside another's.

@@ -1,7 +1,9 @@
 //! `tidy`: the rules of the house that no compiler knows. Each is a pure function with a test.
 
 mod circles;
+mod cores;
 mod crates;
+mod finding;
 mod house;
 mod names;
 mod pages;
@@ -10,19 +12,20 @@ mod summaries;
 mod texts;
 mod unsafety;
 
-use std::collections::BTreeMap;
+use std::fs;
 use std::path::PathBuf;
-use std::{fmt, fs};
 
 use anyhow::{Context as _, Result, bail};
 
 use crate::figures::{machine, object, table};
 use crate::options::{Options, Takes};
 use crate::workspace::{Workspace, output};
+use finding::RustFiles;
+pub(crate) use finding::{Finding, Tree};
 use rust::RustFile;
 
 const HELP: &str = "\
-cargo xtask tidy [--figures [--build] [--json] [--write] [--root DIR]]
+cargo xtask tidy [--circles CRATE | --figures [--build] [--json] [--write] [--root DIR]]
 
 Checks what CONTRIBUTING and ARCHITECTURE promise and no compiler knows: which crate may
 know which, and does; that every path and link in the documents exists, that every
@@ -30,7 +33,12 @@ environment has its page, that modules open with their purpose, file lengths, le
 markers; that no path of a developer's machine and no registry host is in the tree; that
 a crate without unsafe code forbids it. No doc summary may begin with What, Who, Whom,
 Whose, Whence or Whether. Two public types may share a name only if docs/glossary.md
-gives the reason.
+gives the reason. Beside each core stands a clippy.toml that bans clocks, hash maps and
+platform floats. A circle of imports may have at most 6 files, or as many as the list of
+exceptions says.
+
+--circles CRATE
+              shows the imports within the largest circle of a crate instead
 
 --figures     measures instead: the third-party crates of each crate, its share of the
               Rust, its largest circle of imports, names, summaries, long functions, files
@@ -42,67 +50,24 @@ gives the reason.
 
 const PAGE: &str = "docs/testing.md";
 
-/// A rule that is broken.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Finding {
-    path: String,
-    line: usize,
-    what: String,
-    warning: bool,
-}
-
-impl Finding {
-    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            path: path.to_owned(),
-            line,
-            what: what.into(),
-            warning: false,
-        }
-    }
-
-    fn warning(path: &str, line: usize, what: impl Into<String>) -> Self {
-        Self {
-            warning: true,
-            ..Self::new(path, line, what)
-        }
-    }
-}
-
-impl fmt::Display for Finding {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            path,
-            line,
-            what,
-            warning,
-        } = self;
-        write!(
-            f,
-            "{}{path}:{line}: {what}",
-            if *warning { "warning: " } else { "" }
-        )
-    }
-}
-
-/// The files of the repository by path: the text, or nothing where there is none.
-pub(crate) type Tree = BTreeMap<String, Option<String>>;
-
-/// Its Rust files by path.
-type RustFiles = BTreeMap<String, RustFile>;
-
 /// `cargo xtask tidy`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
         switches: &["figures", "build", "json", "write"],
-        values: &["root"],
+        values: &["root", "circles"],
         ..Takes::default()
     };
     let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
     };
     let own = Workspace::find()?;
+    if let Some(name) = options.value("circles") {
+        let (files, _) = rust_files(&tree(&own)?);
+        let imports = circles::list_imports(&files, &own.folders(), name);
+        imports.iter().for_each(|import| println!("{import}"));
+        return Ok(());
+    }
     if !options.has("figures") {
         return check(&own);
     }
@@ -120,6 +85,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let tree = tree(workspace)?;
     let (files, mut findings) = rust_files(&tree);
     findings.extend(crates::arrows(&workspace.metadata));
+    findings.extend(cores::check(&tree));
+    findings.extend(circles::check(&files, &workspace.folders()));
     findings.extend(pages::check(&tree));
     findings.extend(texts::check(&tree));
     findings.extend(summaries::check(&files));

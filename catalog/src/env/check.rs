@@ -3,7 +3,6 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use env_core::conformance::{self, ConformanceReport};
 use env_core::envs;
 use env_core::guest::Sprite;
@@ -67,7 +66,7 @@ pub struct Breach {
 /// There is no such environment or file, the file is no module, or the parameters are refused.
 pub fn check(name: &str, params: &str, episodes: u32, seed: u64) -> anyhow::Result<Checked> {
     let source = Source::find(name)?;
-    let facts = source.facts(params).with_context(|| name.to_owned())?;
+    let facts = source.facts_of(name, params)?;
     let seeds: Vec<u64> = (0..episodes).map(|k| seed.wrapping_add(k.into())).collect();
     let mut said = Instant::now();
     let mut progress = |report: &ConformanceReport| {

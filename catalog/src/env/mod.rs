@@ -6,14 +6,13 @@ mod source;
 
 use std::fmt;
 
-use anyhow::Context as _;
 use env_core::Spec;
 use env_core::envs;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use check::{Breach, Checked, Law, check};
-use source::Source;
+pub(crate) use source::Source;
 
 /// The environments of this program.
 #[derive(Debug, Serialize)]
@@ -94,9 +93,7 @@ pub struct EnvironmentDescription {
 /// # Errors
 /// There is no such environment or file, the file is no sound module, or the parameters are refused.
 pub fn show(name: &str, params: &str) -> anyhow::Result<EnvironmentDescription> {
-    let facts = Source::find(name)?
-        .facts(params)
-        .with_context(|| name.to_owned())?;
+    let facts = Source::find(name)?.facts_of(name, params)?;
     Ok(EnvironmentDescription {
         spec: facts.spec,
         params_schema: facts.params_schema,

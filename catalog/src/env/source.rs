@@ -16,7 +16,7 @@ use study::{Problem, WorldFile};
 const GRID: &str = GridFile::ID;
 
 /// Where an environment comes from.
-pub(super) enum Source {
+pub(crate) enum Source {
     /// This program, by id.
     Native(String),
     /// A grid world in a file, with its parameters.
@@ -27,7 +27,7 @@ pub(super) enum Source {
 
 impl Source {
     /// Finds what a person named: an id, also with the version as a study names it, or a file.
-    pub(super) fn find(name: &str) -> anyhow::Result<Self> {
+    pub(crate) fn find(name: &str) -> anyhow::Result<Self> {
         if let Some((id, version)) = name
             .split_once('@')
             .filter(|(id, _)| envs::IDS.contains(id))
@@ -70,7 +70,7 @@ impl Source {
         Ok(Self::Module(code))
     }
 
-    pub(super) fn open(&self, params: &str) -> Result<Box<dyn World>, String> {
+    pub(crate) fn open(&self, params: &str) -> Result<Box<dyn World>, String> {
         match self {
             Self::Native(id) => match envs::open(id, params) {
                 Ok(world) => Ok(world),
@@ -87,7 +87,17 @@ impl Source {
         }
     }
 
-    pub(super) fn facts(&self, params: &str) -> anyhow::Result<ModuleFacts> {
+    /// The facts of the environment that a person named so.
+    pub(super) fn facts_of(&self, name: &str, params: &str) -> anyhow::Result<ModuleFacts> {
+        let facts = self.facts(params);
+        match self {
+            // What is wrong with a grid world names its file.
+            Self::World(..) => facts,
+            Self::Native(_) | Self::Module(_) => facts.with_context(|| name.to_owned()),
+        }
+    }
+
+    fn facts(&self, params: &str) -> anyhow::Result<ModuleFacts> {
         Ok(match self {
             Self::Native(id) => envs::visit(id, params, Ask)??,
             Self::World(file, own) => envs::visit(GRID, &over(own, params), Ask)

@@ -173,6 +173,7 @@ fn plan(era: u16, running: bool) -> Plan {
         hud: Vec::new(),
         chat: true,
         turn: None,
+        way: protocol::EnvWay::Module,
     }
 }
 

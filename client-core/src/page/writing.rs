@@ -130,8 +130,7 @@ impl<W: World> Page<W> {
     }
 
     fn tick_shown(&self) -> Option<Tick> {
-        let session = self.peer.as_ref()?.session()?;
-        Some(session.current())
+        self.peer.as_ref()?.shown_tick()
     }
 
     /// True if there is a field in which the person writes to the group.

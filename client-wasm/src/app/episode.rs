@@ -5,7 +5,7 @@ use protocol::Era;
 
 use super::App;
 use super::stages::Card;
-use crate::episode::module::{self, Module};
+use crate::episode::module::{self, LoadedWorld};
 use crate::episode::play::{EpisodePeer, Play};
 use crate::episode::sound;
 use crate::messages;
@@ -57,7 +57,7 @@ impl App {
     }
 
     /// Keeps the report of an episode that left the page.
-    pub(super) fn leave_episode(&mut self, now_us: u64, mut peer: Peer<Module>) {
+    pub(super) fn leave_episode(&mut self, now_us: u64, mut peer: EpisodePeer) {
         let now = self.page.now(now_us);
         if let Some(play) = self.play.take() {
             self.last_play = play.report(&mut peer, now);
@@ -69,19 +69,30 @@ impl App {
         let Some(plan) = self.page.peer().map(Peer::plan) else {
             return;
         };
-        let (url, params) = (module::module_url(&plan.module), plan.params.clone());
+        let (way, module, params) = (plan.way, plan.module.clone(), plan.params.clone());
         let models = plan.networks.clone();
         let inbox = self.inbox.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let partners = module::load_partners(&models).await;
             let loaded = match partners {
-                Ok(partners) => module::load_module(&url, &params)
-                    .await
-                    .map(|it| (it, partners)),
+                Ok(partners) => {
+                    let told = inbox.clone();
+                    let told = move |part| told.send(Input::Loading(era, part));
+                    let world = module::load_world(way, &module, &params, told).await;
+                    world.map(|it| (it, partners))
+                }
                 Err(error) => Err(error),
             };
             inbox.send(Input::Loaded(era, Box::new(loaded)));
         });
+    }
+
+    /// A part of the environment has arrived, of 1.
+    pub(super) fn handle_loading(&mut self, era: Era, part: f64) {
+        let plan = self.page.peer().map(Peer::plan);
+        if let (Some(_), Some(play)) = (plan.filter(|plan| plan.era == era), &mut self.play) {
+            play.arrived = Some(part);
+        }
     }
 
     /// The environment and the models are loaded, or could not be.
@@ -89,18 +100,18 @@ impl App {
         &mut self,
         now_us: u64,
         era: Era,
-        loaded: Result<(Module, Partners), String>,
+        loaded: Result<(LoadedWorld, Partners), String>,
     ) {
         let plan = self.page.peer().map(Peer::plan);
         let (Some(plan), Some(play)) = (plan.filter(|plan| plan.era == era), &mut self.play) else {
             return;
         };
-        let prepared = loaded.and_then(|(module, partners)| {
-            play.handle_module(plan, &module, &self.keyboard)?;
-            Ok((module, partners))
+        let prepared = loaded.and_then(|(loaded, partners)| {
+            play.handle_world(plan, &loaded, &self.keyboard)?;
+            Ok((loaded.world, partners))
         });
         match prepared {
-            Ok((module, partners)) => self.page.handle_world(now_us, era, module, partners),
+            Ok((world, partners)) => self.page.handle_world(now_us, era, world, partners),
             Err(error) => {
                 self.page.report_trouble(&error);
                 self.layout

@@ -194,7 +194,7 @@ async fn frames(tell: &impl Fn(At)) -> Option<f64> {
 async fn steps(trials: &[Trial]) -> Option<f64> {
     let mut slowest = None;
     for Trial { module, params } in trials {
-        let mut world = module::load_module(&module::module_url(module), params)
+        let mut world = module::load_module(&module::module_url(module), params, |_| ())
             .await
             .ok()?;
         let spec = world.spec().clone();

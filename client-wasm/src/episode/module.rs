@@ -1,12 +1,16 @@
 //! An environment module: loaded from the server, run by the browser behind `env_core::guest`,
 //! which speaks the module ABI (`docs/environment-abi.md`) and believes nothing that the module says.
 //!
+//! An archive of an environment in Python is opened by `web/python_world.js`, which gives the same exports.
 //! A trap ends in the fault of the world. A call that never returns is what nothing on this thread can stop.
 //! States stay in the module: save and load name a slot. This module must not know of sessions or views.
 
+use env_core::World;
 use env_core::guest::{Engine, Export, Guest, MessageLimits};
+use env_core::view::{ViewFacts, ViewWorld};
 use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
 use policy::Partners;
+use protocol::EnvWay;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
@@ -65,17 +69,74 @@ extern "C" {
     fn coplay_draw_for(this: &Exports, seat: i32) -> Result<i32, JsValue>;
     #[wasm_bindgen(method, catch)]
     fn coplay_point(this: &Exports, seat: i32) -> Result<i32, JsValue>;
+    #[wasm_bindgen(method, catch)]
+    fn coplay_plain(this: &Exports) -> Result<i32, JsValue>;
+
+    /// Opens an archive in Python: its address, its bytes, the version of Python's release, and a listener for the
+    /// part that has arrived.
+    #[wasm_bindgen(catch, js_name = coplayOpenPython)]
+    async fn open_python(
+        url: &str,
+        archive: JsValue,
+        release: &str,
+        told: &Closure<dyn FnMut(f64)>,
+    ) -> Result<JsValue, JsValue>;
 }
+
+/// The header of an archive in Python, with the version of the release that runs it.
+const PYTHON: &str = "coplay-pyodide";
 
 /// A running environment inside a module.
 pub(crate) type Module = Guest<Browser>;
+
+/// A world as a session drives it, or as a host shows it, and the pictures that it names.
+pub(crate) struct LoadedWorld {
+    pub(crate) world: Box<dyn World>,
+    pub(crate) sprites: Vec<Sprite>,
+}
+
+/// Loads what a plan names: an environment module, or the facts of a world that a host steps. `told` hears which part of
+/// a large module has arrived.
+///
+/// # Errors
+/// A sentence for the log: what could not be fetched, compiled, opened or read.
+pub(crate) async fn load_world(
+    way: EnvWay,
+    sha256: &str,
+    params: &str,
+    told: impl FnMut(f64) + 'static,
+) -> Result<LoadedWorld, String> {
+    match way {
+        EnvWay::Module => {
+            let module = load_module(&module_url(sha256), params, told).await?;
+            let sprites = module.facts().sprites.clone();
+            let world = Box::new(module);
+            Ok(LoadedWorld { world, sprites })
+        }
+        EnvWay::Host => {
+            let url = format!("/modules/{sha256}.facts");
+            let bytes = fetch(&url).await;
+            let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
+            let facts: ViewFacts =
+                serde_json::from_slice(&bytes).map_err(|error| format!("{url}: {error}"))?;
+            Ok(LoadedWorld {
+                world: Box::new(ViewWorld::new(facts.spec)),
+                sprites: facts.sprites,
+            })
+        }
+    }
+}
 
 /// Loads a module and opens an environment in it with these parameters.
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched, compiled, opened or read.
-pub(crate) async fn load_module(url: &str, params: &str) -> Result<Module, String> {
-    let exports = instantiate(url)
+pub(crate) async fn load_module(
+    url: &str,
+    params: &str,
+    told: impl FnMut(f64) + 'static,
+) -> Result<Module, String> {
+    let exports = instantiate(url, told)
         .await
         .map_err(|error| format!("{url}: {error:?}"))?;
     let has = |name: &str| Reflect::has(&exports, &name.into()).unwrap_or(false);
@@ -144,6 +205,7 @@ impl Browser {
             Export::SeatScore => module.coplay_seat_score(short),
             Export::DrawFor => module.coplay_draw_for(short).map(i64::from),
             Export::Point => module.coplay_point(short).map(i64::from),
+            Export::Plain => module.coplay_plain().map(i64::from),
         }
     }
 }
@@ -220,8 +282,14 @@ pub(crate) fn fetch_ahead(sha256: String) {
     });
 }
 
-async fn instantiate(url: &str) -> Result<JsValue, JsValue> {
-    let response = dom::window().fetch_with_str(url);
+async fn instantiate(url: &str, told: impl FnMut(f64) + 'static) -> Result<JsValue, JsValue> {
+    let response = JsFuture::from(dom::window().fetch_with_str(url)).await?;
+    let response: Response = response.unchecked_into();
+    if let Some(release) = response.headers().get(PYTHON)? {
+        let archive = JsFuture::from(response.array_buffer()?).await?;
+        return open_python(url, archive, &release, &Closure::new(told)).await;
+    }
+    let response = js_sys::Promise::resolve(&JsValue::from(response));
     let module = JsFuture::from(WebAssembly::compile_streaming(&response)).await?;
     let instance = JsFuture::from(WebAssembly::instantiate_module(
         module.unchecked_ref(),

@@ -10,12 +10,12 @@ mod show;
 use client_core::{Now, Peer};
 use env_core::{Policy, Spec, World};
 use protocol::control::{ClientMessage, Plan};
-use protocol::{Controller, Seat, Tick};
+use protocol::{Controller, EnvWay, Seat, Tick};
 
 use crate::episode::controls::KeyboardLayout;
 use crate::episode::gamepads::Gamepads;
 use crate::episode::keys::Keys;
-use crate::episode::module::Module;
+use crate::episode::module::LoadedWorld;
 use crate::episode::partners::PartnerNotices;
 use crate::episode::pointer::listen_to_pointers;
 use crate::episode::screen::Screen;
@@ -27,7 +27,7 @@ use crate::shell::gamepads::read_gamepads;
 use crate::shell::inbox::Inbox;
 
 /// The episode's peer, which the page drives.
-pub(crate) type EpisodePeer = Peer<Module>;
+pub(crate) type EpisodePeer = Peer<Box<dyn World>>;
 
 /// An episode as the person sees it.
 pub(crate) struct Play {
@@ -42,6 +42,8 @@ pub(crate) struct Play {
     gamepads: Gamepads,
     spec: Option<Spec>,
     view: Option<View>,
+    /// The part of a large environment that has arrived, of 1.
+    pub(crate) arrived: Option<f64>,
     /// The state of the picture: whether a turn of the person answers it, ticks that were simulated, and rollbacks.
     /// `None` if it must be made again.
     pictured: Option<(bool, Tick, u64)>,
@@ -65,12 +67,16 @@ impl Play {
             screen.make_room_for_touch();
         }
         Self {
-            peers: connections(&inbox, plan),
+            // Pages of a host have nothing to tell each other.
+            peers: (plan.way == EnvWay::Module)
+                .then(|| connections(&inbox, plan))
+                .flatten(),
             partners: PartnerNotices::new(plan),
             screen,
             keys: Keys::default(),
             gamepads: Gamepads::default(),
             spec: None,
+            arrived: None,
             view: None,
             pictured: None,
             is_playable: false,
@@ -87,24 +93,26 @@ impl Play {
     /// The same episode takes this page in again: a new part in it, under the picture that is there.
     pub(crate) fn begin_again(&mut self, plan: &Plan) {
         self.keys.release_all();
-        self.peers = connections(&self.inbox, plan);
+        self.peers = (plan.way == EnvWay::Module)
+            .then(|| connections(&self.inbox, plan))
+            .flatten();
         self.partners = PartnerNotices::new(plan);
         (self.pictured, self.is_back) = (None, false);
         (self.advisor, self.advised) = (None, None);
     }
 
-    /// Prepares keys and picture for the module that was loaded; `layout` is that of the person's keyboard.
+    /// Prepares keys and picture for the world that was loaded; `layout` is that of the person's keyboard.
     ///
     /// # Errors
     /// The browser's error, if there is no picture to be had.
-    pub(crate) fn handle_module(
+    pub(crate) fn handle_world(
         &mut self,
         plan: &Plan,
-        module: &Module,
+        loaded: &LoadedWorld,
         layout: &KeyboardLayout,
     ) -> Result<(), String> {
         if self.view.is_none() {
-            let spec = module.spec().clone();
+            let spec = loaded.world.spec().clone();
             self.keys = Keys::new(&spec, &plan.keys, plan.rules.press);
             self.screen
                 .explain_keys(&self.inbox, &spec, &self.keys, layout, plan.touch);
@@ -113,7 +121,7 @@ impl Play {
             }
             let view = View::new(
                 self.screen.canvas.clone(),
-                &module.facts().sprites,
+                &loaded.sprites,
                 plan.seat.index(),
             );
             self.view = Some(view.map_err(|error| format!("{error:?}"))?);

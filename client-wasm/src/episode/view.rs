@@ -9,10 +9,11 @@ use std::rc::Rc;
 
 use env_core::draw::{DrawItem, DrawList, Shape};
 use js_sys::Array;
+use wasm_bindgen::Clamped;
 use wasm_bindgen::prelude::*;
 use web_sys::{
     Blob, BlobPropertyBag, CanvasRenderingContext2d, Event, HtmlCanvasElement, HtmlElement,
-    HtmlImageElement, Url,
+    HtmlImageElement, ImageData, Url,
 };
 
 use crate::episode::module::Sprite;
@@ -255,6 +256,9 @@ impl View {
                 context.set_stroke_style_str(&color(*stroke));
                 context.stroke();
             }
+            Shape::Pixels { width, height, rgb } => {
+                draw_pixels(context, place, [*width, *height], rgb).ok();
+            }
             Shape::Text { text, color: fill } => {
                 context.set_font(&format!("600 {h}px system-ui, sans-serif"));
                 context.set_text_align("center");
@@ -361,6 +365,31 @@ fn view_box(tag: &str) -> Option<[f64; 2]> {
             .filter(|size| *size > 0.0)
     };
     Some([next()?, next()?])
+}
+
+/// Draws pixels into a box, with sharp edges.
+fn draw_pixels(
+    context: &CanvasRenderingContext2d,
+    [x, y, w, h]: [f64; 4],
+    [width, height]: [u16; 2],
+    rgb: &[u8],
+) -> Result<(), JsValue> {
+    let pixels = rgb.chunks_exact(3);
+    let mut rgba: Vec<u8> = pixels.flat_map(|of| [of[0], of[1], of[2], 255]).collect();
+    let (width, height) = (u32::from(width), u32::from(height));
+    let data = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&mut rgba), width, height)?;
+    let canvas: HtmlCanvasElement = dom::document().create_element("canvas")?.unchecked_into();
+    canvas.set_width(width);
+    canvas.set_height(height);
+    let Some(inner) = canvas.get_context("2d")? else {
+        return Ok(());
+    };
+    let inner: CanvasRenderingContext2d = inner.unchecked_into();
+    inner.put_image_data(&data, 0.0, 0.0)?;
+    context.set_image_smoothing_enabled(false);
+    let drawn = context.draw_image_with_html_canvas_element_and_dw_and_dh(&canvas, x, y, w, h);
+    context.set_image_smoothing_enabled(true);
+    drawn
 }
 
 fn rasterise(image: &HtmlImageElement, width: u32, height: u32) -> Option<HtmlCanvasElement> {

@@ -13,7 +13,7 @@ use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Draft};
 
 use super::lifetime;
-use crate::episode::module::Module;
+use crate::episode::module::LoadedWorld;
 use crate::episode::pointer::PointerChange;
 
 /// An input of the page.
@@ -25,8 +25,10 @@ pub(crate) enum Input {
     Tick,
     /// The screen wants a frame.
     Frame(f64),
+    /// A part of a module has arrived, of 1.
+    Loading(Era, f64),
     /// A module is loaded, or could not be.
-    Loaded(Era, Box<Result<(Module, Partners), String>>),
+    Loaded(Era, Box<Result<(LoadedWorld, Partners), String>>),
     /// A key that means something, alone or with others.
     Key {
         /// `KeyboardEvent.code`.

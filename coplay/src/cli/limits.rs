@@ -36,6 +36,20 @@ pub struct LimitArgs {
     /// Lines that pages of one address may write into the log in a minute, on average; twice as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_log_lines))]
     pub address_log_lines: NonZeroU32,
+    /// People who wait in one lobby at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().lobby)]
+    pub lobby_people: usize,
+    /// Messages of one page in a second, on average; twice as many at once. Packets of a game beyond are dropped; a page
+    /// that sends more of others is closed.
+    #[arg(long, value_name = "NUMBER", default_value_t = positive(usual().messages_per_s.into()))]
+    pub page_messages: NonZeroU32,
+    /// Signals of one page to another in a minute of an episode, on average; a third of them at once. More are dropped.
+    #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().signals))]
+    pub page_signals: NonZeroU32,
+    /// Bytes of notes on time and network that are stored of one person in each second of an episode; sixty-four times as
+    /// many at once.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().note_bytes_per_s)]
+    pub note_bytes: usize,
     /// Seconds in which a connection must send the head of a request.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().headers))]
     pub header_timeout: NonZeroU32,
@@ -67,6 +81,15 @@ impl LimitArgs {
             client_sessions: rate(self.address_sessions),
             client_wrong_codes: rate(self.address_wrong_codes),
             client_log_lines: rate(self.address_log_lines),
+            lobby: self.lobby_people,
+            messages_per_s: self.page_messages.get(),
+            messages_burst: self.page_messages.get().saturating_mul(2),
+            signals: Rate {
+                burst: self.page_signals.get().div_ceil(3),
+                per_min: self.page_signals.get(),
+            },
+            note_bytes: self.note_bytes.saturating_mul(64),
+            note_bytes_per_s: self.note_bytes,
             headers: time(self.header_timeout),
             ping: time(self.idle_timeout) / 3,
             fetching: time(self.fetch_timeout),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::Controller;
 use protocol::control::{Entry, Plan, ServerMessage};
-use signaling_server::server::Options;
+use signaling_server::server::ServerOptions;
 
 use super::host::Host;
 use super::page::Page;
@@ -12,7 +12,7 @@ use super::page::Page;
 #[tokio::test]
 async fn a_hundred_people_at_once_are_in_fifty_groups_and_nobody_is_stranded() {
     let host = Host::new();
-    let options = Options {
+    let options = ServerOptions {
         links: 100,
         ..host.options()
     };

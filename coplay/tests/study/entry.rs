@@ -2,7 +2,7 @@
 
 use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{Entry, Onward, Refusal, ServerMessage};
-use signaling_server::server::{AccessRules, Options};
+use signaling_server::server::{AccessRules, ServerOptions};
 use store::SqliteStore;
 
 use super::host::{Host, Running};
@@ -218,7 +218,7 @@ async fn links_with_parameters_fit_the_pattern_and_are_signed() {
         signature_key: Some(b"a secret of the panel".to_vec()),
         ..AccessRules::default()
     };
-    let options = Options {
+    let options = ServerOptions {
         access,
         ..host.options()
     };
@@ -278,7 +278,7 @@ async fn a_label_brings_back_to_the_same_session_where_the_door_is_open() {
     let server = host.start().await;
     assert_eq!(refused(&server, label()).await, Refusal::UnknownLink);
     server.stop().await;
-    let options = Options {
+    let options = ServerOptions {
         open: true,
         ..host.options()
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
-use signaling_server::server::{Options, Server};
+use signaling_server::server::{Server, ServerOptions};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -50,8 +50,8 @@ impl Host {
         self.dir.path().join("data")
     }
 
-    pub(crate) fn options(&self) -> Options {
-        Options {
+    pub(crate) fn options(&self) -> ServerOptions {
+        ServerOptions {
             study: self.dir.path().join("study"),
             data: self.data(),
             links: 2,
@@ -72,7 +72,7 @@ impl Host {
         self.start_with(self.options()).await
     }
 
-    pub(crate) async fn start_with(&self, options: Options) -> Running {
+    pub(crate) async fn start_with(&self, options: ServerOptions) -> Running {
         let server = Server::start(options).await.unwrap();
         let links = server.links.clone();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use protocol::control::{Entry, Refusal};
 use server_core::limits::{Limits, Rate};
-use signaling_server::server::{AccessRules, Options};
+use signaling_server::server::{AccessRules, ServerOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
@@ -30,7 +30,7 @@ async fn start(host: &Host, limits: Limits, trusted_proxies: Vec<IpAddr>) -> Run
         trusted_proxies,
         ..AccessRules::default()
     };
-    host.start_with(Options {
+    host.start_with(ServerOptions {
         limits,
         access,
         ..host.options()

@@ -20,7 +20,7 @@ use std::path::Path;
 use futures_util::SinkExt as _;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use protocol::{Life, Seat, Tick};
-use signaling_server::server::{Options, Server};
+use signaling_server::server::{Server, ServerOptions};
 use store::study_version::OnStudyChange;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -244,7 +244,7 @@ async fn a_study_that_changed_under_people_on_their_way_is_not_served_unless_tol
     let link = server.links[0].clone();
     Page::enter(&server, Entry::Invite(link.clone())).await;
     server.stop().await;
-    let with = |changed| Options {
+    let with = |changed| ServerOptions {
         changed,
         ..host.options()
     };

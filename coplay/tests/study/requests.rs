@@ -8,7 +8,7 @@ use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{
     Answer, Ask, Choice, ClientMessage, Entry, Plan, ServerMessage, StageView, Waiting,
 };
-use signaling_server::server::Options;
+use signaling_server::server::ServerOptions;
 use store::SqliteStore;
 
 use super::entry::{pid, sent};
@@ -283,7 +283,7 @@ timeline:
 #[tokio::test]
 async fn an_export_is_flat_and_whole_while_the_study_runs_and_however_much_there_is() {
     let host = host(LONG);
-    let options = Options {
+    let options = ServerOptions {
         links: 8,
         ..host.options()
     };
@@ -337,7 +337,7 @@ timeline:
 #[tokio::test]
 async fn a_group_is_composed_of_those_whom_the_study_wants_together() {
     let host = host(ROLES);
-    let options = Options {
+    let options = ServerOptions {
         links: 3,
         ..host.options()
     };
@@ -379,7 +379,7 @@ timeline:
 #[tokio::test]
 async fn a_form_branches_checks_and_keeps_the_order_that_was_drawn_for_a_person() {
     let host = host(ASKING);
-    let options = Options {
+    let options = ServerOptions {
         links: 6,
         ..host.options()
     };

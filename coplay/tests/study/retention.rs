@@ -6,7 +6,7 @@ use clock::{Clock, Pace};
 use coplay::retain::{Due, retain};
 use protocol::control::{Answer, Draft, Entry};
 use signaling_server::assets::Assets;
-use signaling_server::server::Options;
+use signaling_server::server::ServerOptions;
 use sqlx::Connection as _;
 use store::SqliteStore;
 
@@ -93,7 +93,7 @@ async fn the_command_says_what_is_due_and_erases_that_and_no_more() {
     let host = Host::new();
     keep_for_a_month(&host);
     // The same front end as the program has.
-    let options = Options {
+    let options = ServerOptions {
         links: 3,
         assets: Assets::Embedded,
         ..host.options()

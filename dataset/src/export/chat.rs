@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use store::{SqliteStore, Withdrawn};
 
-use super::ExportReport;
+use super::report::ExportReport;
 use super::table::Table;
 
 /// One message. Its first columns are those of every table of episodes, but those of the episode may be empty.

@@ -1,50 +1,22 @@
 //! The tables of episodes: each episode is simulated again once, and every table takes its rows from that.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::Context as _;
-use env_core::Spec;
 use protocol::Seat;
 use protocol::control::EndReason;
-use protocol::log::{Header, Log};
+use protocol::log::Header;
 use store::Withdrawn;
 
 use super::notes::NoteTables;
+use super::report::{ExportReport, Skipped};
 use super::seats::SeatTable;
 use super::seen::SeenTable;
-use super::step_events::{Happenings, StepEventTables};
-use super::steps::{Simulation, Step, StepTable, simulate_episode};
-use super::{ExportReport, Skipped};
+use super::simulation::{EpisodeTable, SimulatedEpisode, Simulation, simulate_episode};
+use super::step_events::StepEventTables;
+use super::steps::StepTable;
 use crate::progress::Progress;
-
-/// An episode as it was simulated again.
-pub(super) struct SimulatedEpisode<'a> {
-    pub(super) data: &'a Path,
-    pub(super) path: PathBuf,
-    pub(super) log: Log,
-    pub(super) spec: Spec,
-    pub(super) steps: Vec<Step>,
-    /// In the order of ticks.
-    pub(super) happenings: Vec<Happenings>,
-    /// The reason of its end; `None` while it runs.
-    pub(super) reason: Option<EndReason>,
-    /// The seats of those who withdrew what was recorded of them: no table has their rows.
-    pub(super) left_out: BTreeSet<Seat>,
-}
-
-/// A table, or several, with rows of each episode.
-pub(super) trait EpisodeTable {
-    /// Adds the rows of an episode; what cannot be a row is put into the report.
-    fn add_episode(
-        &mut self,
-        episode: &SimulatedEpisode<'_>,
-        report: &mut ExportReport,
-    ) -> anyhow::Result<()>;
-
-    /// Finishes the files, and puts them into the report.
-    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()>;
-}
 
 /// Every table of episodes; that of frames only if `seen` asks for it.
 fn create_tables(out: &Path, seen: bool) -> anyhow::Result<Vec<Box<dyn EpisodeTable>>> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use store::{SqliteStore, gone_name};
 
-use super::ExportReport;
+use super::report::ExportReport;
 use super::table::Table;
 
 /// One place of a group.

@@ -9,9 +9,8 @@ use protocol::control::{KeyEvent, Link, Timing};
 use protocol::log::{Log, Record};
 use serde::Serialize;
 
-use super::ExportReport;
-use super::episode_tables::{EpisodeTable, SimulatedEpisode};
-use super::steps::controller_name;
+use super::report::ExportReport;
+use super::simulation::{EpisodeTable, SimulatedEpisode, controller_name};
 use super::table::{EpisodeKeys, Table};
 
 /// A key event.
@@ -183,7 +182,10 @@ impl NoteTables {
             | Record::Digest { .. }
             | Record::End(_)
             | Record::Inputs { .. }
-            | Record::Erased { .. } => {}
+            | Record::Erased { .. }
+            | Record::Observed { .. }
+            | Record::Paced { .. }
+            | Record::Repeated { .. } => {}
         }
         Ok(())
     }

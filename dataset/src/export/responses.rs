@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 use store::SqliteStore;
 
-use super::ExportReport;
+use super::report::ExportReport;
 use super::table::Table;
 
 /// One answer.

@@ -9,7 +9,7 @@ use store::SqliteStore;
 use study::Progress;
 use study::screening::Measured;
 
-use super::ExportReport;
+use super::report::ExportReport;
 use super::table::Table;
 
 /// One session. A column for each measure follows.

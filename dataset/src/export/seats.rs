@@ -6,9 +6,8 @@ use protocol::control::EndReason;
 use protocol::{Controller, Seat};
 use serde::Serialize;
 
-use super::ExportReport;
-use super::episode_tables::{EpisodeTable, SimulatedEpisode};
-use super::steps::{Step, controller_name};
+use super::report::ExportReport;
+use super::simulation::{EpisodeTable, SimulatedEpisode, controller_name};
 use super::table::{EpisodeKeys, Table};
 
 /// An episode, as the participant of a seat went through it.
@@ -72,7 +71,7 @@ fn seat_row<'a>(
 ) -> SeatRow<'a> {
     let (header, course) = (&episode.log.header, episode.log.header.course.as_ref());
     let of_person = course.filter(|_| *controller == Controller::Human);
-    let score = episode.steps.last().map_or(0, Step::score);
+    let score = episode.steps.last().map_or(0, |step| step.score);
     let mut own = episode.steps.iter().rev().filter(|step| step.seat == seat);
     SeatRow {
         visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
@@ -88,7 +87,7 @@ fn seat_row<'a>(
         t0_us: header.t0_us,
         ticks: episode.log.through.0,
         score,
-        seat_score: own.next().map_or(0, Step::seat_score),
+        seat_score: own.next().map_or(0, |step| step.seat_score),
         success: episode.reason == Some(EndReason::Played) && score > 0,
     }
 }

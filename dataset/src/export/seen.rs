@@ -6,9 +6,9 @@ use archive::{Screens, ShownPage};
 use protocol::Tick;
 use serde::Serialize;
 
-use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::report::{ExportReport, Skipped};
+use super::simulation::{EpisodeTable, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
-use super::{ExportReport, Skipped};
 
 /// One frame.
 #[derive(Default, Serialize)]

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use env_core::{Spec, StepEvent, StepOutcome};
-use protocol::{Seat, Tick};
+use protocol::Seat;
 use serde::Serialize;
 
-use super::ExportReport;
-use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::report::ExportReport;
+use super::simulation::{EpisodeTable, Happenings, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 
 /// An event: who caused it is the seat of the row.
@@ -28,30 +27,6 @@ struct RewardRow<'a> {
     tick: u32,
     component: &'a str,
     amount: f32,
-}
-
-/// The events and parts of rewards of a tick, before they have the names of their episode.
-pub(super) struct Happenings {
-    tick: Tick,
-    events: Vec<StepEvent>,
-    /// Seat, index of the component, amount; those of nothing are left out.
-    rewards: Vec<(Seat, usize, f32)>,
-}
-
-impl Happenings {
-    /// Those of a tick; `None` if there were none.
-    pub(super) fn of(tick: Tick, spec: &Spec, outcome: &StepOutcome) -> Option<Self> {
-        let names = spec.components.len().max(1);
-        let parts = outcome.components.iter().enumerate();
-        let earned = parts.filter(|(_, amount)| **amount != 0.0);
-        let rewards = earned.map(|(at, amount)| (Seat((at / names) as u8), at % names, *amount));
-        let found = Self {
-            tick,
-            events: outcome.events.clone(),
-            rewards: rewards.collect(),
-        };
-        (!found.events.is_empty() || !found.rewards.is_empty()).then_some(found)
-    }
 }
 
 /// The tables of events and of the parts of rewards.

@@ -1,19 +1,13 @@
-//! One row a tick and seat, by re-simulation.
+//! One row for each tick and seat.
 
-use std::fs;
 use std::path::Path;
 
-use archive::{Replica, replay};
-use env_core::Spec;
-use protocol::change::Change;
-use protocol::log::{self, Log};
-use protocol::{Controller, Seat, Tick};
+use protocol::Controller;
 use serde::Serialize;
 use store::reason_name;
 
-use super::ExportReport;
-use super::episode_tables::{EpisodeTable, SimulatedEpisode};
-use super::step_events::Happenings;
+use super::report::ExportReport;
+use super::simulation::{EpisodeTable, SimulatedEpisode, Step, controller_name};
 use super::table::{EpisodeKeys, Table};
 
 /// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
@@ -35,101 +29,20 @@ struct StepRow<'a> {
     ended_on: &'a str,
 }
 
-/// A tick of a seat, before it has the names of its episode.
-pub(super) struct Step {
-    pub(super) seat: Seat,
-    controller: Controller,
-    tick: Tick,
-    action: u16,
-    action_name: String,
-    reward: f32,
-    score: i64,
-    seat_score: i64,
-    terminated: bool,
-    truncated: bool,
-}
-
-/// An episode that was simulated again.
-pub(super) struct Simulation {
-    pub(super) log: Log,
-    pub(super) spec: Spec,
-    pub(super) steps: Vec<Step>,
-    pub(super) happenings: Vec<Happenings>,
-}
-
-/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
-pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
-    let log = log::read(&fs::read(path)?)?;
-    let changes: Vec<Change> = log.changes().cloned().collect();
-    let (mut steps, mut happenings) = (Vec::new(), Vec::new());
-    let episodes = path.parent().unwrap_or(Path::new(""));
-    let replica = replay(&log, archive::stored(episodes), |row, replica| {
-        let tick = Tick(replica.ticks().0 - 1);
-        happenings.extend(Happenings::of(tick, replica.spec(), replica.outcome()));
-        steps.extend((0..).map(Seat).zip(row).map(|(seat, action)| {
-            let controller = archive::controller_at(&log.header, &changes, seat, tick);
-            step(replica, seat, controller, *action)
-        }));
-    })?;
-    Ok(Simulation {
-        spec: replica.spec().clone(),
-        log,
-        steps,
-        happenings,
-    })
-}
-
-fn step(replica: &mut Replica, seat: Seat, controller: &Controller, action: u16) -> Step {
-    let seat_score = replica.seat_score(seat);
-    let outcome = replica.outcome();
-    Step {
-        seat,
-        controller: controller.clone(),
-        tick: Tick(replica.ticks().0 - 1),
-        action,
-        action_name: replica.spec().actions[usize::from(action)].name.clone(),
-        reward: outcome.rewards[seat.index()],
-        score: replica.score(),
-        seat_score,
-        terminated: outcome.terminated >> seat.0 & 1 == 1,
-        truncated: outcome.truncated >> seat.0 & 1 == 1,
-    }
-}
-
-/// The name of a controller in the tables.
-pub(super) fn controller_name(controller: &Controller) -> &str {
-    match controller {
-        Controller::Human => "human",
-        Controller::Vacant => "vacant",
-        Controller::Ai { policy } => policy,
-    }
-}
-
-impl Step {
-    /// The score of the group after the tick.
-    pub(super) fn score(&self) -> i64 {
-        self.score
-    }
-
-    /// The score of the seat after the tick.
-    pub(super) fn seat_score(&self) -> i64 {
-        self.seat_score
-    }
-
-    fn row<'a>(&'a self, ended_on: &'a str) -> StepRow<'a> {
-        StepRow {
-            controller: controller_name(&self.controller),
-            is_bot: matches!(self.controller, Controller::Ai { .. }),
-            tick: self.tick.0,
-            action: self.action,
-            action_name: &self.action_name,
-            reward: self.reward,
-            score: self.score,
-            seat_score: self.seat_score,
-            terminated: self.terminated,
-            truncated: self.truncated,
-            ended_on,
-        }
+/// The row of a step.
+fn row<'a>(step: &'a Step, ended_on: &'a str) -> StepRow<'a> {
+    StepRow {
+        controller: controller_name(&step.controller),
+        is_bot: matches!(step.controller, Controller::Ai { .. }),
+        tick: step.tick.0,
+        action: step.action,
+        action_name: &step.action_name,
+        reward: step.reward,
+        score: step.score,
+        seat_score: step.seat_score,
+        terminated: step.terminated,
+        truncated: step.truncated,
+        ended_on,
     }
 }
 
@@ -153,7 +66,7 @@ impl EpisodeTable for StepTable {
         let mut steps = steps.filter(|step| !episode.left_out.contains(&step.seat));
         steps.try_for_each(|step| {
             let keys = EpisodeKeys::new(&episode.log.header, step.seat);
-            self.0.add(&(keys, step.row(ended_on)))
+            self.0.add(&(keys, row(step, ended_on)))
         })
     }
 

@@ -8,7 +8,7 @@ use protocol::Seat;
 use protocol::log::Header;
 use serde::Serialize;
 
-use super::WrittenTable;
+use super::report::WrittenTable;
 use crate::cells::write_cells;
 
 /// The columns that every table of episodes begins with. A row of such a table is `(EpisodeKeys, Row)`.

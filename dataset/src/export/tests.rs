@@ -6,7 +6,7 @@ use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing
 use protocol::log::{Header, Record};
 use protocol::rules::Course;
 use protocol::{Controller, Seat, Tick};
-use store::{Answers, NewEpisode, NewSession, Place, SqliteStore};
+use store::{Answers, NewEpisode, NewSession, SqliteStore, StoredPosition};
 use study::survey::{Mark, ShownOrder};
 
 use super::*;
@@ -19,10 +19,10 @@ use cells::Cells;
 /// The columns that every table of episodes begins with.
 const KEYS: &str = "study_id version stage_id group_id episode_id participant_id seat";
 
-fn place() -> Place {
-    Place {
+fn place() -> StoredPosition {
+    StoredPosition {
         position: "{}".into(),
-        ..Place::default()
+        ..StoredPosition::default()
     }
 }
 

@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::verify::way_name;
 use anyhow::Context as _;
+use protocol::EnvWay;
 use protocol::control::EndReason;
 use protocol::hash::sha256_hex;
 use serde::Serialize;
@@ -14,8 +16,8 @@ use store::{Episode, Payment, Session, SqliteStore, reason_name};
 use study::payment::written;
 use study::{Progress, UnitAssignment};
 
+use super::report::{ExportReport, WrittenTable};
 use super::table::Table;
-use super::{ExportReport, WrittenTable};
 
 /// One session.
 #[derive(Default, Serialize)]
@@ -54,6 +56,10 @@ struct EpisodeRow {
     ended_on: &'static str,
     ticks: Option<u32>,
     score: Option<i64>,
+    /// `page` or `host`; empty without a file.
+    way: &'static str,
+    /// On a host, `verified` if it was run again after the end and everything was equal, else `recorded`.
+    claim: &'static str,
 }
 
 /// The cells of a row in the columns of the study, by their names.
@@ -223,7 +229,8 @@ pub(super) async fn write_episodes(
 ) -> anyhow::Result<BTreeMap<String, Option<EndReason>>> {
     let episodes = store::episodes(data).await?;
     let own = Designs::read(data).await?.of_episodes();
-    let rows: Vec<_> = episodes.iter().map(episode_row).collect::<Result<_, _>>()?;
+    let row = |episode: &Episode| episode_row(episode, read_claim(data, episode));
+    let rows: Vec<_> = episodes.iter().map(row).collect::<Result<_, _>>()?;
     let table = write_rows(out, "episodes", own, &rows)?;
     report.tables.push(table);
     let reasons = episodes
@@ -232,7 +239,25 @@ pub(super) async fn write_episodes(
     Ok(reasons.collect())
 }
 
-fn episode_row(episode: &Episode) -> anyhow::Result<(EpisodeRow, StudyCells)> {
+/// Where an episode was stepped, and what its file claims of that; nothing without a file that can be read.
+fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str) {
+    let path = archive::path(&data.join(archive::FOLDER), &episode.id).ok();
+    let bytes = path.and_then(|path| std::fs::read(path).ok());
+    let Some(log) = bytes.and_then(|bytes| protocol::log::read(&bytes).ok()) else {
+        return ("", "");
+    };
+    let claim = match (log.header.way, log.repetition()) {
+        (EnvWay::Module, _) => "",
+        (EnvWay::Host, Some(None)) => "verified",
+        (EnvWay::Host, _) => "recorded",
+    };
+    (way_name(log.header.way), claim)
+}
+
+fn episode_row(
+    episode: &Episode,
+    (way, claim): (&'static str, &'static str),
+) -> anyhow::Result<(EpisodeRow, StudyCells)> {
     let damaged = || format!("what {} was played with is damaged", episode.id);
     let bindings: Map<String, Value> =
         serde_json::from_str(&episode.bindings).with_context(damaged)?;
@@ -248,6 +273,8 @@ fn episode_row(episode: &Episode) -> anyhow::Result<(EpisodeRow, StudyCells)> {
         ended_on: episode.reason.map_or("", reason_name),
         ticks: episode.ending.map(|ending| ending.ticks.0),
         score: episode.ending.map(|ending| ending.score),
+        way,
+        claim,
     };
     let value = |value: &Value| match value {
         Value::String(text) => text.clone(),

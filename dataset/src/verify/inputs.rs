@@ -7,7 +7,7 @@ use protocol::chain::{Chain, MAX_BLOCK};
 use protocol::change::Change;
 use protocol::control::Block;
 use protocol::log::{Log, Record};
-use protocol::{Controller, Life, Seat, Tick};
+use protocol::{Controller, EnvWay, Life, Seat, Tick};
 use serde::Serialize;
 
 /// The first version whose logs have the inputs of each page.
@@ -25,7 +25,7 @@ pub struct ShortSeat {
 }
 
 /// The inputs that the pages of the seats have said, up to some record of the log.
-struct Pages<'a> {
+pub(super) struct Pages<'a> {
     log: &'a Log,
     changes: Vec<Change>,
     /// The lives of every seat that a person has played.
@@ -89,7 +89,7 @@ fn is_persons(log: &Log, changes: &[Change], seat: Seat, tick: u32) -> bool {
 }
 
 impl<'a> Pages<'a> {
-    fn new(log: &'a Log) -> Result<Self, String> {
+    pub(super) fn new(log: &'a Log) -> Result<Self, String> {
         let mut pages = Self {
             log,
             changes: Vec::new(),
@@ -126,7 +126,7 @@ impl<'a> Pages<'a> {
         page.filter(is_it).ok_or_else(foreign)
     }
 
-    fn hear(&mut self, seat: Seat, life: Life, block: &Block) -> Result<(), String> {
+    pub(super) fn hear(&mut self, seat: Seat, life: Life, block: &Block) -> Result<(), String> {
         let page = self.page(seat, life)?;
         let taken = page.chain.accept(&page.key, block);
         taken.map_err(|error| format!("seat {}: {error}", seat.0))?;
@@ -134,7 +134,7 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    fn hear_erased(
+    pub(super) fn hear_erased(
         &mut self,
         seat: Seat,
         life: Life,
@@ -182,11 +182,13 @@ impl<'a> Pages<'a> {
         life.inputs.get((tick - life.first) as usize).copied()
     }
 
-    fn change(&mut self, change: &Change) -> Result<(), String> {
+    pub(super) fn change(&mut self, change: &Change) -> Result<(), String> {
         let (seat, life) = (change.seat, change.life);
         let of = format!("change {}: seat {}", change.number, seat.0);
         if let Some(page) = self.lives[seat.index()].last_mut()
             && is_persons(self.log, &self.changes, seat, u32::MAX)
+            // On a host a seat is taken at any tick.
+            && self.log.header.way == EnvWay::Module
             && let cut = archive::cut(page.chain.next(), Tick(self.through))
             && ![cut, page.chain.next()].contains(&change.tick)
         {

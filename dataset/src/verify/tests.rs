@@ -1,3 +1,4 @@
+mod hosted;
 mod inputs;
 mod people;
 
@@ -8,7 +9,7 @@ use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
 use protocol::seen;
 use protocol::{Controller, Era, Life, Seat, Tick};
-use store::{NewEpisode, NewSession, Place, SqliteStore};
+use store::{NewEpisode, NewSession, SqliteStore, StoredPosition};
 
 use super::*;
 use crate::fixtures::{encode, say};
@@ -57,7 +58,7 @@ fn new_session(number: usize, participant: &str) -> NewSession {
         study_version: "1".into(),
         study_hash: "ab".into(),
         identity: None,
-        place: Place::default(),
+        place: StoredPosition::default(),
     }
 }
 
@@ -300,6 +301,7 @@ async fn judged(header: &Header, records: &[Record]) -> (Verified, String) {
     let because = match &found.verdict {
         EpisodeVerdict::Differs(because) => because.clone(),
         EpisodeVerdict::Equal => String::new(),
+        EpisodeVerdict::Recorded(because) => format!("recorded: {because}"),
         EpisodeVerdict::Unverified(because) => panic!("not verified: {because}"),
     };
     (found, because)

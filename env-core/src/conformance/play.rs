@@ -25,10 +25,13 @@ const ENCORE: usize = 32;
 pub(super) trait Subject: World {
     /// Checks whether it stands where another stands.
     fn alike(&mut self, other: &mut Self) -> bool {
+        if self.digest() != other.digest() {
+            return false;
+        }
         let (mut one, mut two) = (Vec::new(), Vec::new());
         self.state(&mut one);
         other.state(&mut two);
-        one == two && self.digest() == other.digest()
+        one == two || !self.is_canonical()
     }
 }
 
@@ -243,7 +246,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
 
     /// Every way of looking gives whole values and changes nothing.
     fn look(&mut self) {
-        let before = bytes_of(self.first);
+        let before = mark_of(self.first);
         let mut text = String::new();
         for seat in 0..usize::from(self.spec.seats) {
             self.look_as(seat);
@@ -264,7 +267,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         }
         self.point_at(&picture);
         self.first.score();
-        let same = before == bytes_of(self.first);
+        let same = before == mark_of(self.first);
         self.law(same, "looking changes nothing", String::new);
     }
 
@@ -363,9 +366,9 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         let noops = vec![self.spec.noop; usize::from(self.spec.seats)];
         self.first.save(0);
         let outcome = self.first.step(&noops).clone();
-        let state = bytes_of(self.first);
+        let state = mark_of(self.first);
         self.first.load(0);
-        let same = outcome == *self.first.step(row) && state == bytes_of(self.first);
+        let same = outcome == *self.first.step(row) && state == mark_of(self.first);
         self.first.load(0);
         same
     }
@@ -398,7 +401,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         let digest = self.first.digest();
         let hash = Fnv1a::EMPTY.with(&bytes).value();
         self.law(
-            hash == digest,
+            hash == digest || !self.first.is_canonical(),
             "the digest is the hash of the canonical bytes",
             || format!("{digest:016x} instead of {hash:016x}"),
         );
@@ -502,6 +505,14 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
             }
         }
     }
+}
+
+/// Bytes that are equal for equal states alone.
+fn mark_of<W: World + ?Sized>(world: &mut W) -> Vec<u8> {
+    if world.is_canonical() {
+        return bytes_of(world);
+    }
+    world.digest().to_le_bytes().to_vec()
 }
 
 fn bytes_of<W: World + ?Sized>(world: &mut W) -> Vec<u8> {

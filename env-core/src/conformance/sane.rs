@@ -289,11 +289,16 @@ pub fn check_picture(picture: &DrawList, sprites: usize) -> LawVerdict {
         let shape = match item.shape {
             Shape::Sprite(index) => usize::from(index) < sprites,
             Shape::Progress { part, .. } => (0.0..=1.0).contains(&part),
+            Shape::Pixels {
+                width,
+                height,
+                ref rgb,
+            } => rgb.len() == usize::from(width) * usize::from(height) * 3,
             _ => true,
         };
         law(
             shape,
-            "an item shows an existing sprite, or a part of 0 to 1",
+            "an item shows an existing sprite, a part of 0 to 1, or as many pixels as it says",
             detail,
         )?;
     }

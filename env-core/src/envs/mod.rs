@@ -4,9 +4,11 @@ pub mod dual_destination;
 pub mod goal_finding;
 pub mod goal_seeking;
 pub mod grid;
+pub mod hanabi;
 pub mod kitchen;
 pub mod overcooked;
 pub mod overcooked_ai;
+pub mod overcooked_jaxmarl_v2;
 pub mod overcooked_v2;
 pub mod search_rescue;
 
@@ -26,15 +28,17 @@ use crate::observer::BatchObserver;
 use dual_destination::DualDestination;
 use goal_finding::GoalFinding;
 use goal_seeking::GoalSeeking;
+use hanabi::Hanabi;
 use overcooked::Overcooked;
 use overcooked_ai::OvercookedAi;
+use overcooked_jaxmarl_v2::OvercookedJaxmarlV2;
 use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
 
 macro_rules! environments {
-    (grids: $($env:ty),+; others: $($other:ty),+ $(,)?) => {
+    (grids: $($grid:ty),+; others: $($other:ty),+ $(,)?) => {
         /// The ids that [`open`] knows.
-        pub const IDS: &[&str] = &[$(<$env>::ID,)+ $(<$other>::ID),+];
+        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ $(<$other>::ID),+];
 
         /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
         ///
@@ -42,7 +46,7 @@ macro_rules! environments {
         /// [`ParamError`], also for an unknown id.
         pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
             Ok(match id {
-                $(<$env>::ID => visitor.visit_grid(build::<$env>(params.as_bytes())?),)+
+                $(<$grid>::ID => visitor.visit_grid(build::<$grid>(params.as_bytes())?),)+
                 $(<$other>::ID => visitor.visit(build::<$other>(params.as_bytes())?),)+
                 _ => {
                     return Err(ParamError {
@@ -57,7 +61,7 @@ macro_rules! environments {
 
 environments![
     grids: Overcooked, OvercookedV2, GoalFinding, GoalSeeking, SearchRescue, GridFile;
-    others: OvercookedAi, DualDestination,
+    others: OvercookedAi, DualDestination, Hanabi, OvercookedJaxmarlV2,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.
@@ -130,14 +134,32 @@ pub fn build<E: Environment>(json: &[u8]) -> Result<E, ParamError> {
         ));
     }
     let params = serde_json::from_value(value.clone()).map_err(|error| {
-        let field = refused_field::<E>(&value).unwrap_or_else(|| "params".into());
-        refused(field, mended(&error.to_string()))
+        let (field, pointer) =
+            refused_field::<E>(&value).unwrap_or_else(|| ("params".into(), "".into()));
+        refused(
+            field,
+            mended(&error.to_string(), &pointer, value.pointer(&pointer)),
+        )
     })?;
     E::new(params)
 }
 
-/// An error of serde in plain words: with the name that was probably meant, and numbers by their range.
-fn mended(error: &str) -> String {
+/// An error of serde in plain words: with the name that was probably meant, and numbers by their range. `pointer` leads to
+/// the value that is refused.
+fn mended(error: &str, pointer: &str, refused: Option<&Value>) -> String {
+    if error.starts_with("invalid type: unit variant, expected ")
+        && let Some(Value::String(choice)) = refused
+    {
+        return format!("`{choice}` needs a value; write `{{{choice}: …}}`");
+    }
+    if error.ends_with("expected unit")
+        && let Some((_, choice)) = pointer.rsplit_once('/')
+    {
+        return format!("`{choice}` takes no value; write `{choice}` alone");
+    }
+    if error.ends_with("expected map with a single key") {
+        return "expected one key, which says what it is".into();
+    }
     let mut names = error.split('`').skip(1).step_by(2);
     let mut told = |what: &str| {
         let (name, known) = (names.next()?, names.clone());
@@ -167,8 +189,9 @@ const NUMBERS: [(&str, &str); 6] = [
     ("f32", "a number"),
 ];
 
-/// The path to what is refused: on each level the part without which the error is another one.
-fn refused_field<E: Environment>(value: &Value) -> Option<String> {
+/// The path to what is refused, for people and as a JSON pointer: on each level the part without which the error is
+/// another one.
+fn refused_field<E: Environment>(value: &Value) -> Option<(String, String)> {
     let error = |value: &Value| {
         let read = serde_json::from_value::<E::Params>(value.clone());
         read.err().map(|error| error.to_string())
@@ -205,7 +228,7 @@ fn refused_field<E: Environment>(value: &Value) -> Option<String> {
                 path += &format!("[{index}]");
                 pointer += &format!("/{index}");
             }
-            None => return Some(path).filter(|path| !path.is_empty()),
+            None => return Some((path, pointer)).filter(|(path, _)| !path.is_empty()),
         }
     }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::refuse;
+use super::refusal::refuse;
 use super::tables::Tables;
 use crate::MAX_SEATS;
 use crate::contract::ParamError;

@@ -10,7 +10,7 @@ use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
 use super::kind::{Kind, KindId};
-use super::plan::refuse;
+use super::refusal::refuse;
 use super::state::{Agent, Direction, State};
 use super::tables::{Hand, Tables};
 use crate::MAX_SEATS;
@@ -84,7 +84,7 @@ impl Pictures {
     pub fn new(
         tables: &Tables,
         sprites: &[Sprite],
-        agents: Option<art::Kind>,
+        agents: Option<art::FigureKind>,
     ) -> Result<Self, ParamError> {
         let find = |name| art::find(sprites, name);
         let looks = tables.kinds.iter().map(|kind| look(kind, sprites));
@@ -261,10 +261,14 @@ fn look(kind: &Kind, sprites: &[Sprite]) -> Result<Look, ParamError> {
         None => Ok(None),
         Some(name) => match art::find(sprites, name) {
             Some(index) => Ok(Some(index)),
-            None => refuse(
-                &format!("kinds.{}", kind.name),
-                super::tell_unknown("picture", name, sprites.iter().map(|sprite| sprite.name)),
-            ),
+            None => {
+                let known = sprites.iter().map(|sprite| sprite.name);
+                let known = known.filter(|name| art::is_of_thing(name));
+                refuse(
+                    &format!("kinds.{}", kind.name),
+                    super::refusal::tell_unknown("picture", name, known),
+                )
+            }
         },
     };
     let front = kind.on.as_ref().map(|name| format!("{name}_front"));
@@ -278,10 +282,13 @@ fn look(kind: &Kind, sprites: &[Sprite]) -> Result<Look, ParamError> {
 }
 
 /// The figures of agents, if the world brings all their layers: of a kind, or else the first.
-fn figures(sprites: &[Sprite], wanted: Option<art::Kind>) -> Option<AgentArt> {
+fn figures(sprites: &[Sprite], wanted: Option<art::FigureKind>) -> Option<AgentArt> {
     art::find(sprites, "torso_0").and(art::find(sprites, "hat_0"))?;
-    let kinds = [("cook_up", art::Kind::Cook), ("robot_up", art::Kind::Robot)];
-    let brought = |&&(name, kind): &&(&str, art::Kind)| {
+    let kinds = [
+        ("cook_up", art::FigureKind::Cook),
+        ("robot_up", art::FigureKind::Robot),
+    ];
+    let brought = |&&(name, kind): &&(&str, art::FigureKind)| {
         wanted.is_none_or(|wanted| wanted == kind) && art::find(sprites, name).is_some()
     };
     let &(_, kind) = kinds.iter().find(brought)?;

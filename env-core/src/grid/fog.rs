@@ -1,12 +1,10 @@
 //! Fog: the cells that a seat does not see, in its picture and in its words.
 
-use alloc::format;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::refuse;
-use super::step::everyone;
+use super::seats::{everyone, seat_bits};
 use super::tables::Tables;
 use crate::contract::ParamError;
 use crate::draw::{DrawItem, DrawList, Shape};
@@ -43,23 +41,6 @@ impl Fog {
             Self::Seats(seats) => seat_bits(seats, count, "fog"),
         }
     }
-}
-
-/// The bits of a list of seats.
-///
-/// # Errors
-/// [`ParamError`] for a seat that there is not.
-pub(super) fn seat_bits(seats: &[u8], count: usize, field: &str) -> Result<u16, ParamError> {
-    seats.iter().try_fold(0, |bits, &seat| {
-        if usize::from(seat) < count {
-            return Ok(bits | 1 << seat);
-        }
-        let last = count - 1;
-        refuse(
-            field,
-            format!("there is no seat {seat}: the seats are 0 to {last}"),
-        )
-    })
 }
 
 impl Tables {

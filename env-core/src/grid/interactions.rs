@@ -4,8 +4,7 @@ use super::cogrid::CogridRules;
 use super::kind::{EMPTY, KindId};
 use super::motion::Motion;
 use super::reward::{Act, Interaction};
-use super::state::{COUNT, Fixture, State, TIMER};
-use super::step::SLOTS;
+use super::state::{COUNT, Fixture, SLOTS, State, TIMER};
 use super::tables::{Container, Dish, Hand, Tables};
 use super::{Grid, GridWorld};
 

@@ -89,7 +89,7 @@ impl Chart {
             Self::Rows(rows) => Ok(rows.clone()),
             Self::Name(name) => match known.iter().find(|(other, _)| other == name) {
                 Some((_, rows)) => Ok(rows.iter().map(|&row| row.into()).collect()),
-                None => refuse(super::tell_unknown(
+                None => refuse(super::refusal::tell_unknown(
                     "layout",
                     name,
                     known.iter().map(|&(known, _)| known),
@@ -100,12 +100,12 @@ impl Chart {
 }
 
 fn refuse<T>(reason: String) -> Result<T, ParamError> {
-    super::plan::refuse("layout", reason)
+    super::refusal::refuse("layout", reason)
 }
 
 /// Refuses a row: a study has a line for each.
 fn refuse_row<T>(row: usize, reason: String) -> Result<T, ParamError> {
-    super::plan::refuse(&format!("layout[{row}]"), reason)
+    super::refusal::refuse(&format!("layout[{row}]"), reason)
 }
 
 impl GridGround {

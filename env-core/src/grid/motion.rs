@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::RuleSet;
+use super::rules::RuleSet;
 use super::state::Direction;
 use crate::contract::ActionSpec;
 

@@ -4,28 +4,16 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
-
 use super::appearance::Appearance;
 use super::fog::Fog;
 use super::kind::{Kind, MAX_KINDS};
 use super::layout::MAX_SIDE;
 use super::motion::ActionSet;
+use super::refusal::refuse;
 use super::reward::Reward;
+pub use super::rules::RuleSet;
 use crate::art;
 use crate::contract::{MAX_SEATS, ParamError};
-
-/// Which rules hold.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RuleSet {
-    /// CoGrid 0.3.2, field for field, seeds included.
-    #[serde(rename = "cogrid-0.3.2")]
-    Cogrid,
-    /// The same game with the artefacts mended.
-    #[default]
-    #[serde(rename = "corrected")]
-    Corrected,
-}
 
 /// The ground of a world.
 #[derive(Clone, Debug)]
@@ -78,7 +66,7 @@ pub struct WorldPlan {
     /// The rewards, in order; each is a kind of event and a part of what a step pays.
     pub rewards: Vec<Reward>,
     /// The figures of the agents, if the world brings their pictures; none for the first that it brings.
-    pub figures: Option<art::Kind>,
+    pub figures: Option<art::FigureKind>,
     /// How it looks and what it is called.
     pub appearance: Appearance,
 }
@@ -109,13 +97,6 @@ impl Default for WorldPlan {
             appearance: Appearance::default(),
         }
     }
-}
-
-pub(super) fn refuse<T>(field: &str, reason: String) -> Result<T, ParamError> {
-    Err(ParamError {
-        field: field.into(),
-        reason,
-    })
 }
 
 /// Refuses what no world can be.

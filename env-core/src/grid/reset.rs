@@ -8,10 +8,10 @@ use alloc::vec::Vec;
 
 use super::kind::{EMPTY, KindId};
 use super::layout::GridGround;
-use super::plan::refuse;
 use super::random_draws::{Draws, MAX_ROLLS};
-use super::state::{Agent, CAPACITY, Direction, KIND, State, TIMER};
-use super::step::{SLOTS, everyone};
+use super::refusal::refuse;
+use super::seats::everyone;
+use super::state::{Agent, CAPACITY, Direction, KIND, SLOTS, State, TIMER};
 use super::tables::{Hand, Tables};
 use super::{Grid, GridWorld};
 use crate::contract::{MAX_SEATS, ParamError};

@@ -6,7 +6,7 @@ use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{KindId, KindSet, Names};
-use super::plan::refuse;
+use super::refusal::refuse;
 use super::state::Direction;
 use super::tables::Tables;
 use crate::contract::{ParamError, StepEvent, StepOutcome};

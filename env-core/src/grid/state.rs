@@ -5,52 +5,11 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
+pub use super::direction::Direction;
 use super::kind::{EMPTY, KindId};
 use super::random_draws::{Draws, Injected};
 use super::tables::Tables;
 use crate::contract::MAX_SEATS;
-
-/// Where an agent looks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[repr(u8)]
-pub enum Direction {
-    /// To the right: columns grow.
-    #[default]
-    Right,
-    /// Down: rows grow.
-    Down,
-    /// To the left.
-    Left,
-    /// Up.
-    Up,
-}
-
-impl Direction {
-    /// Every direction, clockwise from the right.
-    pub const ALL: [Self; 4] = [Self::Right, Self::Down, Self::Left, Self::Up];
-
-    /// The direction with a number, modulo 4.
-    #[inline]
-    pub const fn of(number: u8) -> Self {
-        match number & 3 {
-            0 => Self::Right,
-            1 => Self::Down,
-            2 => Self::Left,
-            _ => Self::Up,
-        }
-    }
-
-    /// Change of row and column.
-    pub const fn vector(self) -> (i32, i32) {
-        match self {
-            Self::Right => (0, 1),
-            Self::Down => (1, 0),
-            Self::Left => (0, -1),
-            Self::Up => (-1, 0),
-        }
-    }
-}
 
 /// An agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -73,6 +32,9 @@ pub struct Fixture<'a> {
 
 /// Bytes of a fixture before its slots.
 pub(super) const FIXTURE_HEAD: usize = 6;
+
+/// The number of the first slot of a fixture in its bytes.
+pub(super) const SLOTS: usize = FIXTURE_HEAD;
 pub(super) const KIND: usize = 2;
 pub(super) const CAPACITY: usize = 3;
 pub(super) const TIMER: usize = 4;

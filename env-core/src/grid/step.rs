@@ -7,6 +7,7 @@ use super::kind::KindSet;
 use super::motion::Move;
 use super::random_draws::StepDraws;
 use super::reward::{CompiledWhen, Pay};
+use super::seats::everyone;
 use super::state::{CAPACITY, COUNT, Direction, FIXTURE_HEAD, State, TIMER};
 use super::tables::Tables;
 use super::{Grid, GridWorld, interactions, movement};
@@ -37,11 +38,6 @@ pub(super) fn step_grid<W: GridWorld, C: CogridRules<W>>(
 
 /// In place of a number of seats: as many as there are.
 const ANY: usize = 0;
-
-/// The bits of all seats.
-pub(super) fn everyone(seats: usize) -> u16 {
-    (u32::MAX >> (32 - seats)) as u16
-}
 
 #[inline]
 fn advance<W: GridWorld, C: CogridRules<W>, const COGRID: bool, const SEATS: usize>(
@@ -172,6 +168,3 @@ fn finish<W: GridWorld, C>(
     }
     state.done |= outcome.terminated | outcome.truncated;
 }
-
-/// The number of the first slot of a fixture in its bytes.
-pub(super) const SLOTS: usize = FIXTURE_HEAD;

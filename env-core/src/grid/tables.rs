@@ -4,12 +4,14 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use super::appearance::Appearance;
-use super::fog::seat_bits;
 use super::kind::{EMPTY, Kind, KindId, KindSet, MAX_KINDS, Names, Use};
 use super::layout::GridGround;
 use super::motion::{MOVES, Motion, Move, describe_action, list_motions};
-use super::plan::{Layout, RuleSet, WorldPlan, check_plan, refuse};
+use super::plan::{Layout, WorldPlan, check_plan};
+use super::refusal::refuse;
 use super::reward::{CompiledReward, CompiledWhen};
+use super::rules::RuleSet;
+use super::seats::seat_bits;
 use super::state::{Direction, FIXTURE_HEAD};
 use crate::contract::{Action, ActionSpec, ParamError};
 
@@ -231,7 +233,7 @@ impl Tables {
         self.id(name).map_or_else(
             || {
                 let known = self.kinds.iter().map(|kind| kind.name.as_str());
-                refuse(field, super::tell_unknown("kind", name, known))
+                refuse(field, super::refusal::tell_unknown("kind", name, known))
             },
             Ok,
         )

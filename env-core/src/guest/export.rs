@@ -20,7 +20,7 @@ macro_rules! exports {
 
         impl Export {
             /// Every function of the interface, in order.
-            pub const ALL: [Self; 22] = [$(Self::$variant,)*];
+            pub const ALL: [Self; 23] = [$(Self::$variant,)*];
 
             /// Its name.
             pub fn name(self) -> &'static str {
@@ -73,15 +73,16 @@ exports! {
     SeatScore "coplay_seat_score" I32 => I64;
     DrawFor "coplay_draw_for" I32 => I32;
     Point "coplay_point" I32 => I32;
+    Plain "coplay_plain" NONE => I32;
 }
 
 impl Export {
     /// Checks whether a module may leave it out. Without it, every action is allowed, every seat acts in every step,
-    /// has the score of the group and sees everything, and no point means an action.
+    /// has the score of the group and sees everything, no point means an action, and equal states have equal bytes.
     pub fn is_optional(self) -> bool {
         matches!(
             self,
-            Self::Mask | Self::Acting | Self::SeatScore | Self::DrawFor | Self::Point
+            Self::Mask | Self::Acting | Self::SeatScore | Self::DrawFor | Self::Point | Self::Plain
         )
     }
 }

@@ -72,6 +72,10 @@ impl<E: Engine> World for Guest<E> {
         });
     }
 
+    fn is_canonical(&self) -> bool {
+        !self.engine.has(Export::Plain)
+    }
+
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         if bytes.len() > INBOX_LIMIT as usize {
             return Err(StateError);

@@ -383,14 +383,18 @@ fn the_schema_names_every_parameter_with_its_default() {
             let text = |value: &serde_json::Value| value.to_string().replace(".0", "");
             assert_eq!(text(&named[name]["default"]), text(value), "{name}");
         }
-        let layouts = named["layout"]["anyOf"][0]["enum"].as_array().unwrap();
-        for layout in layouts {
+        let layouts = named
+            .get("layout")
+            .map(|layout| &layout["anyOf"][0]["enum"]);
+        for layout in layouts.iter().flat_map(|names| names.as_array().unwrap()) {
             let params = format!(r#"{{"layout":{layout}}}"#);
             env_core::envs::build::<E>(params.as_bytes()).unwrap();
         }
     }
     keeps::<Overcooked>();
     keeps::<env_core::envs::overcooked_v2::OvercookedV2>();
+    keeps::<env_core::envs::overcooked_jaxmarl_v2::OvercookedJaxmarlV2>();
+    keeps::<env_core::envs::hanabi::Hanabi>();
 }
 
 #[test]
@@ -499,6 +503,6 @@ fn wrong_parameters_are_named() {
     assert_eq!(
         unknown,
         "environment: there is no environment `overcoked`; did you mean `overcooked`? (there is: overcooked, \
-         overcooked_v2, goal_finding, goal_seeking, search_rescue, grid)"
+         overcooked_v2, goal_finding, goal_seeking, search_rescue, grid, hanabi, overcooked_jaxmarl_v2)"
     );
 }

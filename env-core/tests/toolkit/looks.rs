@@ -167,6 +167,7 @@ impl Scene {
                 Shape::Rect { .. } => "block",
                 Shape::Text { .. } => "letter",
                 Shape::Ellipse { .. } => "disc",
+                Shape::Pixels { .. } => "pixels",
             })
             .collect()
     }

@@ -1,15 +1,61 @@
 //! The end of a policy: what is made of the values of actions to choose one. The choice is made from the values.
 
+use std::collections::BTreeSet;
+
 use policy::network::Map;
 
 use super::{Live, Lowered, Lowering, Value, axis};
 use crate::proto::Node;
 use crate::tensor::count;
 
+/// Operators that keep the order of actions.
+const CHOICES: [&str; 3] = ["Softmax", "LogSoftmax", "ArgMax"];
+
+/// Operators that may follow them at the end.
+const AFTER: [&str; 7] = [
+    "Cast",
+    "Flatten",
+    "Identity",
+    "Log",
+    "Reshape",
+    "Squeeze",
+    "Unsqueeze",
+];
+
+/// The values that nothing but the end of a policy is made of: choices among them need not be calculated.
+pub(super) fn find_ends(nodes: &[&Node], output: &str) -> BTreeSet<String> {
+    let mut ends = BTreeSet::from([output.to_owned()]);
+    for node in nodes.iter().rev() {
+        let is_end = |name: &String| ends.contains(name);
+        let op = node.op.as_str();
+        if node.outputs.iter().any(is_end) && (CHOICES.contains(&op) || AFTER.contains(&op)) {
+            ends.extend(node.inputs.first().cloned());
+        }
+    }
+    // What anything else reads, too, must be calculated.
+    loop {
+        let before = ends.len();
+        for node in nodes {
+            let op = node.op.as_str();
+            let goes_on = node.outputs.first().is_some_and(|it| ends.contains(it));
+            if !goes_on || !(CHOICES.contains(&op) || AFTER.contains(&op)) {
+                ends.retain(|name| !node.inputs.contains(name));
+            }
+        }
+        if ends.len() == before {
+            return ends;
+        }
+    }
+}
+
 impl Lowering {
     /// Softmax and its like, and what may follow them; false for another operator on other values.
     pub(super) fn after_choice(&mut self, node: &Node) -> Lowered<bool> {
-        let is_choice = matches!(node.op.as_str(), "Softmax" | "LogSoftmax" | "ArgMax");
+        let is_end = node
+            .outputs
+            .first()
+            .is_some_and(|it| self.ends.contains(it));
+        let is_choice = is_end && CHOICES.contains(&node.op.as_str()) && self.is_single(node);
         let first = if node.inputs.is_empty() {
             None
         } else {
@@ -43,6 +89,21 @@ impl Lowering {
         };
         self.give(node, 0, value);
         Ok(true)
+    }
+
+    /// Checks whether a node chooses along one axis that has all the values.
+    fn is_single(&self, node: &Node) -> bool {
+        let Some(Value::Live(from)) = node.inputs.first().and_then(|it| self.values.get(it)) else {
+            return false;
+        };
+        let default = match node.op.as_str() {
+            "ArgMax" => 0,
+            _ if self.opset < 13 => 1,
+            _ => -1,
+        };
+        // A row of its own chooses for everybody; several are calculated as they are.
+        axis(node.int("axis", default), from.shape.len())
+            .is_ok_and(|at| along(from, at).is_ok() || node.op == "ArgMax")
     }
 
     /// Takes an output as that which decides; gives its shape.

@@ -1,11 +1,18 @@
 //! From a graph to a network: every value becomes a constant or a register, every node a few steps.
 
 mod ends;
+mod fold;
+mod functions;
 mod moves;
+mod pools;
+mod products;
+mod rearrange;
 mod recurrent;
+mod reductions;
+mod slices;
 mod sums;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use env_core::Spec;
 use env_core::contract::FieldSpec;
@@ -47,6 +54,8 @@ pub(crate) struct Lowering {
     network: Network,
     values: BTreeMap<String, Value>,
     opset: i64,
+    /// Names of values that nothing but the end of the policy is made of.
+    ends: BTreeSet<String>,
 }
 
 /// Lowers the part of a graph that decides.
@@ -122,6 +131,10 @@ fn one(
         }
     };
     let mut lowering = Lowering::new(graph, spec, choice)?;
+    lowering.ends = ends::find_ends(&nodes, output);
+    // What is remembered is calculated, whatever else is made of it.
+    let is_kept = |name: &String| memory.iter().any(|(_, leaves)| *leaves == name);
+    lowering.ends.retain(|name| !is_kept(name));
     for ((name, shape), leaves) in &memory {
         if wanted.contains(&leaves.as_str()) {
             let entered = lowering.entered(shape).map_err(OnnxError::Whole)?;
@@ -160,16 +173,40 @@ impl Lowering {
                 registers: Vec::new(),
                 steps: Vec::new(),
                 memory: Vec::new(),
+                mask: None,
                 logits: 0,
                 choice,
                 weights: Vec::new(),
             },
             values: constants.collect(),
             opset: graph.opset,
+            ends: BTreeSet::new(),
         };
+        lowering.network.choice.is_masked |= graph.metadata.is_masked;
         let named = fields(graph, spec);
         lowering.take(graph, &named).map_err(OnnxError::Whole)?;
+        if let Some((name, shape)) = &graph.mask {
+            let mask = lowering.entered(shape).map_err(OnnxError::Whole)?;
+            if count(shape) != Ok(spec.actions.len()) {
+                return Err(OnnxError::Whole(format!(
+                    "input `{name}` takes a mask of {shape:?}, and `{}` has {} actions",
+                    spec.id,
+                    spec.actions.len()
+                )));
+            }
+            lowering.network.mask = Some(mask.register);
+            lowering.values.insert(name.clone(), Value::Live(mask));
+        }
         Ok(lowering)
+    }
+
+    /// The observation as the model takes it: times what the metadata say.
+    fn observed(&mut self, graph: &Graph, shape: &[usize]) -> Lowered<Live> {
+        let observed = self.entered(shape)?;
+        match graph.metadata.scale {
+            Some([by, divisor]) => self.map(Map::Scale(by, divisor), &observed),
+            None => Ok(observed),
+        }
     }
 
     /// Gives the first inputs their parts of the observation. One may be larger than its field: what the observation
@@ -177,7 +214,7 @@ impl Lowering {
     fn take(&mut self, graph: &Graph, named: &[&FieldSpec]) -> Lowered<()> {
         if named.is_empty() {
             let (name, shape) = &graph.inputs[0];
-            let observation = Value::Live(self.entered(shape)?);
+            let observation = Value::Live(self.observed(graph, shape)?);
             self.values.insert(name.clone(), observation);
             return Ok(());
         }
@@ -193,7 +230,7 @@ impl Lowering {
             }
         });
         let lens: Vec<usize> = lens.collect::<Lowered<_>>()?;
-        let all = self.entered(&[1, lens.iter().sum()])?;
+        let all = self.observed(graph, &[1, lens.iter().sum()])?;
         let mut start = 0;
         for (((name, shape), field), len) in inputs.zip(lens) {
             let part = match len == all.shape[1] {
@@ -229,16 +266,19 @@ impl Lowering {
                 node.domain
             ));
         }
-        if self.after_choice(node)? || self.movement(node)? || self.sum(node)? {
+        if self.after_choice(node)? || self.movement(node)? || self.fold(node)? || self.sum(node)? {
             return Ok(());
         }
         match node.op.as_str() {
             "LSTM" => self.lstm(node),
             "GRU" => self.gru(node),
+            "RNN" => self.rnn(node),
+            op @ ("If" | "Loop" | "Scan") => Err(format!(
+                "`{op}` repeats or skips a part of the model; export a single step of the policy, without loops"
+            )),
             op => Err(format!(
-                "`{op}` is not among the operators that can be played (Gemm, MatMul, Conv, LSTM, GRU, arithmetic, Relu, \
-                 LeakyRelu, Elu, Tanh, Sigmoid, Exp, Clip, moves of values, and Softmax, LogSoftmax or ArgMax at the end); \
-                 export a policy that does without"
+                "`{op}` is not among the operators that can be played, which docs/agents.md lists; export a policy that \
+                 does without"
             )),
         }
     }
@@ -286,7 +326,13 @@ impl Lowering {
                 "it goes on after {by}, which can only be at the end of a policy"
             )),
             Value::Fixed(tensor) => {
-                let weights = self.weights(&tensor.floats())?;
+                // A mask of infinities is as good with the greatest numbers.
+                let finite = |value: f32| match value.is_infinite() {
+                    true => f32::MAX.copysign(value),
+                    false => value,
+                };
+                let values: Vec<f32> = tensor.floats().into_iter().map(finite).collect();
+                let weights = self.weights(&values)?;
                 let to = self.register(count(&tensor.shape)?)?;
                 self.network
                     .steps

@@ -1,6 +1,6 @@
 //! Operators that move values and do not change them.
 
-use policy::network::KernelStep;
+use policy::network::{KernelStep, Map};
 
 use super::{Live, Lowered, Lowering, Value, axis};
 use crate::proto::Node;
@@ -19,7 +19,7 @@ impl Lowering {
     /// Lowers an operator that moves values; false if it is none.
     pub(super) fn movement(&mut self, node: &Node) -> Lowered<bool> {
         let value = match node.op.as_str() {
-            "Identity" | "Dropout" => self.input(node, 0)?,
+            "Identity" | "Dropout" | "CastLike" => self.input(node, 0)?,
             "Cast" => self.cast(node)?,
             "Constant" => constant(node)?,
             "ConstantOfShape" => self.filled(node)?,
@@ -52,14 +52,22 @@ impl Lowering {
                 let shape = common(value.shape(), &shape)?;
                 self.broadcast(value, &shape)?
             }
-            _ => return Ok(false),
+            _ => match self.rearrangement(node)? {
+                Some(value) => value,
+                None => return Ok(false),
+            },
         };
         self.give(node, 0, value);
         Ok(true)
     }
 
     /// Values of these, one after the other, by their places.
-    fn moved(&mut self, from: Vec<Value>, shape: Vec<usize>, places: Vec<usize>) -> Lowered<Value> {
+    pub(super) fn moved(
+        &mut self,
+        from: Vec<Value>,
+        shape: Vec<usize>,
+        places: Vec<usize>,
+    ) -> Lowered<Value> {
         count(&shape)?;
         if let [Value::Fixed(tensor)] = from.as_slice() {
             return Ok(Value::Fixed(tensor.pick(shape, &places)));
@@ -112,7 +120,7 @@ impl Lowering {
     }
 
     /// An input that tells sizes, axes or places.
-    fn sizes(&self, node: &Node, index: usize) -> Lowered<Option<Vec<usize>>> {
+    pub(super) fn sizes(&self, node: &Node, index: usize) -> Lowered<Option<Vec<usize>>> {
         let Some(tensor) = self.fixed(node, index)? else {
             return Ok(None);
         };
@@ -126,7 +134,12 @@ impl Lowering {
     }
 
     /// Whole numbers that are an attribute in early versions, and later an input.
-    fn whole(&self, node: &Node, attribute: &str, index: usize) -> Lowered<Option<Vec<i64>>> {
+    pub(super) fn whole(
+        &self,
+        node: &Node,
+        attribute: &str,
+        index: usize,
+    ) -> Lowered<Option<Vec<i64>>> {
         match node.ints(attribute) {
             Some(ints) => Ok(Some(ints.to_vec())),
             None => match self.fixed(node, index)? {
@@ -136,7 +149,7 @@ impl Lowering {
         }
     }
 
-    fn cast(&self, node: &Node) -> Lowered<Value> {
+    fn cast(&mut self, node: &Node) -> Lowered<Value> {
         let is_float = matches!(node.int("to", 1), 1 | 11);
         match self.input(node, 0)? {
             Value::Fixed(tensor) => Ok(Value::Fixed(Tensor {
@@ -147,7 +160,24 @@ impl Lowering {
                 shape: tensor.shape,
             })),
             value if is_float => Ok(value),
-            _ => Err("it makes whole numbers of what depends on the observation; export the policy in float32".into()),
+            value => {
+                let live = self.enlive(value)?;
+                let kind = node.int("to", 1);
+                // Source: TensorProto.DataType.
+                let found = match kind {
+                    9 => {
+                        let none = self.map(Map::Not, &live)?;
+                        self.map(Map::Not, &none)?
+                    }
+                    2..=7 | 12 | 13 => self.map(Map::Trunc, &live)?,
+                    _ => {
+                        return Err(format!(
+                            "it makes numbers of type {kind}; export the policy in float32"
+                        ));
+                    }
+                };
+                Ok(Value::Live(found))
+            }
         }
     }
 
@@ -235,9 +265,14 @@ impl Lowering {
                 .collect::<Lowered<_>>()?,
             None => (0..rank).rev().collect(),
         };
-        let mut sorted = order.clone();
+        self.permuted(value, &order)
+    }
+
+    /// A value in another order of axes.
+    pub(super) fn permuted(&mut self, value: Value, order: &[usize]) -> Lowered<Value> {
+        let mut sorted = order.to_vec();
         sorted.sort_unstable();
-        if !sorted.into_iter().eq(0..rank) {
+        if !sorted.into_iter().eq(0..value.shape().len()) {
             return Err("its axes are no order of those that are there".into());
         }
         let strides = strides(value.shape());
@@ -277,42 +312,15 @@ impl Lowering {
         self.moved(parts, shape, places)
     }
 
-    fn slice(&mut self, node: &Node) -> Lowered<Value> {
-        let value = self.input(node, 0)?;
-        let rank = value.shape().len();
-        let starts = self.whole(node, "starts", 1)?.ok_or("it has no starts")?;
-        let ends = self.whole(node, "ends", 2)?.ok_or("it has no ends")?;
-        let axes = self
-            .whole(node, "axes", 3)?
-            .unwrap_or_else(|| (0..starts.len() as i64).collect());
-        let by = self
-            .whole(node, "steps", 4)?
-            .unwrap_or_else(|| vec![1; starts.len()]);
-        let mut shape = value.shape().to_vec();
-        let mut steps: Vec<isize> = strides(&shape)
-            .into_iter()
-            .map(|stride| stride as isize)
-            .collect();
-        let mut offset = 0;
-        for (((start, end), at), by) in starts.iter().zip(&ends).zip(&axes).zip(&by) {
-            let at = axis(*at, rank)?;
-            if *by < 1 {
-                return Err("it goes backwards; slice forwards".into());
-            }
-            let len = shape[at] as i64;
-            let inside = |place: i64| if place < 0 { place + len } else { place }.clamp(0, len);
-            let (start, end) = (inside(*start), inside((*end).min(len)));
-            offset += start as usize * steps[at] as usize;
-            shape[at] = ((end - start).max(0) as usize).div_ceil(*by as usize);
-            steps[at] = steps[at].saturating_mul(*by as isize);
-        }
-        let places = places(&shape, &steps, offset)?;
-        self.moved(vec![value], shape, places)
-    }
-
     fn gather(&mut self, node: &Node) -> Lowered<Value> {
         let value = self.input(node, 0)?;
         let at = axis(node.int("axis", 0), value.shape().len())?;
+        if let Value::Live(places) = self.input(node, 1)? {
+            return match at {
+                0 => self.look_up(value, &places),
+                _ => Err("its places depend on the observation; they can along axis 0".into()),
+            };
+        }
         let picked = self.fixed(node, 1)?.ok_or("it has no places")?;
         let (before, rest) = value.shape().split_at(at);
         let (len, after) = (rest[0], rest[1..].to_vec());
@@ -332,40 +340,6 @@ impl Lowering {
             }
         }
         self.moved(vec![value], shape, places)
-    }
-
-    fn split(&mut self, node: &Node) -> Lowered<()> {
-        let value = self.input(node, 0)?;
-        let at = axis(node.int("axis", 0), value.shape().len())?;
-        let len = value.shape()[at];
-        let parts = node.outputs.len().max(1);
-        let sizes = match self.whole(node, "split", 1)? {
-            Some(sizes) => sizes
-                .iter()
-                .map(|it| usize::try_from(*it).unwrap_or(0))
-                .collect(),
-            None => {
-                let size = len.div_ceil(parts);
-                (0..parts)
-                    .map(|part| size.min(len - (part * size).min(len)))
-                    .collect::<Vec<_>>()
-            }
-        };
-        if sizes.iter().sum::<usize>() != len || sizes.len() != parts {
-            return Err(format!("parts of {sizes:?} of {len}"));
-        }
-        let strides = strides(value.shape());
-        let steps: Vec<isize> = strides.iter().map(|stride| *stride as isize).collect();
-        let mut start = 0;
-        for (index, size) in sizes.into_iter().enumerate() {
-            let mut shape = value.shape().to_vec();
-            shape[at] = size;
-            let places = places(&shape, &steps, start * strides[at])?;
-            let part = self.moved(vec![value.clone()], shape, places)?;
-            self.give(node, index, part);
-            start += size;
-        }
-        Ok(())
     }
 }
 

@@ -1,6 +1,6 @@
 //! Recurrent cells, one step of them: products, sums and functions that are there already.
 //!
-//! Source: the ONNX operators LSTM and GRU.
+//! Source: the ONNX operators LSTM, GRU and RNN.
 
 use policy::network::{Map, Pair};
 
@@ -102,6 +102,30 @@ impl Lowering {
             self.pair(Pair::Mul, &update, &before)?,
         );
         let out = self.pair(Pair::Add, &new, &old)?;
+        self.give_steps(node, &out);
+        Ok(())
+    }
+
+    pub(super) fn rnn(&mut self, node: &Node) -> Lowered<()> {
+        let own = node.texts("activations");
+        let map = match own.first().map(String::as_str) {
+            Some("Relu") => Map::Relu,
+            None | Some("Tanh") => Map::Tanh,
+            Some(other) => {
+                return Err(format!(
+                    "the activation {other}; Tanh and Relu can be played"
+                ));
+            }
+        };
+        let names: Vec<&str> = own.iter().map(String::as_str).collect();
+        let cell = self.cell(node, 1, &names)?;
+        let before = self.before(node, 5, cell.hidden)?;
+        let (given, kept) = (
+            self.product(&cell, 0, 0, 1)?,
+            self.recurrence(&cell, &before, 0, 1)?,
+        );
+        let sum = self.pair(Pair::Add, &given, &kept)?;
+        let out = self.map(map, &sum)?;
         self.give_steps(node, &out);
         Ok(())
     }

@@ -65,7 +65,7 @@ impl Person {
         self.viewed.is_none() && self.drawn.is_none()
     }
 
-    fn press(&mut self, recorder: &mut Recorder, event: KeyEvent) {
+    pub(super) fn press(&mut self, recorder: &mut Recorder, event: KeyEvent) {
         // An event may be older than the newest frame.
         let mut frames = self.since_us.into_iter().flatten();
         let frame_us = frames.find(|since_us| *since_us <= event.at_us);
@@ -88,7 +88,7 @@ impl Person {
     }
 
     /// Something new was viewed. What it replaces was never presented, but the inputs that came with it count.
-    fn view(&mut self, mut frame: Frame) {
+    pub(super) fn view(&mut self, mut frame: Frame) {
         if let Some(before) = self.viewed.take() {
             join(before, &mut frame);
         }
@@ -96,7 +96,7 @@ impl Person {
     }
 
     /// From this frame on nothing is presented, nor is what was viewed before it.
-    fn lose_sight(&mut self, recorder: &mut Recorder, mut frame: Frame) {
+    pub(super) fn lose_sight(&mut self, recorder: &mut Recorder, mut frame: Frame) {
         for before in [self.viewed.take(), self.drawn.take()]
             .into_iter()
             .flatten()
@@ -158,13 +158,20 @@ fn join(before: Frame, frame: &mut Frame) {
 impl<W: World> Peer<W> {
     /// True if keys belong to the world now: to one out of sight they do not.
     pub fn takes_keys(&self) -> bool {
-        let runs = self.session().is_some_and(|s| s.ended().is_none());
+        let runs = match &self.stage {
+            Stage::Hosted(host) => host.over.is_none(),
+            _ => self.session().is_some_and(|s| s.ended().is_none()),
+        };
         runs && self.verdict.is_none() && !self.is_hidden
     }
 
     /// The person now wants this action; one out of sight wants nothing.
     pub fn handle_action(&mut self, now: Now, action: Action) {
-        self.act(now, action);
+        match self.is_hosted() {
+            true if self.is_hidden => {}
+            true => drop(self.choose_hosted(now, action)),
+            false => drop(self.act(now, action)),
+        }
     }
 
     /// The tick that the action enters, if any.
@@ -195,13 +202,19 @@ impl<W: World> Peer<W> {
         }
         // Letting go is no turn.
         let wanted = wanted.filter(|_| down || !self.plan.rules.turns);
+        let at_us = now.since_us(self.t0_us, at_us);
+        let hosted = wanted.filter(|_| self.is_hosted());
+        let number = hosted.and_then(|wanted| self.choose_hosted(now, wanted));
         let event = KeyEvent {
             tick: wanted.and_then(|wanted| self.act(now, wanted)),
             action,
             down,
-            at_us: now.since_us(self.t0_us, at_us),
+            at_us,
             shown_us: 0,
         };
+        if let Some(number) = number {
+            return self.place_later(number, event);
+        }
         let mut recorder = self.recorder.borrow_mut();
         self.person.press(&mut recorder, event);
     }
@@ -213,6 +226,7 @@ impl<W: World> Peer<W> {
         }
         self.tell_hidden();
         let at_ms = milliseconds(now.since_us(self.t0_us, now.page_us));
+        self.hide_hosted(now, hidden, at_ms);
         if let Stage::Playing(session) = &mut self.stage {
             let mut recorder = self.recorder.borrow_mut();
             if hidden {
@@ -232,13 +246,13 @@ impl<W: World> Peer<W> {
 
     /// A page that asks for the whole screen has it now, or has it not. It is noted if it is news.
     pub fn handle_screen(&mut self, is_whole: bool) {
-        if let Stage::Playing(session) = &self.stage
+        if let Some(tick) = self.shown_tick()
             && self.person.screen != Some(is_whole)
         {
             self.person.screen = Some(is_whole);
             let mut recorder = self.recorder.borrow_mut();
             let screens = &mut recorder.timing().screens;
-            screens.push((session.current(), is_whole));
+            screens.push((tick, is_whole));
         }
     }
 
@@ -259,6 +273,7 @@ impl<W: World> Peer<W> {
                     self.is_end_viewed = session.ended().is_some();
                 }
             }
+            Stage::Hosted(_) => self.view_hosted(show),
             Stage::Loading | Stage::Lost | Stage::Stopped => {}
         }
     }

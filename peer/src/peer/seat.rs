@@ -1,6 +1,5 @@
 //! The controllers of the seats: the start, changes, the loss of the own seat and the way back.
 
-use protocol::change::Change;
 use rollback::ChangeError;
 
 use super::*;
@@ -11,6 +10,9 @@ impl<W: World> Peer<W> {
         let Some(world) = self.take_world() else {
             return;
         };
+        if self.is_hosted() {
+            return self.begin_hosted(now, world, t0_us, Tick(0));
+        }
         let config = self.config(t0_us, input_delay);
         let partners = self.plan.controllers.iter();
         let partners = partners.map(|controller| partner(&self.partners, controller, world.spec()));
@@ -25,6 +27,9 @@ impl<W: World> Peer<W> {
         let Some(world) = self.take_world() else {
             return;
         };
+        if self.is_hosted() {
+            return self.come_back_hosted(now, world, &back);
+        }
         self.parts.append(&mut back.state);
         back.state = std::mem::take(&mut self.parts);
         let config = self.config(back.t0_us, back.input_delay);
@@ -54,6 +59,16 @@ impl<W: World> Peer<W> {
                 self.take_back_us = now.page_us + TAKE_BACK_US;
             }
         }
+    }
+
+    fn come_back_hosted(&mut self, now: Now, world: W, back: &Return) {
+        let mut changes = back.changes.iter();
+        if let Some(change) = changes.rfind(|change| change.seat == self.plan.seat) {
+            (self.plays_from, self.plan.life) = (change.tick, change.life);
+        }
+        let (first, life) = (self.plays_from, self.plan.life);
+        self.recorder.borrow_mut().begin_at(first, life);
+        self.begin_hosted(now, world, back.t0_us, back.tick);
     }
 
     /// The world, if it waits for the start.
@@ -98,7 +113,7 @@ impl<W: World> Peer<W> {
 
     /// The connection is back, and the server takes uploads from what it has.
     pub(super) fn running(&mut self, now: Now, through: Tick, own: Tick, changes: &[Change]) {
-        if !matches!(self.stage, Stage::Playing(_)) {
+        if !matches!(self.stage, Stage::Playing(_) | Stage::Hosted(_)) {
             return;
         }
         self.recorder.borrow_mut().resume(own);
@@ -113,7 +128,7 @@ impl<W: World> Peer<W> {
     /// A seat changes hands. After a lost connection all changes are told again: what is known changes nothing.
     pub(super) fn change(&mut self, now: Now, change: &Change) {
         let Stage::Playing(session) = &mut self.stage else {
-            return;
+            return self.change_hosted(now, change);
         };
         if change.number < session.changes() {
             return;
@@ -159,8 +174,8 @@ impl<W: World> Peer<W> {
     /// The own seat is somebody else's: this page simulates no further, tells what it saw, and asks for the seat.
     pub fn lose(&mut self, now: Now) {
         let mut recorder = self.recorder.borrow_mut();
-        if let Stage::Playing(session) = &self.stage {
-            self.person.over(&mut recorder, session.current());
+        if let Some(tick) = self.shown_tick() {
+            self.person.over(&mut recorder, tick);
         }
         // While the seat was being taken, and until the connection was back, nothing was heard of this page.
         recorder.resume(Tick(0));

@@ -6,7 +6,7 @@ use crate::effects::Status;
 impl<W: World> Peer<W> {
     /// When tick 0 is due, server clock, microseconds; none before that is known.
     pub fn t0_us(&self) -> Option<u64> {
-        self.session().map(|_| self.t0_us)
+        self.shown_tick().map(|_| self.t0_us)
     }
 
     /// The tick from which on this page's person plays: 0, or where it comes back.
@@ -43,6 +43,14 @@ impl<W: World> Peer<W> {
             Stage::Linking(_, false) => Status::Linking,
             Stage::Linking(_, true) => Status::Ready,
             Stage::Playing(session) => self.play_status(session, now),
+            Stage::Hosted(host) => match self.held_us {
+                _ if host.over.is_some() => Status::Finished,
+                Some(since_us) => Status::Held {
+                    since_us,
+                    seats: Vec::new(),
+                },
+                None => Status::Playing,
+            },
             Stage::Lost => Status::Lost,
             Stage::Stopped => Status::Stopped,
         }

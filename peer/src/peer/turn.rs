@@ -10,6 +10,9 @@ impl<W: World> Peer<W> {
     /// In turns: true if the person here has a choice to make.
     pub fn is_own_turn(&mut self) -> bool {
         let is_on = self.verdict.is_none();
+        if self.is_hosted() {
+            return is_on && self.plan.rules.turns && self.is_own_hosted_turn();
+        }
         let session = self.session_mut().filter(|_| is_on);
         session.is_some_and(|session| session.config().rules.turns && session.is_own_turn())
     }
@@ -27,10 +30,11 @@ impl<W: World> Peer<W> {
             return;
         };
         let is_own = self.is_own_turn();
-        let Stage::Playing(session) = &mut self.stage else {
-            return;
+        let tick: Tick = match &self.stage {
+            Stage::Playing(session) => session.input_tick(),
+            Stage::Hosted(host) => host.tick,
+            _ => return,
         };
-        let tick: Tick = session.input_tick();
         let is_new = self.turn.is_none_or(|(of, _)| of != tick);
         match is_own {
             true if is_new => self.turn = Some((tick, now.page_us)),
@@ -39,8 +43,9 @@ impl<W: World> Peer<W> {
         }
         if self.turn_left_us(now) == Some(0) {
             self.turn = None;
-            if let Stage::Playing(session) = &mut self.stage {
-                session.handle_action(now.server_us, limit.action);
+            match &mut self.stage {
+                Stage::Playing(session) => drop(session.handle_action(now.server_us, limit.action)),
+                _ => drop(self.choose_hosted(now, limit.action)),
             }
         }
     }

@@ -12,6 +12,8 @@ pub struct ActionChoice {
     /// Divisor of the values before an action is drawn, in proportion to its exponential; none to take the
     /// greatest, of equal ones the first.
     pub temperature: Option<f32>,
+    /// True to choose only among the actions that may have an effect, as the environment's mask says.
+    pub is_masked: bool,
 }
 
 impl Default for ActionChoice {
@@ -19,35 +21,54 @@ impl Default for ActionChoice {
         Self {
             every: 1,
             temperature: None,
+            is_masked: false,
         }
     }
 }
 
+/// True if a mask allows an action; an action beyond its bits may always have an effect.
+pub(super) fn is_allowed(mask: u64, action: usize) -> bool {
+    action >= 64 || mask >> action & 1 == 1
+}
+
 /// The index of the greatest value, of equal ones the first; one that is no number is never it.
 pub(super) fn greatest(values: &[f32]) -> usize {
+    greatest_allowed(values, u64::MAX)
+}
+
+/// The index of the greatest value that a mask allows.
+pub(super) fn greatest_allowed(values: &[f32], mask: u64) -> usize {
     let better = |best: Option<(usize, f32)>, (index, value): (usize, f32)| match best {
         Some((_, best_value)) if value > best_value => Some((index, value)),
         None if !value.is_nan() => Some((index, value)),
         best => best,
     };
-    let best = values.iter().copied().enumerate().fold(None, better);
-    best.map_or(0, |(index, _)| index)
+    let allowed = values.iter().copied().enumerate();
+    let allowed = allowed.filter(|(index, _)| is_allowed(mask, *index));
+    let best = allowed.fold(None, better).map(|(index, _)| index);
+    best.unwrap_or_else(|| {
+        (0..values.len())
+            .find(|it| is_allowed(mask, *it))
+            .unwrap_or(0)
+    })
 }
 
-/// An index drawn in proportion to the exponential of its value, divided by the temperature.
-pub(super) fn drawn(values: &[f32], temperature: f32, rng: &mut SplitMix) -> usize {
-    let best = greatest(values);
+/// An index that a mask allows, drawn in proportion to the exponential of its value, divided by the temperature.
+pub(super) fn drawn(values: &[f32], mask: u64, temperature: f32, rng: &mut SplitMix) -> usize {
+    let best = greatest_allowed(values, mask);
     let top = values.get(best).copied().unwrap_or_default();
     // 24 bits: every one of them is a number of its own.
     let fraction = rng.below(1 << 24) as f32 / (1_u32 << 24) as f32;
-    let weight = |value: f32| match (value - top) / temperature {
+    let weight = |(index, value): (usize, &f32)| match (value - top) / temperature {
+        _ if !is_allowed(mask, index) => 0.0,
         power if power.is_nan() => 0.0,
         power => libm::expf(power),
     };
-    let total = values.iter().fold(0.0, |sum, value| sum + weight(*value));
+    let weights = values.iter().enumerate().map(weight);
+    let total = weights.clone().fold(0.0, |sum, weight| sum + weight);
     let (aim, mut sum) = (fraction * total, 0.0);
-    for (index, value) in values.iter().enumerate() {
-        sum += weight(*value);
+    for (index, weight) in weights.enumerate() {
+        sum += weight;
         if sum > aim {
             return index;
         }
@@ -72,7 +93,7 @@ mod tests {
         let mut rng = SplitMix::seeded(0, 11);
         let mut drawn_by = [0_u32; 3];
         for _ in 0..40_000 {
-            drawn_by[drawn(&[0.0, 1.0, 2.0], 1.0, &mut rng)] += 1;
+            drawn_by[drawn(&[0.0, 1.0, 2.0], u64::MAX, 1.0, &mut rng)] += 1;
         }
         let total: f32 = [0.0_f32, 1.0, 2.0].map(libm::expf).iter().sum();
         for (value, count) in [0.0_f32, 1.0, 2.0].into_iter().zip(drawn_by) {
@@ -85,9 +106,21 @@ mod tests {
     fn a_low_temperature_takes_the_greatest_and_nothing_odd_is_drawn() {
         let mut rng = SplitMix::seeded(0, 3);
         for _ in 0..200 {
-            assert_eq!(drawn(&[0.5, 0.1, 0.4], 0.001, &mut rng), 0);
-            assert_eq!(drawn(&[f32::NAN, 0.0], 1.0, &mut rng), 1);
-            assert_eq!(drawn(&[f32::INFINITY, 0.0], 1.0, &mut rng), 0);
+            assert_eq!(drawn(&[0.5, 0.1, 0.4], u64::MAX, 0.001, &mut rng), 0);
+            assert_eq!(drawn(&[f32::NAN, 0.0], u64::MAX, 1.0, &mut rng), 1);
+            assert_eq!(drawn(&[f32::INFINITY, 0.0], u64::MAX, 1.0, &mut rng), 0);
         }
+    }
+
+    #[test]
+    fn what_a_mask_forbids_is_never_chosen() {
+        let (values, mask) = ([5.0, 1.0, 2.0, f32::NAN], 0b1110);
+        assert_eq!(greatest_allowed(&values, mask), 2);
+        assert_eq!(greatest_allowed(&[1.0, f32::NAN], 0b10), 1);
+        let mut rng = SplitMix::seeded(0, 5);
+        let drawn: Vec<usize> = (0..200)
+            .map(|_| drawn(&values, mask, 1.0, &mut rng))
+            .collect();
+        assert!(drawn.contains(&1) && drawn.iter().all(|it| [1, 2].contains(it)));
     }
 }

@@ -5,6 +5,9 @@
 //! so that playing cannot fail; this module must not know whence it comes.
 
 mod choice;
+mod first;
+mod fits;
+mod functions;
 mod kernels;
 mod player;
 mod program;
@@ -18,8 +21,9 @@ use env_core::contract::FieldSpec;
 use serde::{Deserialize, Serialize};
 
 pub use choice::ActionChoice;
+pub use functions::{Conv, Map, Matrices, Pair, Pooling, Reduction};
 pub(crate) use player::Player;
-pub use program::{Conv, KernelStep, Map, Pair};
+pub use program::KernelStep;
 
 /// The most bytes of a network.
 pub const MAX_LEN: usize = 16 << 20;
@@ -34,7 +38,11 @@ pub const MAX_VALUES: u64 = 4 << 20;
 pub const MAX_EVERY: u8 = 60;
 
 /// The first bytes; another version of the kernels has others.
-const MAGIC: [u8; 8] = *b"COPLAYN2";
+const MAGIC: [u8; 8] = *b"COPLAYN3";
+
+/// The first bytes of a network that the first kernels can play. Such a network is still written in this form, so its
+/// hash stays the same, and recordings that name it can be played again.
+const FIRST_MAGIC: [u8; 8] = *b"COPLAYN2";
 
 /// A field of the observation that a network takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,6 +73,8 @@ pub struct Network {
     pub steps: Vec<KernelStep>,
     /// The registers that are remembered.
     pub memory: Vec<MemoryRegister>,
+    /// The register, if any, with 1 for each action that may have an effect, and 0 for the others.
+    pub mask: Option<u16>,
     /// The register with one value an action: the greater, the better.
     pub logits: u16,
     /// How the action is chosen.
@@ -156,11 +166,16 @@ impl Network {
         if bytes.len() > MAX_LEN {
             return Err(too_large("bytes", bytes.len() as u64, MAX_LEN as u64));
         }
-        let rest = bytes.strip_prefix(&MAGIC).ok_or(NetworkError::Bytes)?;
-        match postcard::take_from_bytes::<Self>(rest) {
-            Ok((network, [])) => network.check().map(|()| network),
-            _ => Err(NetworkError::Bytes),
+        let first = bytes.strip_prefix(&FIRST_MAGIC);
+        let network = match first {
+            Some(rest) => whole::<first::Network<'_>>(rest)?.into(),
+            None => whole::<Self>(bytes.strip_prefix(&MAGIC).ok_or(NetworkError::Bytes)?)?,
+        };
+        // A network has one form, so that its hash names it.
+        if first::Network::of(&network).is_some() != first.is_some() {
+            return Err(NetworkError::Bytes);
         }
+        network.check().map(|()| network)
     }
 
     /// The bytes of the network: equal networks have equal bytes.
@@ -169,7 +184,10 @@ impl Network {
     /// [`NetworkError`]
     pub fn encode(&self) -> Result<Vec<u8>, NetworkError> {
         self.check()?;
-        let bytes = postcard::to_extend(self, MAGIC.to_vec());
+        let bytes = match first::Network::of(self) {
+            Some(first) => postcard::to_extend(&first, FIRST_MAGIC.to_vec()),
+            None => postcard::to_extend(self, MAGIC.to_vec()),
+        };
         let bytes = bytes.expect("plain data serialises into memory");
         match bytes.len() {
             len if len > MAX_LEN => Err(too_large("bytes", len as u64, MAX_LEN as u64)),
@@ -268,6 +286,14 @@ fn listed(spec: &Spec) -> String {
     };
     let fields: Vec<String> = spec.observation.iter().map(field).collect();
     fields.join(", ")
+}
+
+/// Reads a value from all of these bytes.
+fn whole<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, NetworkError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        _ => Err(NetworkError::Bytes),
+    }
 }
 
 fn too_large(what: &'static str, found: u64, limit: u64) -> NetworkError {

@@ -73,12 +73,18 @@ impl Player {
     }
 
     /// Finds the values of the actions.
-    fn decide(&mut self, observation: &[f32]) {
+    fn decide(&mut self, observation: &[f32], mask: u64) {
         // No step fills this register, so what no part reaches stays 0.
         for (part, at) in &self.parts {
             let own = observation.get(part.clone()).unwrap_or_default();
             for (taken, value) in self.values[0].iter_mut().skip(*at).zip(own) {
                 *taken = *value;
+            }
+        }
+        if let Some(register) = self.network.mask {
+            let values = self.values[usize::from(register)].iter_mut();
+            for (action, value) in values.enumerate() {
+                *value = f32::from(choice::is_allowed(mask, action));
             }
         }
         self.recall();
@@ -110,8 +116,8 @@ impl Player {
 
 impl Network {
     /// The values of the actions for what it takes of an observation, after what is remembered, which it replaces; for tests and tools.
-    /// Both are as long as the network says.
-    pub fn values(&self, observation: &[f32], memory: &mut [f32]) -> Vec<f32> {
+    /// Both are as long as the network says; `mask` has the actions that may have an effect, as bits.
+    pub fn values(&self, observation: &[f32], mask: u64, memory: &mut [f32]) -> Vec<f32> {
         let len = |register: &u32| vec![0.0; *register as usize];
         let mut player = Player {
             noop: 0,
@@ -122,9 +128,36 @@ impl Network {
             network: Arc::new(self.clone()),
         };
         player.state.memory = memory.to_vec();
-        player.decide(observation);
+        player.decide(observation, mask);
         memory.copy_from_slice(&player.state.memory);
         player.values[usize::from(self.logits)].clone()
+    }
+
+    /// The values that it takes of a whole observation of an environment that it fits.
+    pub fn taken(&self, spec: &Spec, observation: &[f32]) -> Vec<f32> {
+        let mut taken = vec![0.0; self.inputs()];
+        for (part, at) in self.parts(spec).unwrap_or_default() {
+            let own = observation.get(part).unwrap_or_default();
+            for (taken, value) in taken.iter_mut().skip(at).zip(own) {
+                *taken = *value;
+            }
+        }
+        taken
+    }
+
+    /// True if its choices depend on the environment's action mask.
+    pub fn wants_mask(&self) -> bool {
+        self.mask.is_some() || self.choice.is_masked
+    }
+
+    /// The action that it takes by the values of the actions, without drawing.
+    pub fn best_action(&self, values: &[f32], mask: u64) -> usize {
+        let mask = if self.choice.is_masked {
+            mask
+        } else {
+            u64::MAX
+        };
+        choice::greatest_allowed(values, mask)
     }
 
     /// Number of values that it remembers.
@@ -141,17 +174,26 @@ impl Policy for Player {
     }
 
     fn act(&mut self, observation: &[f32]) -> Action {
+        self.act_masked(observation, u64::MAX)
+    }
+
+    fn wants_mask(&self) -> bool {
+        self.network.wants_mask()
+    }
+
+    fn act_masked(&mut self, observation: &[f32], mask: u64) -> Action {
         if self.state.rest > 0 {
             self.state.rest -= 1;
             return self.noop;
         }
         let choice = self.network.choice;
         self.state.rest = choice.every - 1;
-        self.decide(observation);
+        self.decide(observation, mask);
         let logits = &self.values[usize::from(self.network.logits)];
+        let mask = if choice.is_masked { mask } else { u64::MAX };
         let chosen = match choice.temperature {
-            Some(temperature) => choice::drawn(logits, temperature, &mut self.state.rng),
-            None => choice::greatest(logits),
+            Some(temperature) => choice::drawn(logits, mask, temperature, &mut self.state.rng),
+            None => choice::greatest_allowed(logits, mask),
         };
         Action::try_from(chosen).unwrap_or(self.noop)
     }

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::fits::Room;
+use super::functions::{Conv, Map, Matrices, Pair, Pooling, Reduction};
 use super::{MAX_EVERY, MAX_VALUES, MAX_WORK, Network, NetworkError, kernels, too_large};
 
 /// Fills a register from earlier ones.
@@ -69,118 +71,48 @@ pub enum KernelStep {
         /// Where they begin.
         weights: u32,
     },
-}
-
-/// A function of one value.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Map {
-    /// Values above 0.
-    Relu,
-    /// Values above 0; below, this share of them.
-    LeakyRelu(f32),
-    /// Values above 0; below, this share of their exponential less 1.
-    Elu(f32),
-    /// Hyperbolic tangent.
-    Tanh,
-    /// `1 / (1 + exp(-x))`
-    Sigmoid,
-    /// Exponential.
-    Exp,
-    /// Not below the first, not above the second.
-    Clip(f32, f32),
-}
-
-impl Map {
-    fn is_finite(self) -> bool {
-        match self {
-            Self::LeakyRelu(by) | Self::Elu(by) => by.is_finite(),
-            Self::Clip(low, high) => !low.is_nan() && !high.is_nan(),
-            Self::Relu | Self::Tanh | Self::Sigmoid | Self::Exp => true,
-        }
-    }
-}
-
-/// A function of two values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Pair {
-    /// Their sum.
-    Add,
-    /// The left less the right.
-    Sub,
-    /// Their product.
-    Mul,
-    /// The left by the right.
-    Div,
-}
-
-/// The shape of a convolution; of two numbers the first is for rows, the second for columns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Conv {
-    /// Channels of the input.
-    pub channels: u32,
-    /// Size of the input.
-    pub size: [u32; 2],
-    /// Channels of the output.
-    pub filters: u32,
-    /// Size of a kernel.
-    pub kernel: [u32; 2],
-    /// Steps between two outputs.
-    pub stride: [u32; 2],
-    /// Steps between two taps of a kernel.
-    pub dilation: [u32; 2],
-    /// Padding around the input: above, left, below, right.
-    pub pads: [u32; 4],
-    /// Groups into which channels and filters are split.
-    pub groups: u32,
-}
-
-impl Conv {
-    /// Size of the output; 0 where the kernel does not fit.
-    pub fn out_size(&self) -> [u32; 2] {
-        [0, 1].map(|axis| {
-            let room = self.size[axis] + self.pads[axis] + self.pads[axis + 2];
-            let reach = self.dilation[axis] * (self.kernel[axis] - 1) + 1;
-            room.checked_sub(reach)
-                .map_or(0, |room| room / self.stride[axis] + 1)
-        })
-    }
-
-    /// Channels that a filter sees.
-    pub(super) fn group_channels(&self) -> usize {
-        (self.channels / self.groups) as usize
-    }
-
-    /// Filters of a group.
-    pub(super) fn group_filters(&self) -> usize {
-        (self.filters / self.groups) as usize
-    }
-
-    /// Values of one filter.
-    pub(super) fn taps(&self) -> u64 {
-        let [height, width] = self.kernel.map(u64::from);
-        self.group_channels() as u64 * height * width
-    }
-
-    /// The place in the input that a tap of the kernel meets along an axis.
-    pub(super) fn reach(&self, axis: usize, out: usize, tap: usize) -> Option<usize> {
-        let at = out * self.stride[axis] as usize + tap * self.dilation[axis] as usize;
-        let at = at.checked_sub(self.pads[axis] as usize)?;
-        (at < self.size[axis] as usize).then_some(at)
-    }
-
-    /// Checks whether every number is in its bounds, so that no product of them overflows.
-    fn is_sane(&self) -> bool {
-        let sizes = self.size.iter().chain(&self.kernel);
-        let steps = self.stride.iter().chain(&self.dilation);
-        let all = [self.channels, self.filters, self.groups];
-        all.iter()
-            .chain(sizes)
-            .chain(steps)
-            .all(|it| (1..=4096).contains(it))
-            && self.pads.iter().all(|pad| *pad <= 4096)
-            && self.channels.is_multiple_of(self.groups)
-            && self.filters.is_multiple_of(self.groups)
-    }
+    /// For each value, that of the left where the condition is not 0, otherwise that of the right.
+    Select {
+        /// The condition.
+        condition: u16,
+        /// As many.
+        left: u16,
+        /// As many.
+        right: u16,
+        /// As many.
+        to: u16,
+    },
+    /// One value for each row.
+    Reduce {
+        /// `[row, value]`
+        from: u16,
+        /// `[row]`
+        to: u16,
+        /// What becomes of a row.
+        reduction: Reduction,
+    },
+    /// Products of matrices.
+    Product {
+        /// `[product, row, inner]`
+        left: u16,
+        /// `[product, inner, column]`
+        right: u16,
+        /// `[product, row, column]`
+        to: u16,
+        /// Their sizes.
+        shape: Matrices,
+    },
+    /// One value for each place of a window; each channel by itself.
+    Pool {
+        /// `[channel, row, column]`
+        from: u16,
+        /// `[channel, row, column]`
+        to: u16,
+        /// The shapes: as those of a convolution with a filter and a group for each channel.
+        shape: Conv,
+        /// What becomes of a window.
+        pooling: Pooling,
+    },
 }
 
 impl Network {
@@ -203,15 +135,15 @@ impl Network {
         let Some(mut filled) = self.entered() else {
             return Err(NetworkError::Whole("what it remembers does not fit"));
         };
-        let mut work = 0_u64;
-        for (step, done) in self.steps.iter().enumerate() {
-            let (cost, to) =
-                (self.fit(done, &filled)).map_err(|why| NetworkError::KernelStep { step, why })?;
-            work = work.saturating_add(cost);
-            filled[usize::from(to)] = true;
-        }
+        let work = self.fill_all(&mut filled)?;
         if work > MAX_WORK {
             return Err(too_large("multiplications for a decision", work, MAX_WORK));
+        }
+        if self
+            .mask
+            .is_some_and(|mask| self.len(mask) != self.actions())
+        {
+            return Err(NetworkError::Whole("the action mask does not fit"));
         }
         let left = self.memory.iter().map(|memory| memory.leaves);
         if !left
@@ -233,10 +165,38 @@ impl Network {
         }
     }
 
+    /// Checks the steps in their order, and gives the multiplications of all.
+    fn fill_all(&self, filled: &mut [bool]) -> Result<u64, NetworkError> {
+        let mut work = 0_u64;
+        for (step, done) in self.steps.iter().enumerate() {
+            let (cost, to) = Room {
+                network: self,
+                filled,
+            }
+            .fit(done)
+            .map_err(|why| NetworkError::KernelStep { step, why })?;
+            work = work.saturating_add(cost);
+            filled[usize::from(to)] = true;
+        }
+        Ok(work)
+    }
+
+    /// Multiplications of a decision; 0 for a network that cannot be played.
+    pub fn work(&self) -> u64 {
+        let filled = self.entered();
+        let work = filled.and_then(|mut filled| self.fill_all(&mut filled).ok());
+        work.unwrap_or(0)
+    }
+
     /// The registers that are filled before the first step.
     fn entered(&self) -> Option<Vec<bool>> {
         let mut filled = vec![false; self.registers.len()];
         filled[0] = true;
+        if let Some(mask) = self.mask
+            && std::mem::replace(filled.get_mut(usize::from(mask))?, true)
+        {
+            return None;
+        }
         for memory in &self.memory {
             let enters = filled.get_mut(usize::from(memory.enters))?;
             if std::mem::replace(enters, true) || self.len(memory.enters) != self.len(memory.leaves)
@@ -245,93 +205,6 @@ impl Network {
             }
         }
         Some(filled)
-    }
-
-    /// Gives the cost of a step and the register that it fills, if everything that it needs is there.
-    fn fit(&self, step: &KernelStep, filled: &[bool]) -> Result<(u64, u16), &'static str> {
-        let len = |register: u16| match is_set(filled, register) {
-            true => Ok(self.len(register) as u64),
-            false => Err("it reads what is not filled"),
-        };
-        let fresh = |register: u16| match filled.get(usize::from(register)) {
-            Some(false) => Ok(self.len(register) as u64),
-            _ => Err("it fills what is filled"),
-        };
-        let there = |at: u32, count: u64| match u64::from(at) + count <= self.weights.len() as u64 {
-            true => Ok(()),
-            false => Err("it reads beyond the weights"),
-        };
-        let equal = |a: u64, b: u64| {
-            if a == b {
-                Ok(())
-            } else {
-                Err("the sizes differ")
-            }
-        };
-        match step {
-            KernelStep::Dense {
-                from,
-                to,
-                rows,
-                weights,
-                bias,
-            } => {
-                let (from, out, rows) = (len(*from)?, fresh(*to)?, u64::from(*rows));
-                if rows == 0 || !from.is_multiple_of(rows) || !out.is_multiple_of(rows) {
-                    return Err("the rows do not fit");
-                }
-                let (inputs, outputs) = (from / rows, out / rows);
-                there(*weights, inputs * outputs)?;
-                there(*bias, outputs)?;
-                Ok((from * outputs, *to))
-            }
-            KernelStep::Conv {
-                from,
-                to,
-                shape,
-                weights,
-                bias,
-            } => {
-                let (from, out) = (len(*from)?, fresh(*to)?);
-                if !shape.is_sane() {
-                    return Err("the shape is out of its bounds");
-                }
-                let area = |size: [u32; 2]| u64::from(size[0]) * u64::from(size[1]);
-                equal(from, u64::from(shape.channels) * area(shape.size))?;
-                equal(out, u64::from(shape.filters) * area(shape.out_size()))?;
-                there(*weights, u64::from(shape.filters) * shape.taps())?;
-                there(*bias, u64::from(shape.filters))?;
-                Ok((out.saturating_mul(shape.taps()), *to))
-            }
-            KernelStep::Map { from, to, map } => {
-                equal(len(*from)?, fresh(*to)?)?;
-                match map.is_finite() {
-                    true => Ok((self.len(*to) as u64, *to)),
-                    false => Err("a number of its function is not finite"),
-                }
-            }
-            KernelStep::Pair {
-                left, right, to, ..
-            } => {
-                equal(len(*left)?, len(*right)?)?;
-                equal(len(*left)?, fresh(*to)?)?;
-                Ok((self.len(*to) as u64, *to))
-            }
-            KernelStep::Pick { from, to, places } => {
-                let all: u64 = from
-                    .iter()
-                    .try_fold(0, |all, from| Ok::<_, &str>(all + len(*from)?))?;
-                equal(places.len() as u64, fresh(*to)?)?;
-                match places.iter().all(|place| u64::from(*place) < all) {
-                    true => Ok(((places.len() * from.len()) as u64, *to)),
-                    false => Err("it picks what is not there"),
-                }
-            }
-            KernelStep::Constant { to, weights } => {
-                there(*weights, fresh(*to)?)?;
-                Ok((0, *to))
-            }
-        }
     }
 
     /// Does every step; `values` has a part for each register, of which those that are entered are filled.
@@ -383,6 +256,24 @@ impl Network {
             KernelStep::Constant { weights: at, .. } => {
                 out.copy_from_slice(&weights(at)[..out.len()])
             }
+            KernelStep::Select {
+                condition,
+                left,
+                right,
+                ..
+            } => kernels::select(value(condition), value(left), value(right), out),
+            KernelStep::Reduce {
+                from, reduction, ..
+            } => kernels::reduce(*reduction, value(from), out),
+            KernelStep::Product {
+                left, right, shape, ..
+            } => kernels::product(shape, value(left), value(right), out),
+            KernelStep::Pool {
+                from,
+                shape,
+                pooling,
+                ..
+            } => kernels::pool(*pooling, shape, value(from), out),
         }
     }
 }
@@ -398,11 +289,25 @@ fn picked<'a>(parts: impl Iterator<Item = &'a [f32]>, mut place: usize) -> f32 {
     0.0
 }
 
-fn is_set(filled: &[bool], register: u16) -> bool {
+pub(super) fn is_set(filled: &[bool], register: u16) -> bool {
     filled.get(usize::from(register)) == Some(&true)
 }
 
 impl KernelStep {
+    /// Checks whether the first version of the kernels has it.
+    pub(super) fn is_first(&self) -> bool {
+        match self {
+            Self::Dense { .. } | Self::Conv { .. } => true,
+            Self::Pick { .. } | Self::Constant { .. } => true,
+            Self::Map { map, .. } => map.is_first(),
+            Self::Pair { pair, .. } => pair.is_first(),
+            Self::Select { .. }
+            | Self::Reduce { .. }
+            | Self::Product { .. }
+            | Self::Pool { .. } => false,
+        }
+    }
+
     /// The register that it fills.
     pub fn to(&self) -> u16 {
         match self {
@@ -411,7 +316,11 @@ impl KernelStep {
             | Self::Map { to, .. }
             | Self::Pair { to, .. }
             | Self::Pick { to, .. }
-            | Self::Constant { to, .. } => *to,
+            | Self::Constant { to, .. }
+            | Self::Select { to, .. }
+            | Self::Reduce { to, .. }
+            | Self::Product { to, .. }
+            | Self::Pool { to, .. } => *to,
         }
     }
 }

@@ -57,6 +57,7 @@ fn counter(choice: ActionChoice) -> Network {
             enters: 1,
             leaves: 2,
         }],
+        mask: None,
         logits: 3,
         choice,
         weights: vec![1.0, 0.0, 0.5, 0.0, 1.0, 0.5, 0.0, 0.0, 0.25],
@@ -90,6 +91,100 @@ fn the_bytes_give_the_network_back_and_nothing_else_does() {
         Err(NetworkError::Bytes)
     );
     assert_eq!(Network::decode(b"COPLAYN0"), Err(NetworkError::Bytes));
+}
+
+/// Has every step that came after the first kernels, and an action mask.
+fn later() -> Network {
+    let shape = Conv {
+        channels: 1,
+        size: [2, 2],
+        filters: 1,
+        kernel: [2, 1],
+        stride: [1, 1],
+        dilation: [1, 1],
+        pads: [0; 4],
+        groups: 1,
+    };
+    let matrices = Matrices {
+        count: 1,
+        rows: 1,
+        inner: 2,
+        columns: 2,
+    };
+    let reduction = Reduction::Mean;
+    let steps = vec![
+        KernelStep::Pool {
+            from: 0,
+            to: 2,
+            shape,
+            pooling: Pooling::Max,
+        },
+        KernelStep::Product {
+            left: 2,
+            right: 0,
+            to: 3,
+            shape: matrices,
+        },
+        KernelStep::Select {
+            condition: 1,
+            left: 3,
+            right: 2,
+            to: 4,
+        },
+        KernelStep::Reduce {
+            from: 4,
+            to: 5,
+            reduction,
+        },
+        KernelStep::Map {
+            from: 4,
+            to: 6,
+            map: Map::Gelu,
+        },
+    ];
+    Network {
+        fields: Vec::new(),
+        registers: vec![4, 2, 2, 2, 2, 1, 2],
+        steps,
+        memory: vec![],
+        mask: Some(1),
+        logits: 4,
+        choice: ActionChoice {
+            is_masked: true,
+            ..ActionChoice::default()
+        },
+        weights: vec![],
+    }
+}
+
+#[test]
+fn a_network_has_one_form_and_the_first_kernels_keep_theirs() {
+    let first = counter(ActionChoice::default()).encode().unwrap();
+    let bytes = later().encode().unwrap();
+    assert!(first.starts_with(b"COPLAYN2") && bytes.starts_with(b"COPLAYN3"));
+    assert_eq!(Network::decode(&bytes).unwrap(), later());
+    for (bytes, other) in [(first, *b"COPLAYN3"), (bytes, *b"COPLAYN2")] {
+        let forged = [&other[..], &bytes[8..]].concat();
+        assert_eq!(Network::decode(&forged), Err(NetworkError::Bytes));
+    }
+}
+
+#[test]
+fn later_kernels_compute_what_their_names_say() {
+    // The greatest of each column: 3, 4. Times the matrix: 3 + 12, 6 + 16; the mask keeps the second.
+    let values = later().values(&[1.0, 2.0, 3.0, 4.0], 0b10, &mut []);
+    assert_eq!(values, [3.0, 22.0]);
+    let both = later().values(&[1.0, 2.0, 3.0, 4.0], 0b11, &mut []);
+    assert_eq!(both, [15.0, 22.0]);
+}
+
+#[test]
+fn a_masked_choice_keeps_to_the_mask() {
+    let mut player = player(&later());
+    assert!(player.wants_mask());
+    assert_eq!(player.act_masked(&[1.0, 2.0, 3.0, 4.0], 0b01), 0);
+    assert_eq!(player.act_masked(&[1.0, 2.0, 3.0, 4.0], 0b10), 1);
+    assert_eq!(player.act(&[1.0, 2.0, 3.0, 4.0]), 1);
 }
 
 #[test]
@@ -139,7 +234,7 @@ fn between_decisions_the_seat_does_nothing() {
     let every = 3;
     let mut player = player(&counter(ActionChoice {
         every,
-        temperature: None,
+        ..ActionChoice::default()
     }));
     let acted: Vec<u16> = (0..7).map(|_| player.act(&[0.0, 1.0])).collect();
     assert_eq!(acted, [1, 0, 0, 1, 0, 0, 1]);
@@ -158,8 +253,8 @@ fn what_is_no_number_is_never_remembered() {
 #[test]
 fn draws_follow_the_seed_and_roll_back() {
     let choice = ActionChoice {
-        every: 1,
         temperature: Some(2.0),
+        ..ActionChoice::default()
     };
     let (mut one, mut other) = (player(&counter(choice)), player(&counter(choice)));
     one.save(0);
@@ -322,7 +417,7 @@ fn what_does_not_fit_is_refused() {
     );
     let choice = ActionChoice {
         every: 0,
-        temperature: None,
+        ..ActionChoice::default()
     };
     assert_eq!(why(counter(choice)), "the choice is out of its bounds");
     let registers = vec![2, 2, 2, u32::MAX];
@@ -337,7 +432,7 @@ fn what_does_not_fit_is_refused() {
 
 proptest! {
     #[test]
-    fn no_bytes_break_the_reader_or_what_it_plays(mut bytes in Just(counter(ActionChoice::default()).encode().unwrap()), changes in prop::collection::vec((8_usize..71, any::<u8>()), 1..4)) {
+    fn no_bytes_break_the_reader_or_what_it_plays(mut bytes in prop_oneof![Just(counter(ActionChoice::default()).encode().unwrap()), Just(later().encode().unwrap())], changes in prop::collection::vec((8_usize..71, any::<u8>()), 1..4)) {
         for (place, byte) in changes {
             if let Some(there) = bytes.get_mut(place) {
                 *there = byte;

@@ -180,6 +180,13 @@ pub enum ClientMessage {
         /// Its text.
         text: String,
     },
+    /// A view of a hosted world has come.
+    ViewTaken {
+        /// The episode.
+        era: Era,
+        /// Its number.
+        number: u32,
+    },
 }
 
 impl ClientMessage {

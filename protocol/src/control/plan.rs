@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::rules::{Gauge, Rules};
-use crate::{Controller, Era, Life, Seat};
+use crate::{Controller, EnvWay, Era, Life, Seat};
 
 /// An ICE server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +78,9 @@ pub struct Plan {
     pub chat: bool,
     /// In turns, how long a person may take for a choice; none without a limit.
     pub turn: Option<TurnLimit>,
+    /// Where the world is stepped. On a host, `module` names its facts, served as `/modules/<sha256>.facts`, and there are
+    /// no networks, no parameters and no seed: they could tell a page what its seat may not know.
+    pub way: EnvWay,
 }
 
 /// How long a person may take for a choice.
@@ -121,6 +124,7 @@ impl Plan {
             hud: Vec::new(),
             chat: false,
             turn: None,
+            way: EnvWay::Module,
         }
     }
 }

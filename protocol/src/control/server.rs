@@ -242,6 +242,29 @@ pub enum ServerMessage {
         /// How each place is taken.
         company: Vec<Talker>,
     },
+    /// The view that a seat has of a hosted world now.
+    View(HostView),
+}
+
+/// The view that a seat has of a hosted world, as far as it has changed since the view before. Every view that is sent counts, so
+/// none may be left out on the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct HostView {
+    /// The episode.
+    pub era: Era,
+    /// Counts the views of this page from 0.
+    pub number: u32,
+    /// Ticks played.
+    pub tick: Tick,
+    /// For each choice of the page's person that entered since the view before, in order, the tick that it entered.
+    pub entered: Vec<Tick>,
+    /// The number of the first of these choices.
+    pub first: u32,
+    /// True if the episode is over: no other view follows.
+    pub over: bool,
+    /// The picture and the scores, as `env-core` writes them for one seat.
+    pub bytes: Vec<u8>,
 }
 
 /// The most bytes of a state in one message.

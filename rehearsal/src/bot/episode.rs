@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use client_core::Peer;
 use client_core::Verdict;
+use env_core::view::ViewWorld;
 use protocol::control::{ClientMessage, Plan, ServerMessage};
-use protocol::{Controller, Seat};
+use protocol::{Controller, EnvWay, Seat};
 use study::StageKind;
 use study::assign::Rng;
 
@@ -148,6 +149,13 @@ impl Bot {
                 });
             }
         }
+        let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
+        let tick = peer
+            .and_then(Peer::session)
+            .map(|session| session.current());
+        if self.mishap_tick.take_if(|at| tick >= Some(*at)).is_some() {
+            self.mishap_us = Some(now_us);
+        }
         self.drain(now_us)
     }
 
@@ -157,21 +165,21 @@ impl Bot {
         let Some(plan) = peer.map(|peer| peer.plan().clone()) else {
             return;
         };
-        let horizon_s = self.horizon_s(&plan);
+        let (horizon, horizon_s) = self.horizon(&plan);
         self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
         self.late.clear();
         self.outcome_us = None;
         self.doing("playing");
         self.act = None;
         self.expect(now_us, 2 * horizon_s + 400, "for an episode to end");
-        self.tempt_play(now_us, horizon_s);
+        self.tempt_play(now_us, horizon);
     }
 
-    /// About how long an episode lasts, seconds.
-    fn horizon_s(&self, plan: &Plan) -> u64 {
+    /// How long an episode lasts at most: its ticks, and about how many seconds they take.
+    fn horizon(&self, plan: &Plan) -> (u32, u64) {
         // One that does not open ends the bot when it is loaded.
         let Ok(world) = self.open_world(plan) else {
-            return 0;
+            return (0, 0);
         };
         let spec = env_core::World::spec(&world);
         // A turn takes as long as the person thinks.
@@ -180,11 +188,21 @@ impl Bot {
         } else {
             spec.tick_hz.max(1)
         };
-        u64::from(spec.horizon) / u64::from(hz)
+        (spec.horizon, u64::from(spec.horizon) / u64::from(hz))
     }
 
     /// The environment of a plan; a custom one from its module.
     pub(super) fn open_world(&self, plan: &Plan) -> Result<Native, String> {
+        if plan.way == EnvWay::Host {
+            let spec = self.info.hosted.get(&plan.module).cloned();
+            let unknown = || {
+                format!(
+                    "the server names facts of `{}` that the study has not",
+                    plan.env
+                )
+            };
+            return spec.map(ViewWorld::boxed).ok_or_else(unknown);
+        }
         let mut stages = self.info.study.timeline.iter();
         let own = stages.find_map(|stage| match &stage.kind {
             StageKind::Env(env) => env
@@ -194,8 +212,8 @@ impl Bot {
             _ => None,
         });
         let world: Result<Native, String> = match own {
-            Some(file) => module::load(&file.bytes, &plan.params, module::ModuleLimits::default())
-                .map(|world| Box::new(world) as Native)
+            Some(file) => page_python::open_file(&file.bytes, &plan.params)
+                .map(|opened| opened.world as Native)
                 .map_err(|error| error.to_string()),
             None => {
                 env_core::envs::open(&plan.env, &plan.params).map_err(|error| error.to_string())
@@ -241,6 +259,6 @@ impl Bot {
         }
         self.outcome_us = Some(now_us + self.some(1, 6));
         self.expect(now_us, 60, "for the stage after an episode");
-        self.mishap_us = None;
+        (self.mishap_us, self.mishap_tick) = (None, None);
     }
 }

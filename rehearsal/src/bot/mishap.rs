@@ -1,7 +1,7 @@
 //! The faults of one session, and their times: the scripts of [`Fault`].
 
 use protocol::control::{Answer, ClientMessage, MAX_MESSAGE, StageView, encode};
-use protocol::{Era, Seat};
+use protocol::{Era, Seat, Tick};
 
 use client_core::{PageEffect, ShownStage};
 
@@ -37,13 +37,21 @@ impl Bot {
         self.mishap_us = Some(now_us + after_us);
     }
 
-    /// Draws whether a fault happens in an episode of `horizon_s` seconds, and when.
-    pub(super) fn tempt_play(&mut self, now_us: u64, horizon_s: u64) {
+    /// Draws whether a fault happens in an episode of `horizon` ticks, and when: before it begins, or at a tick of its
+    /// first three quarters. A time on the clock could be that of its end, so that a late machine would decide.
+    pub(super) fn tempt_play(&mut self, now_us: u64, horizon: u32) {
+        self.mishap_tick = None;
         let Some(fault) = self.fault else { return };
         let id = self.stage().map_or("", |stage| &stage.id);
         let chance = fault.chance_in_play(id, &self.info.study, self.mishaps);
         if self.rng.below(100) < chance {
-            self.mishap_us = Some(now_us + self.some(4, 4 + horizon_s));
+            match self.rng.below(4) {
+                0 => self.mishap_us = Some(now_us + self.some(0, 2)),
+                _ => {
+                    let ticks = horizon as usize * 3 / 4;
+                    self.mishap_tick = Some(Tick(self.rng.below(ticks.max(1)) as u32));
+                }
+            }
         }
         if fault == Fault::SlowNetwork {
             self.record.lock().happened = true;

@@ -19,14 +19,18 @@ mod talk;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use client_core::ShownStage;
+use env_core::Spec;
+use env_core::view::ViewFacts;
 use policy::Partners;
+use protocol::Tick;
 use protocol::control::{ClientMessage, ServerMessage};
-use study::Study;
+use protocol::hash::sha256_hex;
 use study::assign::Rng;
+use study::{EnvFactsByStage, Study};
 
 use super::entry::EntryWay;
 use super::fault::Fault;
@@ -50,6 +54,21 @@ pub(super) struct StudyInfo {
     pub(super) study: Arc<Study>,
     /// The AI partners of its episodes.
     pub(super) partners: Partners,
+    /// The facts of hosted worlds that pages get, by their SHA-256.
+    pub(super) hosted: HostedSpecs,
+}
+
+/// The facts of hosted worlds that pages get, by their SHA-256.
+pub(super) type HostedSpecs = BTreeMap<String, Spec>;
+
+/// Reads what pages know of the hosted worlds of a study.
+pub(super) fn read_hosted_specs(facts: &EnvFactsByStage) -> HostedSpecs {
+    let facts = facts.values().filter_map(|facts| facts.page_facts.as_ref());
+    let read = facts.filter_map(|text| {
+        let facts: ViewFacts = serde_json::from_str(text).ok()?;
+        Some((sha256_hex(text.as_bytes()), facts.spec))
+    });
+    read.collect()
 }
 
 /// A bot that has not arrived yet.
@@ -119,6 +138,8 @@ pub(super) struct Bot {
     is_server_up: bool,
     /// When the fault happens.
     mishap_us: Option<u64>,
+    /// The tick of the running episode at which it happens.
+    mishap_tick: Option<Tick>,
     mishaps: u32,
 
     /// The tab in front of the person; none while it is closed.
@@ -178,6 +199,7 @@ impl Bot {
             },
             is_server_up: true,
             mishap_us: None,
+            mishap_tick: None,
             mishaps: 0,
             tab: None,
             opens_us: Some(now_us),

@@ -14,6 +14,7 @@ fn bot(fault: Fault) -> Bot {
     let info = StudyInfo {
         study: Arc::new(study),
         partners: Partners::default(),
+        hosted: HostedSpecs::new(),
     };
     let ticket = Ticket {
         rng: Rng::of(1, &[]),

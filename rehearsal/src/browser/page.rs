@@ -20,7 +20,7 @@ use super::watch::{Told, Watch};
 use crate::bot::Ticket;
 use crate::entry::EntryWay;
 use crate::fault::Fault;
-use crate::process::Around;
+use crate::process::shared_state::SharedState;
 use crate::record::{Phase, Shared};
 
 /// How often a person looks.
@@ -68,7 +68,7 @@ pub(super) struct Seen {
 
 /// A person and their page.
 pub(super) struct Person {
-    pub(super) around: Arc<Around>,
+    pub(super) around: Arc<SharedState>,
     pub(super) tools: DevTools,
     pub(super) rng: Rng,
     pub(super) way: EntryWay,
@@ -96,7 +96,7 @@ pub(super) struct Person {
 }
 
 /// Makes a person with a real page take part, from arrival to end.
-pub(crate) async fn take_part(around: Arc<Around>, tools: DevTools, ticket: Ticket) {
+pub(crate) async fn take_part(around: Arc<SharedState>, tools: DevTools, ticket: Ticket) {
     let record = ticket.record.clone();
     around.clock.sleep_until(ticket.arrives_us).await;
     record.lock().phase = Phase::Here("coming in");
@@ -119,7 +119,11 @@ pub(crate) async fn take_part(around: Arc<Around>, tools: DevTools, ticket: Tick
 }
 
 impl Person {
-    async fn come(around: Arc<Around>, tools: DevTools, ticket: Ticket) -> anyhow::Result<Self> {
+    async fn come(
+        around: Arc<SharedState>,
+        tools: DevTools,
+        ticket: Ticket,
+    ) -> anyhow::Result<Self> {
         let Ticket {
             mut rng,
             way,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use protocol::control::{self, ClientMessage, ServerMessage};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::Around;
+use super::shared_state::SharedState;
 use super::wire::{News, Wire};
 use crate::bot::{Bot, BotEffect, RawFrame, StudyInfo, Ticket, WireId};
 
@@ -20,7 +20,7 @@ const LOOKS_US: u64 = 2_000_000;
 
 /// A bot, its sockets, and its requests for the time.
 struct Driver {
-    around: Rc<Around>,
+    around: Rc<SharedState>,
     bot: Bot,
     wires: Vec<(WireId, Wire)>,
     /// Requests for the time: when they were sent, by the clocks of page and machine.
@@ -30,7 +30,7 @@ struct Driver {
 }
 
 /// Makes a bot take part, from its arrival to its end.
-pub(super) async fn take_part(around: Rc<Around>, info: Arc<StudyInfo>, ticket: Ticket) {
+pub(super) async fn take_part(around: Rc<SharedState>, info: Arc<StudyInfo>, ticket: Ticket) {
     around.clock.sleep_until(ticket.arrives_us).await;
     let bot = Bot::new(around.clock.now_us(), info, ticket);
     let mut driver = Driver {

@@ -11,8 +11,9 @@ use study::assign::Rng;
 use tokio::sync::{oneshot, watch};
 use tokio::task::LocalSet;
 
-use super::{Around, driver};
-use crate::bot::{StudyInfo, Ticket};
+use super::driver;
+use super::shared_state::SharedState;
+use crate::bot::{StudyInfo, Ticket, read_hosted_specs};
 use crate::entry::EntryWay;
 use crate::record::{Phase, Shared};
 
@@ -37,7 +38,9 @@ impl HonestPage {
         query: &[(String, String)],
         seed: u64,
     ) -> anyhow::Result<Self> {
-        let (study, _) = read_study(study).map_err(|faults| anyhow!("the study: {faults:?}"))?;
+        let (study, facts) =
+            read_study(study).map_err(|faults| anyhow!("the study: {faults:?}"))?;
+        let hosted = read_hosted_specs(&facts);
         let study = Arc::new(study);
         let partners = models::partners(&study);
         let record = Shared::new(0, false, None);
@@ -58,13 +61,17 @@ impl HonestPage {
             .build()?;
         let work = move || {
             let (_address, address) = watch::channel(Some(address));
-            let around = Around {
+            let around = SharedState {
                 study: Arc::clone(&study),
                 clock,
                 address,
                 round_trips: Arc::default(),
             };
-            let info = Arc::new(StudyInfo { study, partners });
+            let info = Arc::new(StudyInfo {
+                study,
+                partners,
+                hosted,
+            });
             let takes_part = driver::take_part(Rc::new(around), info, ticket);
             let local = LocalSet::new();
             local.block_on(&runtime, async {

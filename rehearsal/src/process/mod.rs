@@ -7,6 +7,7 @@ mod driver;
 pub(crate) mod honest;
 pub(crate) mod host;
 mod pacer;
+pub(crate) mod shared_state;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -19,17 +20,19 @@ use study::{Assignment, EnvFactsByStage, Study};
 use tokio::sync::watch;
 use tokio::task::LocalSet;
 
-use crate::bot::{StudyInfo, Ticket};
+use crate::bot::{HostedSpecs, StudyInfo, Ticket, read_hosted_specs};
 use crate::browser::{self, Chromium};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
+use crate::options::RehearsalOptions;
+use crate::played::{Played, read_assignments};
 use crate::record::{Phase, Shared};
 use crate::schedule::Schedule;
-use crate::{Played, RehearsalOptions, assignments};
 use catalog::models;
 use clock::{Clock, Pace};
 use host::{Host, Place};
 use pacer::{Pacer, Who};
+use shared_state::SharedState;
 use store::SqliteStore;
 
 /// A second, microseconds.
@@ -37,18 +40,6 @@ const S: u64 = 1_000_000;
 
 /// How often the rehearsal checks its progress.
 const LOOKS: Duration = Duration::from_millis(50);
-
-/// The state that all participants share.
-pub(crate) struct Around {
-    /// The study.
-    pub(crate) study: Arc<Study>,
-    /// The clock of server and bots.
-    pub(crate) clock: Clock,
-    /// The address that the server listens on; `None` while it is down.
-    pub(crate) address: watch::Receiver<Option<String>>,
-    /// Round trips to the server, microseconds of the machine.
-    round_trips: Arc<Mutex<Vec<u64>>>,
-}
 
 /// Rehearses a study with the real program.
 ///
@@ -98,6 +89,7 @@ pub(crate) async fn rehearse(
 struct Rehearsal {
     options: RehearsalOptions,
     study: Arc<Study>,
+    hosted: HostedSpecs,
     place: Place,
     host: Host,
     pacer: Pacer,
@@ -124,6 +116,7 @@ impl Rehearsal {
         place: Place,
         chromium: Option<Chromium>,
     ) -> anyhow::Result<Self> {
+        let hosted = read_hosted_specs(facts);
         let hz = facts.values().map(|facts| facts.tick_hz).max().unwrap_or(0);
         let pace = Pace::REAL;
         let host = Host::start(&place, 0, &pace).await?;
@@ -146,6 +139,7 @@ impl Rehearsal {
         let schedule = Schedule::new(options, &study, &host.links, began_us);
         let (address, _) = watch::channel(Some(host.address.clone()));
         let rehearsal = Self {
+            hosted,
             options: options.clone(),
             sessions: schedule.sessions(),
             study,
@@ -184,8 +178,8 @@ impl Rehearsal {
     }
 
     /// The state that all participants share.
-    fn around(&self) -> Around {
-        Around {
+    fn around(&self) -> SharedState {
+        SharedState {
             study: Arc::clone(&self.study),
             clock: self.clock.clone(),
             address: self.address.subscribe(),
@@ -206,6 +200,7 @@ impl Rehearsal {
             let info = StudyInfo {
                 study: Arc::clone(&self.study),
                 partners: models::partners(&self.study),
+                hosted: self.hosted.clone(),
             };
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -286,7 +281,7 @@ impl Rehearsal {
         let (pace, place) = (self.pacer.pace(), self.place.clone());
         self.host.kill().await?;
         self.killed += 1;
-        self.snapshots.push(assignments(&place.data).await?);
+        self.snapshots.push(read_assignments(&place.data).await?);
         self.host = Host::start(&place, port, &pace).await?;
         self.address.send_replace(Some(self.host.address.clone()));
         Ok(())

@@ -29,12 +29,13 @@ use study::{EnvFacts, EnvFactsByStage, StageKind, Study};
 
 use tracing::subscriber::NoSubscriber;
 
-use crate::bot::{StudyInfo, WireId};
+use crate::bot::{StudyInfo, WireId, read_hosted_specs};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
+use crate::options::RehearsalOptions;
+use crate::played::Played;
 use crate::record::{Phase, Shared};
 use crate::schedule::Schedule;
-use crate::{Played, RehearsalOptions};
 use database::Database;
 use folder::FolderStorage;
 use machine::Machine;
@@ -110,6 +111,7 @@ impl VirtualRun {
             true => options.sessions,
             false => 0,
         };
+        let hosted = read_hosted_specs(&facts);
         prepare(&study, data, options.seed)?;
         let database = Database::open(data, Arc::clone(&study), links)?;
         let program = Program {
@@ -128,6 +130,7 @@ impl VirtualRun {
         let info = StudyInfo {
             study: Arc::clone(&study),
             partners: models::partners(&study),
+            hosted,
         };
         let sessions = schedule.sessions();
         let tickets = schedule.tickets.into_iter().enumerate().collect();

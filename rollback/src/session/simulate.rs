@@ -77,7 +77,10 @@ impl<W: World> Session<W> {
         match self.roster.hand(seat, self.current) {
             Hand::Partner(policy) => {
                 self.world.observe(seat, &mut self.observation);
-                let action = policy.act(&self.observation);
+                let action = match policy.wants_mask() {
+                    true => policy.act_masked(&self.observation, self.world.mask(seat)),
+                    false => policy.act(&self.observation),
+                };
                 if usize::from(action) < self.spec.actions.len() {
                     action
                 } else {

@@ -15,6 +15,8 @@ pub(super) const UNHURRIED_US: u64 = 365 * 24 * 3_600 * 1_000_000;
 pub(super) struct AbsenceRules {
     /// True if nothing moves while somebody thinks.
     pub turns: bool,
+    /// True if the world is stepped on a host.
+    pub is_hosted: bool,
     /// True if that keeps nobody else waiting.
     pub is_alone: bool,
     /// How long somebody may think, microseconds; nothing where time goes by meanwhile.
@@ -41,6 +43,7 @@ impl AbsenceRules {
         let is_alone = env.people() == 1;
         Self {
             turns,
+            is_hosted: env.way() == protocol::EnvWay::Host,
             is_alone,
             choice_us: match env.course.turn_limit_s {
                 _ if !turns => 0,

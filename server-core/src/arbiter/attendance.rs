@@ -3,81 +3,12 @@
 //! A sign of life is something that a page sends only because its person did something. Between two of them, as much
 //! time counts as the study grants for one; a page that is merely open, connects again or measures its clock adds none.
 
-use std::collections::BTreeSet;
-
 use protocol::Era;
 use protocol::control::Upload;
 use study::StageKind;
 
+pub(super) use super::worked_time::Unsaved;
 use super::{Arbiter, Effect, Place, SessionId, Write};
-
-/// After how long attendance that changed is made durable, microseconds. A crash costs nobody more: after it, as much of
-/// the gap counts as the study grants for a sign of life.
-const SAVE_EACH_US: u64 = 60_000_000;
-
-/// How long somebody has been there, as the server heard it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attendance {
-    /// Time that counts as worked, microseconds.
-    pub spent_us: u64,
-    /// When their page was last there, microseconds; 0 for never.
-    pub seen_us: u64,
-    /// Until when the time is settled: their last sign of life, or the end of a wait, microseconds; 0 for never.
-    pub acted_us: u64,
-}
-
-impl Attendance {
-    /// Somebody whose page is there for the first time.
-    pub fn begin(now_us: u64) -> Self {
-        Self {
-            spent_us: 0,
-            seen_us: now_us,
-            acted_us: now_us,
-        }
-    }
-
-    /// Counts the time since the last sign of life, up to a limit.
-    fn count(&mut self, now_us: u64, most_us: u64) {
-        if self.acted_us > 0 {
-            let since_us = now_us.saturating_sub(self.acted_us);
-            self.spent_us += since_us.min(most_us);
-        }
-        self.acted_us = self.acted_us.max(now_us);
-    }
-}
-
-/// Sessions whose attendance changed since it was stored.
-#[derive(Debug, Default)]
-pub(super) struct Unsaved {
-    sessions: BTreeSet<SessionId>,
-    /// When it is to be stored, microseconds.
-    due_us: Option<u64>,
-}
-
-impl Unsaved {
-    fn add_session(&mut self, now_us: u64, who: SessionId) {
-        self.sessions.insert(who);
-        self.due_us.get_or_insert(now_us + SAVE_EACH_US);
-    }
-
-    pub(super) fn remove_session(&mut self, who: SessionId) -> bool {
-        let was_there = self.sessions.remove(&who);
-        self.due_us = self.due_us.filter(|_| !self.sessions.is_empty());
-        was_there
-    }
-
-    /// Takes all of them once they are due.
-    fn poll_due(&mut self, now_us: u64) -> BTreeSet<SessionId> {
-        match self.due_us.filter(|due_us| *due_us <= now_us) {
-            Some(_) => std::mem::take(self).sessions,
-            None => BTreeSet::new(),
-        }
-    }
-
-    pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
-        self.due_us.map(|due_us| (due_us, "storing of attendance"))
-    }
-}
 
 /// True if some actions of a page's person do something: nobody presses a key in a page that is merely open.
 pub(super) fn has_acted(upload: &Upload, noop: Option<u16>) -> bool {
@@ -130,9 +61,7 @@ impl Arbiter {
 
     /// The action of an episode's environment that does nothing.
     pub(super) fn find_noop(&self, era: Era) -> Option<u16> {
-        let episode = self.episodes.get(era)?;
-        let played = (episode.stage, episode.header.params.clone());
-        Some(self.stages.get(&played)?.facts.noop)
+        Some(self.episodes.get(era)?.facts.noop)
     }
 
     /// True if somebody waits because the study asks for it: for a group, or for the others of it.

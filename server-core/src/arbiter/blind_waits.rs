@@ -3,52 +3,16 @@
 //! People wait there for each other. So a person with an AI partner waits as long as people did on this server, and no
 //! page says that a partner is missing. After the waiting room the episode begins at once, as it does for people.
 
-use std::collections::{BTreeMap, VecDeque};
-
 use study::StageKind;
 use study::assign::Rng;
 
 use super::group::GroupId;
+pub(super) use super::meeting_times::MeetingTimes;
+use super::meeting_times::WaitKind;
 use super::{Arbiter, SessionId};
-
-/// The most waits that are remembered of a kind; the oldest are forgotten.
-const MOST: usize = 64;
-/// Waits from which on they are taken for what is usual here.
-const ENOUGH: usize = 5;
-/// Where nothing was measured, the one who comes first waits for less than this, microseconds.
-const USUAL_US: usize = 2_000_000;
 
 /// Purpose of a generator: how long somebody waits where nobody else comes.
 const MEETING: u64 = u64::from_le_bytes(*b"meeting ");
-
-/// A kind of wait: the env stage, and whether an episode of it came before.
-type Kind = (u16, bool);
-
-/// How long people waited lately for the rest of their group; 0 for the one who came last.
-#[derive(Debug, Default)]
-pub(super) struct MeetingTimes {
-    waited_us: BTreeMap<Kind, VecDeque<u64>>,
-}
-
-impl MeetingTimes {
-    fn note(&mut self, kind: Kind, waited_us: u64) {
-        let waits = self.waited_us.entry(kind).or_default();
-        waits.push_back(waited_us);
-        if waits.len() > MOST {
-            waits.pop_front();
-        }
-    }
-
-    /// One of the latest waits, drawn, so that the median and the spread are those of people.
-    fn draw_us(&self, kind: Kind, rng: &mut Rng) -> u64 {
-        match self.waited_us.get(&kind) {
-            Some(waits) if waits.len() >= ENOUGH => waits[rng.below(waits.len())],
-            // One of two comes last.
-            _ if rng.below(2) == 0 => 0,
-            _ => rng.below(USUAL_US) as u64,
-        }
-    }
-}
 
 impl Arbiter {
     /// True if somebody of a group may play with an AI partner at the stage to come, and is not to know it.
@@ -61,7 +25,7 @@ impl Arbiter {
         partners.any(|partner| !partner.disclose)
     }
 
-    fn meeting_kind(&self, who: SessionId) -> Kind {
+    fn meeting_kind(&self, who: SessionId) -> WaitKind {
         let (episode, _) = self.sessions[who].progress.episode(&self.study);
         (self.stage_of(who), episode > 0)
     }
@@ -116,28 +80,5 @@ impl Arbiter {
                 self.tell_session(who, shown);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_wait_is_usual_at_first_and_then_one_of_those_that_people_had() {
-        let (mut times, kind) = (MeetingTimes::default(), (3, true));
-        let mut rng = Rng::of(7, &[1]);
-        let mut drawn: Vec<u64> = (0..100).map(|_| times.draw_us(kind, &mut rng)).collect();
-        drawn.sort_unstable();
-        assert!(drawn[30] == 0 && drawn[70] > 0 && drawn[99] < 2_000_000);
-        (0..5).for_each(|at| times.note(kind, 7_000_000 + at));
-        let drawn_us = times.draw_us(kind, &mut rng);
-        assert!((7_000_000..7_000_005).contains(&drawn_us), "{drawn_us}");
-        assert!(
-            times.draw_us((3, false), &mut rng) < 2_000_000,
-            "another kind"
-        );
-        (0..MOST).for_each(|_| times.note(kind, 0));
-        assert_eq!(times.draw_us(kind, &mut rng), 0, "the latest");
     }
 }

@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ConnId;
 use super::bucket::Bucket;
+use super::session::ConnId;
 use crate::limits::{Limits, Rate};
 
 /// A network address, as the shell names it: not the address itself.

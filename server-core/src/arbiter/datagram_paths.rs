@@ -1,34 +1,12 @@
 //! Paths of datagrams between pages: pages report them, and the archive records them.
 
-use std::collections::BTreeMap;
-
 use protocol::control::Link;
 use protocol::log::Record;
 use protocol::{Era, Seat};
 
 use super::episode::{EpisodeState, Phase};
+pub(super) use super::routes::Routes;
 use super::{Arbiter, Effect, RecordWork, SessionId};
-
-/// The paths between pages, as the pages report them.
-#[derive(Debug, Default)]
-pub(super) struct Routes {
-    /// From whose page, to whose, and how.
-    links: BTreeMap<(Seat, Seat), Link>,
-    /// How often each page has reported a new path.
-    told: BTreeMap<Seat, usize>,
-}
-
-impl Routes {
-    /// Records a path; true if it is new, and among the first `most` new ones of the page.
-    fn learn(&mut self, seat: Seat, other: Seat, link: Link, most: usize) -> bool {
-        if self.links.insert((seat, other), link) == Some(link) {
-            return false;
-        }
-        let told = self.told.entry(seat).or_default();
-        *told += 1;
-        *told <= most
-    }
-}
 
 impl Arbiter {
     /// Records the paths that a page has to each seat when it is ready.
@@ -54,6 +32,9 @@ impl Arbiter {
         let Some(seat) = episode.seat_of(who) else {
             return;
         };
+        if episode.header.way == protocol::EnvWay::Host {
+            return;
+        }
         let is_way = other != seat && episode.session_at(other).is_some();
         let news = is_way && episode.routes.learn(seat, other, link, most);
         if news && matches!(episode.phase, Phase::Playing(_)) {

@@ -7,21 +7,13 @@ use protocol::{Era, Life, Seat};
 
 use super::clients::Deed;
 use super::episode::Phase;
+use super::recruiter_identity::Proof;
 use super::restore::RestoredSession;
 use super::{Arbiter, Attendance, ConnId, Effect, Identity, Place, SessionId, WaitedFor, Write};
 use crate::token::token_hash;
 
 /// The most languages that a page's browser reports; further ones are ignored.
 const MOST_LANGUAGES: usize = 20;
-
-/// Evidence that a page belongs to the participant of a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
-    /// A secret that the participant alone was given.
-    Secret,
-    /// A recruiter's identifier, which others may know.
-    Identifier,
-}
 
 impl Arbiter {
     /// Adds a session to the tables.
@@ -208,7 +200,10 @@ impl Arbiter {
         let title = study.title.in_language(&language).to_owned();
         let languages = study.languages.clone();
         let contact = study.contact.clone();
-        let stages = self.stages.values().map(|stage| stage.module.clone());
+        // What a host steps is not for pages.
+        let stages = self.stages.values();
+        let stages = stages.filter(|stage| stage.facts.page_facts.is_none());
+        let stages = stages.map(|stage| stage.module.clone());
         let modules: BTreeSet<_> = stages.filter(|module| !module.is_empty()).collect();
         self.send_message(
             conn,

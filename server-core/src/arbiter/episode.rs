@@ -3,19 +3,21 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use protocol::control::{EndReason, Upload};
+use protocol::control::{EndReason, Timing, Upload};
 use protocol::log::Header;
 use protocol::{Controller, Seat, Tick};
 use study::disconnect::Then;
 use study::timeline::Bindings;
-use study::{PartnerKind, UnitAssignment};
+use study::{EnvFacts, PartnerKind, UnitAssignment};
 
-use super::SessionId;
 use super::absence_rules::AbsenceRules;
-use super::datagram_paths::Routes;
 use super::group::GroupId;
+use super::hosting::Hosting;
+use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
-use super::signals::SignalRates;
+use super::session::SessionId;
+use super::signal_rates::SignalRates;
+use crate::limits::Limits;
 
 /// An episode that something has happened to is settled at once.
 pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
@@ -36,6 +38,8 @@ pub(super) struct EpisodeState {
     pub stage: u16,
     /// The header of its file; without time and input delay until its pages are ready.
     pub header: Header,
+    /// Facts of its environment, which stay while the study around it changes.
+    pub facts: EnvFacts,
     /// The group that a lobby made; `None` for somebody who plays alone.
     pub group: Option<GroupId>,
     /// Its random assignment.
@@ -111,6 +115,10 @@ pub(super) struct Play {
     pub diverged: Vec<u32>,
     /// How often the presence of each person has changed.
     pub presences: Vec<usize>,
+    /// Bytes of notes of the pages of each seat.
+    noted: Vec<usize>,
+    /// The pace of a hosted world; `None` if pages step it.
+    pub hosting: Option<Hosting>,
 }
 
 impl Play {
@@ -131,7 +139,30 @@ impl Play {
             recovered: false,
             diverged: vec![0; count],
             presences: vec![0; count],
+            noted: vec![0; count],
+            hosting: None,
         }
+    }
+
+    /// True if there is room for a note of the page of a seat; it then counts. Nobody's notes fill the disk.
+    pub(super) fn has_room_for(
+        &mut self,
+        now_us: u64,
+        seat: Seat,
+        note: Option<&Timing>,
+        limits: &Limits,
+    ) -> bool {
+        let elapsed_s = now_us.saturating_sub(self.t0_us) / 1_000_000;
+        let elapsed_s = usize::try_from(elapsed_s).unwrap_or(usize::MAX);
+        let more = limits.note_bytes_per_s.saturating_mul(elapsed_s);
+        let most = limits.note_bytes.saturating_add(more);
+        let noted = &mut self.noted[seat.index()];
+        let len = note.map_or(0, estimate_len);
+        let has_room = *noted + len <= most;
+        if has_room {
+            *noted += len;
+        }
+        has_room
     }
 
     /// Now, for the seats.
@@ -174,6 +205,18 @@ impl Play {
             self.moved_us = now_us;
         }
     }
+}
+
+/// The bytes that a note takes in a log, roughly.
+fn estimate_len(note: &Timing) -> usize {
+    let pairs = [&note.holds, &note.delays].map(Vec::len);
+    let pairs = pairs.into_iter().sum::<usize>()
+        + note.rollbacks.len()
+        + note.hidden.len()
+        + note.screens.len();
+    let wide = note.keys.len() + note.mispredictions.len();
+    let single = note.rtt_us.len() + note.frames_us.len();
+    16 + note.seen.len() + 5 * pairs + 16 * wide + 4 * single
 }
 
 impl EpisodeState {
@@ -246,6 +289,7 @@ impl EpisodeState {
         seats.set_keys(&keys);
         self.header.keys = keys;
         self.phase = Phase::Playing(Box::new(Play::new(t0_us, input_delay, seats)));
+        self.begin_hosting(t0_us);
         self.header.clone()
     }
 
@@ -322,7 +366,10 @@ impl EpisodeState {
                 None => {
                     let stalls = Some((play.stalls_at(stalled_us), "no progress"));
                     let seats = play.seats.poll_timeout(play.moment_at(now_us));
-                    seats.into_iter().chain(stalls.filter(is_to_come)).min()
+                    let host = play.hosting.as_ref().filter(|_| play.open);
+                    let host = host.and_then(|host| host.poll_timeout(&play.seats));
+                    let others = seats.into_iter().chain(stalls.filter(is_to_come));
+                    others.chain(host).min()
                 }
             },
             Phase::Ending { .. } => None,

@@ -106,7 +106,7 @@ impl Arbiter {
         if episode.people().count() > 1 {
             self.linking_times.note(took_us);
         }
-        let Some(rules) = self.absence_rules(episode.stage, &episode.header.params) else {
+        let Some(rules) = self.absence_rules(episode.stage, &episode.facts) else {
             return;
         };
         let Some(episode) = self.episodes.get_mut(era) else {
@@ -381,6 +381,7 @@ impl Arbiter {
             return self.dissolve_episode(now_us, era, &unready);
         }
         self.settle_seats(now_us, era);
+        self.settle_hosting(now_us, era);
         let episode = self.episodes.get(era);
         if let Some(reason) = episode.and_then(|episode| episode.end_due(now_us, stalled_us)) {
             self.end_episode(era, reason);

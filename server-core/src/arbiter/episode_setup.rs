@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 
 use protocol::control::{EndReason, Plan, ServerMessage};
+use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::rules::Course;
-use protocol::{Controller, Era, Life, Seat};
+use protocol::{Controller, EnvWay, Era, Life, Seat};
 use study::stage::{HudFacts, Mode, Player, names};
 use study::timeline::Bindings;
-use study::{Episode, Progress, StageKind, UnitAssignment};
+use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::datagram_paths::Routes;
@@ -18,11 +19,24 @@ use super::group::{GroupId, SeatAssignment};
 use super::signals::SignalRates;
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
+/// Takes out of a plan what would let a page compute the world of a host: it gets the facts that it shows.
+fn keep_from_page(plan: &mut Plan, facts: Option<&str>) {
+    let facts = facts.map(|facts| sha256_hex(facts.as_bytes()));
+    plan.module = facts.unwrap_or_default();
+    (plan.params, plan.seed) = (String::new(), 0);
+    plan.networks.clear();
+    plan.rules.until = None;
+    plan.ice.clear();
+    (plan.measures_loss, plan.relay_only) = (false, false);
+}
+
 impl Arbiter {
     /// Bounds of the input delay of an env stage, ticks.
     pub(super) fn input_delays(&self, stage: u16) -> (u8, u8) {
         match self.stage_kind(stage) {
-            StageKind::Env(env) if env.course.mode == Mode::Ticks => {
+            StageKind::Env(env)
+                if env.course.mode == Mode::Ticks && env.way() == EnvWay::Module =>
+            {
                 (env.input_delay.min, env.input_delay.max)
             }
             _ => (0, 0),
@@ -30,13 +44,11 @@ impl Arbiter {
     }
 
     /// The rules for people who are away from an env stage; `None` for another stage.
-    pub(super) fn absence_rules(&self, stage: u16, params: &str) -> Option<AbsenceRules> {
+    pub(super) fn absence_rules(&self, stage: u16, facts: &EnvFacts) -> Option<AbsenceRules> {
         let StageKind::Env(env) = self.stage_kind(stage) else {
             return None;
         };
-        let playing = self.stages.get(&(stage, params.to_owned()));
-        let horizon = playing.map_or(0, |stage| stage.facts.horizon);
-        Some(AbsenceRules::new(env, horizon, &self.limits))
+        Some(AbsenceRules::new(env, facts.horizon, &self.limits))
     }
 
     /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
@@ -64,7 +76,7 @@ impl Arbiter {
         let id = id.unwrap_or_else(|| format!("G-{}", self.random_name(8)));
         let ahead = self.look_ahead(first, &draw);
         let (stage, bindings) = (ahead.index(), self.shared_bindings(&ahead, group));
-        let Some(mut header) = self.header(&ahead, seated, id) else {
+        let Some((mut header, facts)) = self.header(&ahead, seated, id) else {
             tracing::error!(stage, "an env stage has no environment");
             let episode = Episode::unplayed(EndReason::Technical);
             let people = people.into_iter();
@@ -90,6 +102,7 @@ impl Arbiter {
         let episode = EpisodeState {
             stage,
             header,
+            facts,
             group,
             draw,
             bindings,
@@ -114,13 +127,13 @@ impl Arbiter {
     }
 
     /// The header of a new episode's file, without its participants, and without its time and input delay, which are
-    /// fixed once its pages are ready.
+    /// fixed once its pages are ready; and the facts of its environment.
     fn header(
         &mut self,
         ahead: &Progress,
         seated: &[SeatAssignment],
         group: String,
-    ) -> Option<Header> {
+    ) -> Option<(Header, EnvFacts)> {
         let seed = ahead.seed(&self.study, self.seed);
         let seed = seed.unwrap_or_else(|| self.random_u64());
         let episode = format!("E-{}", self.random_name(10));
@@ -146,7 +159,7 @@ impl Arbiter {
             return None;
         }
         let study = &self.study;
-        Some(Header {
+        let header = Header {
             episode,
             study: study.id.clone(),
             study_version: study.version.clone(),
@@ -166,7 +179,9 @@ impl Arbiter {
             t0_us: 0,
             rules: env.rules(&names(&bindings)),
             course: None,
-        })
+            way: env.way(),
+        };
+        Some((header, playing.facts.clone()))
     }
 
     /// The position in the study of an episode of these people with this assignment.
@@ -209,8 +224,7 @@ impl Arbiter {
         let StageKind::Env(env) = self.stage_kind(episode.stage) else {
             return None;
         };
-        let played = (episode.stage, episode.header.params.clone());
-        let facts = &self.stages.get(&played)?.facts;
+        let facts = &episode.facts;
         let seated = env.players.iter().filter_map(|player| match player {
             Player::Bot(bot) => Some(bot),
             Player::Own | Player::Partner | Player::Vacant => None,
@@ -238,7 +252,7 @@ impl Arbiter {
         };
         let usual = self.study.language.as_str();
         let language = progress.map_or(usual, |progress| progress.language(&self.study));
-        Some(Plan {
+        let mut plan = Plan {
             era,
             episode: header.episode.clone(),
             seat,
@@ -266,7 +280,12 @@ impl Arbiter {
             hud: env.hud(language, &course.names, told),
             chat: env.screen.chat.is_some(),
             turn: env.turn(facts),
-        })
+            way: header.way,
+        };
+        if plan.way == EnvWay::Host {
+            keep_from_page(&mut plan, facts.page_facts.as_deref());
+        }
+        Some(plan)
     }
 
     /// The pseudonym of the participant of each seat; empty for nobody.

@@ -1,7 +1,7 @@
 //! Input and output of the arbiter: events, effects, durable changes, and work for the archive.
 
 use protocol::change::Change;
-use protocol::control::{ClientMessage, EndReason, Recount, ServerMessage, Upload};
+use protocol::control::{ClientMessage, EndReason, HostView, Recount, ServerMessage, Upload};
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use study::{Payment, SeatTotals};
@@ -46,6 +46,8 @@ pub enum Event {
     Inputs(Era, Vec<Seat>, Vec<KnownInputs>),
     /// A page is to say its digests anew.
     Recheck(Era, Seat, Recheck),
+    /// A hosted world was stepped or viewed.
+    Hosted(Era, HostReport),
     /// A note was appended, or could not be.
     Noted,
     /// The server stops: nobody is let in any more.
@@ -74,6 +76,38 @@ pub struct Recheck {
     pub agreed: Tick,
     /// The inputs of everybody else after it.
     pub inputs: Vec<KnownInputs>,
+}
+
+/// Work on a hosted world, in the order of its fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HostWork {
+    /// Set if the ticks go by anew from the next one on: when that was due, server clock, microseconds.
+    pub paced_us: Option<u64>,
+    /// True if it is stepped: by one tick, or in turns as long as everybody who acts has chosen.
+    pub steps: bool,
+    /// The seats whose pages get a view; true if the page has none yet.
+    pub views: Vec<(Seat, bool)>,
+    /// True if everything so far becomes durable.
+    pub flushes: bool,
+}
+
+/// How a hosted world stands after a piece of work.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HostReport {
+    /// Ticks played.
+    pub played: Tick,
+    /// Ticks that are durable.
+    pub through: Tick,
+    /// For each seat, the choices of its page that are durable: those before this number.
+    pub own: Vec<Tick>,
+    /// Views, each for the page of a seat; the arbiter numbers them.
+    pub views: Vec<(Seat, HostView)>,
+    /// The seats whose view had no room for all of the picture.
+    pub partial: Vec<Seat>,
+    /// True if the episode is over; everything is then durable.
+    pub over: bool,
+    /// True if the world broke down, or nothing could be written.
+    pub failed: bool,
 }
 
 /// The result of an upload.
@@ -255,6 +289,8 @@ pub enum Work {
     Recount(Seat, Box<Recount>),
     /// Read the inputs for a page that is to say its digests anew.
     Recheck(Seat),
+    /// Step or view a hosted world.
+    Host(HostWork),
     /// Append a record of the server's own.
     Record(RecordWork),
 }
@@ -307,6 +343,13 @@ impl Work {
             Work::Open(_) => Event::Opened(era, false),
             Work::Append(seat, _) => Event::Appended(era, *seat, Appended::Failed),
             Work::Read { .. } | Work::Recheck(_) | Work::Recount(..) => Event::Noted,
+            Work::Host(_) => Event::Hosted(
+                era,
+                HostReport {
+                    failed: true,
+                    ..HostReport::default()
+                },
+            ),
             Work::Record(record) => record.failure_event(era),
         }
     }

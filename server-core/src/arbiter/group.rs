@@ -8,10 +8,10 @@ use protocol::Seat;
 use protocol::control::{Absent, Line};
 use study::UnitAssignment;
 
-use super::chat::Talk;
 use super::lobbies::Room;
 use super::rows::MessageRow;
 use super::session::SessionId;
+use super::talk::Talk;
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::Seat;
 
-use super::chat::Talk;
 use super::group::{DepartureReason, Group, GroupId, Member};
 use super::rows::MessageRow;
 use super::session::SessionId;
+use super::talk::Talk;
 
 /// The groups of a study.
 #[derive(Debug, Default)]

@@ -3,45 +3,19 @@
 //! An identifier goes into the table of identifiers and nowhere else: not into a log, a name, or an export.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use protocol::control::{Onward, Refusal, ServerMessage};
 use study::recruitment::{Provider, RecruiterAction, is_mturk_entity};
 
 use crate::token::is_signature;
 
-use super::entry::Proof;
-use super::{Arbiter, ConnId, Effect, SessionId, Write, completion_url};
+use super::recruiter_identity::{Identity, Proof, completion_url};
+use super::{Arbiter, ConnId, Effect, SessionId, Write};
 
 /// The most parameters of a link, and the most bytes of a name and of a value.
 const MOST: usize = 20;
 const LONGEST_NAME: usize = 100;
 const LONGEST_VALUE: usize = 500;
-
-/// A recruiter's identifier for a participant.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The recruiter: `prolific`, `mturk`, `parameters`, `label` or `kiosk`.
-    pub provider: String,
-    /// The participant's identifier; unique with the recruiter.
-    pub participant: String,
-    /// Other parameters from the recruiter, by name.
-    pub parameters: BTreeMap<String, String>,
-}
-
-/// Prints no identifier, so that no log contains one.
-impl fmt::Debug for Identity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Identity")
-    }
-}
-
-impl Identity {
-    /// The key that is unique among all recruiters.
-    pub(super) fn unique_key(&self) -> (String, String) {
-        (self.provider.clone(), self.participant.clone())
-    }
-}
 
 /// The kind of a link with parameters.
 enum Sent {

@@ -25,14 +25,19 @@ mod flow;
 mod group;
 mod group_visits;
 mod groups;
+mod hosting;
 mod identity;
 mod known_time;
+mod lag;
 mod linking_times;
 mod lobbies;
+mod meeting_times;
 mod page_faults;
+mod recruiter_identity;
 mod rest;
 mod restore;
 mod retention;
+mod routes;
 mod rows;
 mod screening;
 mod seat_changes;
@@ -40,13 +45,16 @@ mod seat_transfer;
 mod seats;
 mod session;
 mod sessions;
+mod signal_rates;
 mod signals;
 mod silence;
+mod talk;
 #[cfg(test)]
 mod tests;
 mod uploads;
 mod visit;
 mod waiting;
+mod worked_time;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -58,34 +66,30 @@ use study::{EnvFacts, StageKind, Study};
 
 use crate::limits::Limits;
 
-pub use attendance::Attendance;
-use attendance::Unsaved;
 use blind_waits::MeetingTimes;
-use chat::Saying;
 pub use clients::ClientKey;
 use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{
-    Appended, Effect, EpisodeEnd, Event, KnownInputs, Recheck, RecordWork, Snapshot, Work, Write,
+    Appended, Effect, EpisodeEnd, Event, HostReport, HostWork, KnownInputs, Recheck, RecordWork,
+    Snapshot, Work, Write,
 };
 pub use group::DepartureReason;
 use groups::Groups;
-pub use identity::Identity;
 use linking_times::LinkingTimes;
 use lobbies::Lobbies;
+pub use recruiter_identity::{Identity, completion_url};
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use rows::{
     EpisodeRow, GroupRow, MessageRow, PlaceRow, StageAnswers, WaitEnd, WaitRow, WaitedFor,
 };
 use session::Place;
-pub use session::SessionId;
+pub use session::{ConnId, SessionId};
 use sessions::Sessions;
-pub use visit::completion_url;
-
-/// A connection of a page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnId(pub u64);
+use talk::Saying;
+pub use worked_time::Attendance;
+use worked_time::Unsaved;
 
 /// True if a message is answered or passed on, and decides nothing. There are many of these.
 fn is_passed_on(message: &ClientMessage) -> bool {
@@ -207,6 +211,7 @@ impl Arbiter {
                 }
             }
             Event::Recheck(era, seat, recheck) => self.ask_again(era, seat, recheck),
+            Event::Hosted(era, report) => self.handle_hosted(now_us, era, report),
             Event::Noted => {}
             Event::Stop => {
                 self.stopping = true;
@@ -232,6 +237,7 @@ impl Arbiter {
             | Event::Appended(era, ..)
             | Event::Ended(era, _)
             | Event::Changed(era, ..)
+            | Event::Hosted(era, _)
             | Event::Given(era, ..) => self.episodes.touch_episode(*era),
             Event::Inputs(..) | Event::Recheck(..) | Event::Noted | Event::Stop => {}
         }
@@ -348,6 +354,9 @@ impl Arbiter {
             ClientMessage::Hidden { era, hidden } => self.handle_hidden(now_us, who, era, hidden),
             ClientMessage::Here => self.handle_here(now_us, who),
             ClientMessage::Choose(choice) => self.handle_choice(now_us, who, choice),
+            ClientMessage::ViewTaken { era, number } => {
+                self.handle_view_taken(now_us, who, era, number);
+            }
             ClientMessage::Unloading => self.handle_unloading(who),
             ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
             ClientMessage::Say {

@@ -8,7 +8,7 @@ use protocol::control::EndReason;
 use protocol::log::Header;
 use protocol::{Controller, Tick};
 use study::disconnect::Then;
-use study::{Payment, Study};
+use study::{EnvFacts, Payment, Study};
 
 use super::absence_rules::UNHURRIED_US;
 use super::attendance::Unsaved;
@@ -80,6 +80,8 @@ pub struct RestoredEpisode {
     pub row: EpisodeRow,
     /// The header of its file.
     pub header: Header,
+    /// Facts of the environment that it is played in.
+    pub facts: EnvFacts,
     /// Changes of seats so far.
     pub changes: Vec<Change>,
     /// Ticks that are durable.
@@ -148,7 +150,7 @@ impl Arbiter {
     fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
         let (row, end) = (episode.row, episode.end);
         let (era, stage) = (row.era, row.stage);
-        let Some(rules) = self.absence_rules(stage, &episode.header.params) else {
+        let Some(rules) = self.absence_rules(stage, &episode.facts) else {
             tracing::error!(
                 stage,
                 "an episode was running at a stage without an environment"
@@ -198,9 +200,10 @@ impl Arbiter {
             },
             None => Phase::Playing(Box::new(play)),
         };
-        let episode = EpisodeState {
+        let mut episode = EpisodeState {
             stage,
             header,
+            facts: episode.facts,
             group: self.groups.find_by_id(&row.group),
             draw: row.draw,
             bindings: row.bindings,
@@ -212,6 +215,7 @@ impl Arbiter {
             signals: SignalRates::default(),
             timeout: AT_ONCE,
         };
+        episode.begin_hosting(0);
         let t0_us = episode.header.t0_us;
         self.episodes.add_episode(era, episode);
         if end.is_some() {

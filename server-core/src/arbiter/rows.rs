@@ -6,7 +6,7 @@ use study::UnitAssignment;
 use study::survey::ShownOrder;
 use study::timeline::Bindings;
 
-use super::DepartureReason;
+use super::group::DepartureReason;
 
 /// A participant's answers to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]

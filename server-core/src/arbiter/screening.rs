@@ -12,7 +12,10 @@ const TRIALS: usize = 8;
 impl Arbiter {
     /// The worlds whose steps a page measures: one of each module, then those modules with other parameters.
     pub(super) fn list_trials(&self) -> Vec<Trial> {
-        let worlds = self.stages.iter().map(|((_, params), stage)| Trial {
+        let stages = self.stages.iter();
+        // No page steps what a host does.
+        let stepped = stages.filter(|(_, stage)| stage.facts.page_facts.is_none());
+        let worlds = stepped.map(|((_, params), stage)| Trial {
             module: stage.module.clone(),
             params: params.clone(),
         });

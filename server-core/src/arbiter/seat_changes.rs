@@ -267,6 +267,9 @@ impl Arbiter {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
+        if let Some(host) = &mut play.hosting {
+            host.begin_page(seat);
+        }
         let (t0_us, input_delay) = (play.t0_us, play.input_delay);
         let (through, own) = (play.through, play.seats.list[seat.index()].own);
         let changes = play.seats.changes.clone();
@@ -329,6 +332,9 @@ impl Arbiter {
         let others = others.filter(|(_, state)| state.page == Page::Plays);
         let told: Vec<Seat> = others.map(|(other, _)| other).collect();
         play.seats.handle_change(now_us, change.clone());
+        if let Some(host) = &mut play.hosting {
+            host.begin_page(seat);
+        }
         play.dropped[seat.index()] = false;
         if let Some(episode) = self.episodes.get_mut(era).filter(|_| is_ai) {
             episode.aided.insert(seat);

@@ -9,6 +9,7 @@ use protocol::{Controller, Life, Seat, Tick};
 use study::disconnect::Then;
 
 use super::absence_rules::AbsenceRules;
+use super::lag::Lag;
 use super::seat_transfer::Step;
 
 /// Now, and how far the episode is.
@@ -56,8 +57,8 @@ pub(super) struct SeatState {
     pub hidden_us: Option<u64>,
     /// The first tick for which its page has not said its input, as far as durable.
     pub own: Tick,
-    /// Since when it has said nothing while it keeps others waiting.
-    pub behind_us: Option<u64>,
+    /// How long it has kept others waiting.
+    pub lag: Lag,
     /// True for each other seat that its page does not hear.
     pub deaf_to: Vec<bool>,
     /// When its page last said anything.
@@ -113,7 +114,7 @@ impl Seats {
                 unloading: false,
                 hidden_us: None,
                 own: Tick(0),
-                behind_us: None,
+                lag: Lag::default(),
                 deaf_to: vec![false; controllers.len()],
                 heard_us: 0,
                 recheck: None,
@@ -201,7 +202,7 @@ impl Seats {
             state.life = change.life;
             state.since = change.tick;
             state.returns += u32::from(change.controller == Controller::Human);
-            (state.own, state.recheck) = (change.tick, None);
+            (state.own, state.recheck, state.lag) = (change.tick, None, Lag::default());
             state.key = change.key.unwrap_or_default();
         }
         self.changes.push(change);
@@ -366,6 +367,9 @@ impl Seats {
         life: Option<Life>,
         key: [u8; 32],
     ) -> bool {
+        let silent_us = self
+            .silent_since(seat)
+            .map(|since_us| at.now_us.saturating_sub(since_us));
         let state = &mut self.list[seat.index()];
         // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
         (state.unloading, state.hidden_us, state.recheck) = (false, None, None);
@@ -376,7 +380,10 @@ impl Seats {
             self.handle_take_back(at, seat);
             return false;
         }
-        (state.page, state.begins_us, state.heard_us) = (Page::Plays, at.now_us, at.now_us);
+        (state.page, state.heard_us) = (Page::Plays, at.now_us);
+        if state.lag.excuse(silent_us.unwrap_or(0)) {
+            state.begins_us = at.now_us;
+        }
         true
     }
 

@@ -5,15 +5,20 @@ use std::collections::VecDeque;
 use study::stage::Instructions;
 use study::{Payment, Study};
 
-use super::attendance::Attendance;
 use super::bucket::Bucket;
 use super::group::GroupId;
 use super::lobbies::Room;
-use super::{ConnId, Identity, WaitRow};
+use super::recruiter_identity::Identity;
+use super::rows::WaitRow;
+use super::worked_time::Attendance;
 use protocol::Era;
 
 /// The time by which a page's account of how long a stage was shown may exceed the server's, milliseconds.
 const AHEAD_MS: u64 = 3_000;
+
+/// A connection of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
 
 /// A session inside the arbiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

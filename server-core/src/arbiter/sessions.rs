@@ -10,10 +10,9 @@ use std::ops::{Index, IndexMut};
 use study::Study;
 
 use super::bucket::Bucket;
-use super::entry::Proof;
+use super::recruiter_identity::{Identity, Proof};
 use super::restore::RestoredSession;
-use super::session::{Place, Session, SessionId};
-use super::{ConnId, Identity};
+use super::session::{ConnId, Place, Session, SessionId};
 use crate::limits::{Limits, us};
 use crate::token::token_hash;
 

@@ -8,30 +8,8 @@ use protocol::control::ServerMessage;
 use protocol::signal::{self, Signal};
 use study::disconnect::IcePolicy;
 
-use super::bucket::Bucket;
+pub(super) use super::signal_rates::SignalRates;
 use super::{Arbiter, Place, SessionId};
-use crate::limits::Rate;
-
-/// How often pages of one episode send signals.
-#[derive(Debug, Default)]
-pub(super) struct SignalRates {
-    /// By the sender and the receiver.
-    pairs: std::collections::BTreeMap<(Seat, Seat), Bucket>,
-    /// By the receiver.
-    receivers: std::collections::BTreeMap<Seat, Bucket>,
-}
-
-impl SignalRates {
-    /// True if one more signal passes.
-    fn take_token(&mut self, now_us: u64, from: Seat, to: Seat, each: Rate, all: Rate) -> bool {
-        let take = |bucket: &mut Bucket, rate: Rate| {
-            let each_us = 60_000_000 / u64::from(rate.per_min.max(1));
-            bucket.take_token_of(now_us, each_us, rate.burst.into())
-        };
-        take(self.pairs.entry((from, to)).or_default(), each)
-            && take(self.receivers.entry(to).or_default(), all)
-    }
-}
 
 impl Arbiter {
     /// Names the address of the TURN server's relayed addresses; `None` if there is none.

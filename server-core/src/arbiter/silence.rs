@@ -12,12 +12,18 @@ const HELP_US: u64 = 10_000_000;
 /// something each second. As long as nobody is heard, it is the server that hears nothing.
 const WITNESS_US: u64 = 500_000;
 
+/// A page that keeps others waiting may play so many times slower than the episode. Slower, and its time runs out as if it
+/// said nothing: a page that says one input from time to time would otherwise hold everybody for hours.
+const SLOWEST: u64 = 5;
+
 impl Seats {
     /// Since when a page has said no input although it keeps others waiting: silence means no inputs, whatever else a
     /// page sends, and whatever others say of it.
-    fn silent_since(&self, seat: Seat) -> Option<u64> {
+    pub(super) fn silent_since(&self, seat: Seat) -> Option<u64> {
         let state = &self.list[seat.index()];
-        let since_us = state.behind_us.filter(|_| self.is_behind(seat));
+        // Of a hosted world a page says nothing while its person does nothing; but it answers views.
+        let counts = self.rules.is_hosted || self.is_behind(seat);
+        let since_us = state.lag.since_us.filter(|_| counts);
         since_us.map(|since_us| since_us.max(state.begins_us))
     }
 
@@ -43,7 +49,7 @@ impl Seats {
 
     /// When a page that says no inputs gets those of the others from the server: perhaps it waits for them.
     pub(super) fn is_helped_at(&self, seat: Seat) -> Option<u64> {
-        let since_us = self.silent_since(seat)?;
+        let since_us = self.silent_since(seat).filter(|_| !self.rules.is_hosted)?;
         let is_helped = self.list[seat.index()].helped_until_us > since_us;
         (!is_helped).then_some(since_us + self.rules.helped_us)
     }
@@ -57,7 +63,7 @@ impl Seats {
                 state.unloading || silent_at.is_some_and(|at_us| self.is_up(at, seat, at_us))
             }
             // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
-            Page::Away if state.controller == Controller::Human => {
+            Page::Away if state.controller == Controller::Human && !self.rules.is_hosted => {
                 let still_at = self.stands_still_at(at.moved_us, seat);
                 let still = self.is_up(at, seat, still_at);
                 still || state.unloading || !self.is_watched(seat) || self.is_unheard(seat)
@@ -108,16 +114,27 @@ impl Seats {
         people.any(|(other, state)| is_news(state) && self.is_missed(at, other))
     }
 
-    /// Takes note of how far a page has said its inputs.
-    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick) {
+    /// Takes note of how far a page has said its inputs, of so many ticks a second.
+    pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick, tick_hz: u16) {
+        let worth_us = match self.rules.turns {
+            // A choice takes as long as it takes.
+            true => u64::MAX,
+            false => SLOWEST * 1_000_000 / u64::from(tick_hz.max(1)),
+        };
         let state = &mut self.list[seat.index()];
-        if own > state.own {
-            (state.own, state.behind_us) = (own, None);
+        if let Some(more) = own.0.checked_sub(state.own.0) {
+            state.own = own;
+            if !self.rules.is_hosted {
+                let worth_us = worth_us.saturating_mul(u64::from(more));
+                state.lag.make_up(now_us, worth_us);
+            }
+        }
+        if self.rules.is_hosted {
+            return;
         }
         for index in 0..self.list.len() {
             let is_behind = self.is_behind(Seat(index as u8));
-            let behind_us = &mut self.list[index].behind_us;
-            *behind_us = is_behind.then(|| behind_us.unwrap_or(now_us));
+            self.list[index].lag.set_behind(now_us, is_behind);
         }
     }
 

@@ -9,6 +9,7 @@ mod chats;
 mod episodes;
 mod forms;
 mod groups;
+mod hosting;
 mod lobbies;
 mod page_faults;
 mod restart;
@@ -26,7 +27,7 @@ use std::path::Path;
 
 use protocol::change::{Change, LEAD_S, Presence};
 use protocol::control::{
-    Answer, Block, EndReason, Entry, Link, Plan, Return, StageView, Timing, Upload,
+    Answer, Block, EndReason, Entry, HostView, Link, Plan, Return, StageView, Timing, Upload,
 };
 use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Life, Tick};

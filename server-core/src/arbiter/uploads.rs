@@ -38,10 +38,18 @@ impl Arbiter {
         let due_us = end.map(|end| play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1)));
         // Notes alone may come as soon as the start is told, and no turn is ever due.
         let is_early = due_us.is_some_and(|due_us| due_us > now_us + early_us);
-        if is_early && !episode.header.rules.turns {
+        if is_early && !episode.header.rules.turns && !play.is_hosted() {
             return self.turn_away(now_us, who);
         }
         play.note_delay(now_us, &upload);
+        if let Some(host) = &mut play.hosting {
+            host.note_input(now_us);
+        }
+        let has_room = play.has_room_for(now_us, seat, upload.timing.as_ref(), limits);
+        let upload = Upload {
+            timing: upload.timing.filter(|_| has_room),
+            ..upload
+        };
         let acts = has_acted(&upload, noop);
         let (flying, dropped) = (
             &mut play.flying[seat.index()],
@@ -101,7 +109,7 @@ impl Arbiter {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
         };
-        let who = episode.session_at(seat);
+        let (who, tick_hz) = (episode.session_at(seat), episode.header.tick_hz);
         let Phase::Playing(play) = &mut episode.phase else {
             return;
         };
@@ -121,7 +129,7 @@ impl Arbiter {
                 diverged,
             } => {
                 play.record_through(now_us, through);
-                play.seats.handle_own(now_us, seat, own);
+                play.seats.handle_own(now_us, seat, own, tick_hz);
                 play.finished[seat.index()] |= last;
                 if over {
                     let closing_us = now_us + self.limits.closing.as_micros() as u64;

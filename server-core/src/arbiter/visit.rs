@@ -105,8 +105,3 @@ impl Arbiter {
         self.touch_reunions();
     }
 }
-
-/// Where Prolific takes a participant who is done.
-pub fn completion_url(code: &str) -> String {
-    format!("https://app.prolific.com/submissions/complete?cc={code}")
-}

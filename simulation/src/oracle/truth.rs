@@ -13,7 +13,7 @@ use rollback::Session;
 use super::rule::{Claims, Hands};
 use crate::agent::stored;
 use crate::native::Native;
-use crate::tab::Shown;
+use crate::tab::ShownFrame;
 
 /// The most bytes of seen-log that a page may tell in a second, on average, and for each seat if that is more: of people
 /// who press up to fourteen other keys a second, on networks that deliver inputs in heaps, and on screens of 60 Hz.
@@ -45,7 +45,7 @@ pub(super) struct Truth {
     /// The receipts that pages have sent.
     pub(super) claims: Claims,
     /// The frames on each page's screen in each life of its seat, in order.
-    pub(super) shown: BTreeMap<(Seat, u8), Vec<Shown>>,
+    pub(super) shown: BTreeMap<(Seat, u8), Vec<ShownFrame>>,
     /// The inputs that the page of each seat has said, in each life.
     pub(super) said: BTreeMap<(Seat, u8, Tick), Action>,
     /// True if a page was told to start.

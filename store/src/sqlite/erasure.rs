@@ -1,6 +1,6 @@
 //! Withdrawal and erasure, and the list of participants and groups that exports leave out.
 
-use sqlx::{Row as _, raw_sql};
+use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
 
 use super::SqliteStore;
 use crate::StoreError;
@@ -67,21 +67,36 @@ impl SqliteStore {
             .collect::<Result<_, _>>()?)
     }
 
+    /// The files of the ended episodes of which nothing is left that nobody has withdrawn, relative to the data folder:
+    /// everybody who played in them has withdrawn or is erased, or somebody has withdrawn the episodes of their groups.
+    pub async fn list_withdrawn_episodes(&self) -> Result<Vec<String>, StoreError> {
+        let sql = "SELECT path FROM episodes WHERE state = 'ended' AND group_id IN \
+                   (SELECT group_id FROM members JOIN sessions USING (participant) JOIN withdrawals ON session = sessions.id) \
+                   AND (group_id IN (SELECT group_id FROM members JOIN sessions USING (participant) \
+                   JOIN withdrawals ON session = sessions.id WHERE scope = 'group') \
+                   OR NOT EXISTS (SELECT 1 FROM members JOIN sessions USING (participant) WHERE \
+                   members.group_id = episodes.group_id AND erased_at IS NULL AND sessions.id NOT IN \
+                   (SELECT session FROM withdrawals)))";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        Ok(rows
+            .iter()
+            .map(|row| row.try_get("path"))
+            .collect::<Result<_, _>>()?)
+    }
+
+    /// Forgets episodes, whose files are gone.
+    pub async fn forget_episodes(&self, paths: &[String]) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        delete_episodes(&mut transaction, paths).await?;
+        transaction.commit().await?;
+        self.empty_log().await
+    }
+
     /// Erases what was recorded of a participant: the recruiter's identifier, answers, times and waits, and these
     /// episodes, whose files are gone. Their session stays with its outcome and payment.
     pub async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
-        for path in episodes {
-            for sql in [
-                "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
-                "DELETE FROM episodes WHERE path = ?",
-            ] {
-                sqlx::query(sql)
-                    .bind(path)
-                    .execute(&mut *transaction)
-                    .await?;
-            }
-        }
+        delete_episodes(&mut transaction, episodes).await?;
         for sql in [
             "DELETE FROM identifiers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
@@ -123,4 +138,23 @@ impl SqliteStore {
         }
         Ok(withdrawn)
     }
+}
+
+/// Deletes the rows of episodes.
+async fn delete_episodes(
+    transaction: &mut Transaction<'_, Sqlite>,
+    paths: &[String],
+) -> Result<(), StoreError> {
+    for path in paths {
+        for sql in [
+            "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
+            "DELETE FROM episodes WHERE path = ?",
+        ] {
+            sqlx::query(sql)
+                .bind(path)
+                .execute(&mut **transaction)
+                .await?;
+        }
+    }
+    Ok(())
 }

@@ -12,10 +12,10 @@ use crate::Answers;
 use crate::Identifier;
 use crate::NewSession;
 use crate::PageTime;
-use crate::Place;
 use crate::Response;
 use crate::Session;
 use crate::StoreError;
+use crate::StoredPosition;
 
 impl SqliteStore {
     /// Makes a session and its participant.
@@ -110,7 +110,7 @@ impl SqliteStore {
     pub async fn save_place(
         &self,
         participant: &str,
-        place: &Place,
+        place: &StoredPosition,
         answers: Option<&Answers>,
     ) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
@@ -143,7 +143,11 @@ impl SqliteStore {
     }
 
     /// Lets a session go on that has ended without pay: its outcome and its payment are forgotten.
-    pub async fn reopen_session(&self, participant: &str, place: &Place) -> Result<(), StoreError> {
+    pub async fn reopen_session(
+        &self,
+        participant: &str,
+        place: &StoredPosition,
+    ) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
         let sql = "DELETE FROM payments WHERE total = 0 AND state = 'skipped' \
                    AND session = (SELECT id FROM sessions WHERE participant = ?)";
@@ -245,7 +249,7 @@ async fn keep_identity(
 async fn keep_place(
     transaction: &mut Transaction<'_, Sqlite>,
     participant: &str,
-    place: &Place,
+    place: &StoredPosition,
 ) -> Result<(), StoreError> {
     let payment = place.payment.as_ref();
     let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \

@@ -16,8 +16,8 @@ use crate::Message;
 use crate::NewEpisode;
 use crate::NewSession;
 use crate::PayState;
-use crate::Place;
 use crate::Said;
+use crate::StoredPosition;
 use crate::Wait;
 
 fn new(participant: &str, link: Option<&str>) -> NewSession {
@@ -35,8 +35,8 @@ fn new(participant: &str, link: Option<&str>) -> NewSession {
 }
 
 /// A place, the last one if it has an outcome.
-fn at(position: &str, outcome: Option<Outcome>) -> Place {
-    Place {
+fn at(position: &str, outcome: Option<Outcome>) -> StoredPosition {
+    StoredPosition {
         position: position.into(),
         spent_us: 7_000_000,
         seen_us: 9,

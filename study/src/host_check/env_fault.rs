@@ -34,6 +34,9 @@ impl HostCheck<'_> {
                 );
                 self.fault(&format!("{path}.env"), message);
             }
+            EnvFault::Python { reason } => {
+                self.fault(&format!("{path}.env"), plain(reason));
+            }
             EnvFault::Module { reason } => {
                 self.fault(&format!("{path}.module"), reason.clone());
             }

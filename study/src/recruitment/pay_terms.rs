@@ -75,9 +75,9 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<PayTerms> {
     );
     let floor = money(
         "floor_per_hour",
-        "The minimum hourly wage; with `provider: prolific`, GBP 6 or USD 8 if nothing is written. `coplay lint` \
-         warns if `base` for `minutes` is lower. `coplay pay` and `coplay rehearse` warn if the median wage of \
-         completed sessions is lower.",
+        "The minimum hourly wage. By default GBP 6 or USD 8 with `provider: prolific`, and none otherwise. \
+         `coplay lint` warns if `base` for `minutes` is lower. `coplay pay` and `coplay rehearse` warn if the median \
+         wage of completed sessions is lower.",
     );
     let minutes = fields.key(
         "minutes",

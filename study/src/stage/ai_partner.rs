@@ -1,6 +1,7 @@
 //! An AI partner: the script or the model that plays a seat, and its disclosure.
 
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use protocol::hash::sha256_hex;
@@ -33,6 +34,12 @@ pub struct Model {
     /// Temperature at which actions are drawn; without it the best is taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
+    /// True if it chooses only among actions that may have an effect.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub action_mask: bool,
+    /// The parity certificate beside the model.
+    #[serde(skip)]
+    pub certificate: Option<Arc<[u8]>>,
     /// Its bytes.
     #[serde(skip)]
     pub bytes: Arc<[u8]>,
@@ -51,7 +58,15 @@ pub struct CompiledModel {
     pub sha256: String,
     /// Its bytes.
     pub bytes: Arc<[u8]>,
+    /// The parity certificate of the model.
+    pub certificate: Option<Arc<[u8]>>,
 }
+
+/// The ending of the name of a parity certificate, after the name of its model.
+pub const CERTIFICATE: &str = ".certificate.json";
+
+/// The most bytes of a parity certificate.
+const MAX_CERTIFICATE: u64 = 1 << 20;
 
 /// The ending of the file name of an ONNX model.
 const MODEL: &str = ".onnx";
@@ -76,19 +91,31 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
         let every = fields.key("every_ticks", doc);
         let is_paced = every.place.is_some();
         let every = every.or(1, |place| place.whole(1..=60, "ticks"));
+        let doc = "For models: the model chooses only among the actions that may have an effect, as the environment's \
+                   action mask says, as it was trained.";
+        let mask = fields.key("action_mask", doc);
+        let is_masked = mask.place.is_some();
+        let mask = mask.or(false, |place| place.flag());
         fields.done();
         let (policy, bytes) = policy?;
-        let odd = [("temperature", is_drawn), ("every_ticks", is_paced)];
+        let odd = [
+            ("temperature", is_drawn),
+            ("every_ticks", is_paced),
+            ("action_mask", is_masked),
+        ];
         if let Some((key, _)) = odd.iter().find(|(_, there)| *there && bytes.is_none()) {
             let message = format!("only for the file of a model; `{policy}` is a script, so remove it");
             place.wrong_at(key, message);
             return None;
         }
-        let (every_ticks, temperature) = (every?, warm?);
+        let (every_ticks, temperature, action_mask) = (every?, warm?, mask?);
+        let certificate = bytes.as_ref().and_then(|_| certificate(source.dir, &policy));
         let model = bytes.map(|bytes| Model {
             sha256: sha256_hex(&bytes),
             every_ticks,
             temperature,
+            action_mask,
+            certificate,
             bytes: bytes.into(),
         });
         Some(AiPartner {
@@ -97,6 +124,14 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
             model,
         })
     })
+}
+
+/// The certificate that lies beside a model, if there is one.
+fn certificate(dir: &Path, model: &str) -> Option<Arc<[u8]>> {
+    let path = dir.join(format!("{model}{CERTIFICATE}"));
+    let is_small = std::fs::metadata(&path).is_ok_and(|facts| facts.len() <= MAX_CERTIFICATE);
+    let bytes = is_small.then(|| std::fs::read(&path).ok())??;
+    Some(bytes.into())
 }
 
 /// The name of a policy, and the bytes of one that is a file.

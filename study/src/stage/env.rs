@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use serde_json::{Map, Value};
 use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
+use super::python::{self, PythonWorld};
 use super::world::{self, WorldFile};
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
@@ -33,6 +35,12 @@ pub struct Env {
     /// The file of a grid world, whose contents are parameters; none for an environment that is a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world: Option<WorldFile>,
+    /// An environment in Python; none for any other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub python: Option<PythonWorld>,
+    /// Where it is stepped.
+    #[serde(skip_serializing_if = "RunOn::is_page")]
+    pub run: RunOn,
     /// The players, one entry a seat.
     pub players: Vec<Player>,
     /// Parameters, as JSON; the environment knows them.
@@ -54,6 +62,23 @@ pub struct Env {
     pub on_disconnect: OnDisconnect,
     /// The rules for hidden tabs.
     pub hidden_tab: HiddenTab,
+}
+
+/// The place where an environment is stepped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunOn {
+    /// Every page.
+    #[default]
+    Page,
+    /// A host beside the server.
+    Host,
+}
+
+impl RunOn {
+    fn is_page(&self) -> bool {
+        *self == Self::Page
+    }
 }
 
 /// Controls and displays around the picture.
@@ -152,6 +177,14 @@ impl Player {
 }
 
 impl Env {
+    /// Where its world is stepped.
+    pub fn way(&self) -> EnvWay {
+        match self.run {
+            RunOn::Page => EnvWay::Module,
+            RunOn::Host => EnvWay::Host,
+        }
+    }
+
     /// Seats that people take.
     pub fn people(&self) -> usize {
         self.players
@@ -177,7 +210,8 @@ const DOC: &str = "Episodes of an environment.";
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
     let doc = "The environment and its exact version. `{grid: my_world.yaml}` is a grid world without programming: a \
-               file of the study folder.";
+               file of the study folder. `{python: my_game.py:make}`, `{gymnasium: CartPole-v1}` and `{pettingzoo: …}` are \
+               environments in Python ([hosts.md](study-file/hosts.md)).";
     let environment = fields.key("env", doc);
     let environment = environment.need("overcooked@2.0.0", |place| environment_of(source, &place));
     let doc = "The file of your own environment module in the study folder, at most 16 MiB. Check it with `coplay \
@@ -187,6 +221,13 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let module = fields
         .key("module", doc)
         .maybe(|place| module(source, &place));
+    let ways = [("page", RunOn::Page), ("host", RunOn::Host)];
+    let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
+               once. `host`: on the server alone, which sends each page what its seat sees; one's own action is shown after a \
+               round trip, and no page can know what its seat must not see ([hosts.md](study-file/hosts.md)).";
+    let run = fields
+        .key("run", doc)
+        .maybe(|place| place.word("place", &ways));
     let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
                before, in order of their places. A block such as `{policy: cook}` is an AI partner. A `vacant` seat \
                does nothing.";
@@ -239,13 +280,22 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let Environment {
         id: [env, version],
         world,
+        python,
     } = environment?;
     let (world, file) = world.unzip();
+    // Most environments in Python need more than a page has.
+    let usual = if python.is_some() {
+        RunOn::Host
+    } else {
+        RunOn::Page
+    };
     Some(Env {
         env,
         version,
         module: module?,
         world,
+        python,
+        run: run?.unwrap_or(usual),
         players: players?,
         config: over(file.unwrap_or_default(), config?),
         course: course?,
@@ -352,20 +402,36 @@ struct Environment {
     id: [String; 2],
     /// The file of a grid world, and the parameters in it.
     world: Option<(WorldFile, Map<String, Value>)>,
+    /// An environment in Python.
+    python: Option<PythonWorld>,
 }
 
 fn environment_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Environment> {
-    let file = (place.may(place.is_block())).then(|| world::read(source, place));
+    let is_python = python::NAMES.iter().any(|name| place.at(name).is_some());
+    let is_grid = place.is_block() && !is_python;
+    let file = (place.may(is_grid)).then(|| world::read(source, place));
+    let python = (place.may(is_python)).then(|| python::read(source, place));
     let named = (place.may(!place.is_block())).then(|| env_id(place));
-    Some(match named {
-        Some(named) => Environment {
+    if let Some(named) = named {
+        return Some(Environment {
             id: named?.into(),
             world: None,
-        },
-        None => Environment {
-            id: world::GRID.map(str::to_owned),
-            world: Some(file.flatten()?),
-        },
+            python: None,
+        });
+    }
+    if let Some(python) = python {
+        let python = python?;
+        return Some(Environment {
+            // Its version is known once somebody has opened it.
+            id: [python.id(), String::new()],
+            world: None,
+            python: Some(python),
+        });
+    }
+    Some(Environment {
+        id: world::GRID.map(str::to_owned),
+        world: Some(file.flatten()?),
+        python: None,
     })
 }
 

@@ -23,20 +23,22 @@ pub(crate) mod external;
 pub(crate) mod instructions;
 pub(crate) mod live;
 pub(crate) mod lobby;
+mod python;
 pub(crate) mod quiz;
 mod world;
 
-pub use self::ai_partner::{AiPartner, CompiledModel, Model};
+pub use self::ai_partner::{AiPartner, CERTIFICATE, CompiledModel, Model};
 pub use self::chat::{Chat, Writing};
 pub use self::consent::{AGREED, Consent};
 pub use self::course::{EnvCourse, Mode, Until};
 pub use self::debrief::Debrief;
 pub use self::end::EndStage;
-pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, Screen};
+pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, RunOn, Screen};
 pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
 pub use self::live::{HudFacts, live, names};
 pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
+pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
 pub use self::world::WorldFile;
 

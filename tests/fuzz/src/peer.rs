@@ -70,6 +70,7 @@ fn plan(seat: usize, how: u8) -> Plan {
         hud: Vec::new(),
         chat: false,
         turn: None,
+        way: protocol::EnvWay::Module,
     }
 }
 

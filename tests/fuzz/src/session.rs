@@ -118,6 +118,7 @@ fn header(first: u8) -> Header {
         rules: Default::default(),
         course: None,
         keys: vec![page_key().verifying_key().to_bytes(); 2],
+        way: protocol::EnvWay::Module,
     }
 }
 

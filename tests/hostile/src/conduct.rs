@@ -33,6 +33,8 @@ pub(crate) struct Manners {
     pub uploads: bool,
     /// It says that it has seen the end.
     pub ends: bool,
+    /// It makes no input further ahead of those of its partner than two ticks, however late these are.
+    pub follows: bool,
 }
 
 impl Manners {
@@ -43,6 +45,7 @@ impl Manners {
         receipts: Receipts::True,
         uploads: true,
         ends: true,
+        follows: false,
     };
 }
 

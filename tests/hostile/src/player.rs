@@ -47,6 +47,8 @@ pub(crate) struct Player {
     pub durable: u32,
     /// Own inputs that the server says are durable.
     pub own: u32,
+    /// Notes that the server says are durable.
+    pub notes: u32,
     /// The last request to say digests anew.
     pub recheck: u16,
     /// The last seal of a partner: the tick after its last input, and the signature.
@@ -123,6 +125,7 @@ impl Player {
             delay_ms: 0,
             durable: 0,
             own: 0,
+            notes: 0,
             recheck: 0,
             seal: None,
             helped: 0,
@@ -189,7 +192,13 @@ impl Player {
     /// The tick after the last one whose input is due now; none before the start.
     fn due(&self) -> Option<u32> {
         let (tick, (_, delay)) = (self.tick()?, self.start?);
-        Some((tick + u32::from(delay) + 1).min(self.spec.horizon))
+        let due = (tick + u32::from(delay) + 1).min(self.spec.horizon);
+        let heard = self.inputs[self.partner()].len() as u32;
+        Some(if self.manners.follows {
+            due.min(heard + 2)
+        } else {
+            due
+        })
     }
 
     /// Takes part for a while, by its manners.
@@ -263,8 +272,13 @@ impl Player {
                 t0_us, input_delay, ..
             } => self.start = Some((t0_us, input_delay)),
             ServerMessage::Relay { from, bytes } => self.hear_datagram(usize::from(from), &bytes),
-            ServerMessage::Archived { through, own, .. } => {
-                (self.durable, self.own) = (through, own);
+            ServerMessage::Archived {
+                through,
+                own,
+                notes,
+                ..
+            } => {
+                (self.durable, self.own, self.notes) = (through, own, notes);
             }
             ServerMessage::Running {
                 through,

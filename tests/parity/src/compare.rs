@@ -51,19 +51,24 @@ impl Check<'_> {
     }
 
     pub(crate) fn observations(&mut self, record: &Record, frame: &Frame) {
-        let hashes: Vec<String> = frame
+        self.looks(&record.oh, record.obs.as_deref(), frame);
+    }
+
+    /// Compares hashes of observations, and the observations themselves where they are recorded.
+    pub(crate) fn looks(&mut self, hashes: &[String], whole: Option<&[Sparse]>, frame: &Frame) {
+        let our_hashes: Vec<String> = frame
             .observations
             .iter()
             .map(|values| hash(values))
             .collect();
-        self.field("oh", &record.oh, &hashes);
-        if let Some(recorded) = &record.obs {
+        self.field("oh", hashes, our_hashes.as_slice());
+        if let Some(recorded) = whole {
             let ours: Vec<Sparse> = frame
                 .observations
                 .iter()
                 .map(|values| sparse(values))
                 .collect();
-            self.field("obs", recorded, &ours);
+            self.field("obs", recorded, ours.as_slice());
         }
     }
 

@@ -37,6 +37,8 @@ pub struct Frame {
     pub digest: u64,
     /// Observation of each seat.
     pub observations: Vec<Vec<f32>>,
+    /// For each seat the actions that may have an effect.
+    pub masks: Vec<u64>,
 }
 
 /// Plays episodes.
@@ -88,6 +90,7 @@ fn frame(world: &mut dyn World, seats: usize, outcome: StepOutcome) -> Frame {
     frame.observations = vec![Vec::new(); seats];
     for (seat, observation) in frame.observations.iter_mut().enumerate() {
         world.observe(seat, observation);
+        frame.masks.push(world.mask(seat));
     }
     frame
 }
@@ -240,6 +243,8 @@ impl<'a> Cursor<'a> {
                     .map(|v| f32::from_le_bytes([v[0], v[1], v[2], v[3]]))
                     .collect(),
             );
+            let mask = self.bytes(8)?.try_into()?;
+            frame.masks.push(u64::from_le_bytes(mask));
         }
         Ok(frame)
     }

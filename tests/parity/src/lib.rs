@@ -8,6 +8,7 @@
 
 mod compare;
 mod dialects;
+mod jaxmarl;
 pub mod host;
 mod player;
 pub mod recording;
@@ -232,21 +233,28 @@ pub fn replay_bytes(bytes: impl Read, host: &mut dyn Host) -> Report {
 }
 
 fn play(
-    bytes: impl Read,
+    mut bytes: impl Read,
     host: &mut dyn Host,
     env: &mut String,
     environment: &mut String,
     tally: &mut Tally,
 ) -> Result<()> {
     let mut packed = Vec::new();
-    let mut bytes = bytes;
     bytes.read_to_end(&mut packed)?;
-    if let Some(text) = dialect_text(&packed) {
+    let bytes = packed.as_slice();
+    if jaxmarl::is_recording(bytes) {
+        let mut told = |recorded: &str, ours: &str| {
+            recorded.clone_into(env);
+            ours.clone_into(environment);
+        };
+        return jaxmarl::play(bytes, host, &mut told, tally);
+    }
+    if let Some(text) = dialect_text(bytes) {
         dialects::play(&text?, host, env, environment, tally)?;
         ensure!(tally.steps > 0, "there is no step to compare");
         return Ok(());
     }
-    for recording in Episodes::new(packed.as_slice()) {
+    for recording in Episodes::new(bytes) {
         let recording = recording?;
         env.clone_from(&recording.header.env);
         let target = translate::target(&recording.header)?;
@@ -330,21 +338,52 @@ fn workshop(params: serde_json::Value) -> serde_json::Value {
     world.into()
 }
 
-/// Episodes of uniform actions by each set of rules that an environment has, for one agent and for more.
+/// The parameters of the episodes of an environment, for one agent and for more, and by each set of rules.
+fn random_params(id: &str) -> Vec<serde_json::Value> {
+    use serde_json::json;
+    let horizon = RANDOM_HORIZON;
+    let mut params = match id {
+        "hanabi" => vec![
+            json!({"seats": 2}),
+            json!({"seats": 3, "colors": 6}),
+            json!({"seats": 5}),
+        ],
+        "overcooked_jaxmarl_v2" => vec![
+            json!({"negative_rewards": true}),
+            json!({"layout": "grounded_coord_ring", "view_radius": 2, "sample_recipe_on_delivery": true,
+                   "indicate_successful_delivery": true, "shaping": 1.0}),
+            json!({"layout": ["0AP R", "WA AX", "LB1PW"], "random_reset": true, "start_cooking_interaction": true}),
+        ],
+        "grid" => [1, 2, 4]
+            .map(|seats| workshop(json!({"seats": seats})))
+            .into(),
+        _ => [
+            ("corrected", 1),
+            ("corrected", 2),
+            ("corrected", 4),
+            ("cogrid-0.3.2", 2),
+            ("cogrid-0.3.2", 4),
+        ]
+        .map(|(rules, seats)| json!({"rules": rules, "seats": seats}))
+        .into(),
+    };
+    params
+        .iter_mut()
+        .for_each(|params| params["horizon"] = horizon.into());
+    params
+}
+
+/// Episodes of uniform actions.
 fn random_episodes(id: &str) -> Vec<Episode> {
     let mut episodes = Vec::new();
     for (seed, params) in (1..).zip(random_params(id)) {
-        // Not every environment has both, and room for so many.
+        // Not every environment has both sets of rules, and room for so many.
         let Ok(world) = envs::open(id, &params.to_string()) else {
             continue;
         };
-        let (seats, actions) = (usize::from(world.spec().seats), world.spec().actions.len());
-        let mut rng = Rng::new(seed);
-        let joint = |rng: &mut Rng| {
-            (0..seats)
-                .map(|_| rng.below(actions as u32) as u16)
-                .collect()
-        };
+        let (mut rng, actions) = (Rng::new(seed), world.spec().actions.len() as u32);
+        let seats = usize::from(world.spec().seats);
+        let joint = |rng: &mut Rng| (0..seats).map(|_| rng.below(actions) as u16).collect();
         episodes.push(Episode {
             environment: id.into(),
             params: params.to_string(),

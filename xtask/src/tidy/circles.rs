@@ -6,6 +6,54 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::rust::RustFile;
+use super::{Finding, RustFiles, texts};
+
+/// The most files of a circle; more cannot be understood one after the other.
+const MOST: usize = 6;
+
+/// Crates that have larger circles, and the size of each. A size may only shrink.
+const EXCEPTIONS: [(&str, usize); 2] = [
+    // `Episode` is implemented in the files of its parts.
+    ("archive", 8),
+    // So is the kitchen.
+    ("env-core", 7),
+];
+
+/// Finds circles that are too large, and exceptions that are not needed any more.
+pub(super) fn check(files: &RustFiles, crates: &[(&str, String)]) -> Vec<Finding> {
+    let sizes = crates.iter().map(|(name, folder)| {
+        let circle = Crate::find(files, folder).largest_circle();
+        (*name, circle.len())
+    });
+    compare(sizes)
+}
+
+fn compare<'a>(sizes: impl Iterator<Item = (&'a str, usize)>) -> Vec<Finding> {
+    let found = sizes.filter_map(|(name, size)| {
+        let exception = EXCEPTIONS.iter().find(|(known, _)| *known == name);
+        let most = exception.map_or(MOST, |(_, most)| *most);
+        let what = match exception {
+            _ if size > most => format!(
+                "{size} files import each other in a circle, and {most} may: `cargo xtask tidy --circles {name}` shows them"
+            ),
+            Some(_) if size < most => format!("its circle has {size} files now: write that into EXCEPTIONS"),
+            _ => return None,
+        };
+        Some(Finding::new(&format!("crate {name}"), 1, what))
+    });
+    found.collect()
+}
+
+/// The imports within the largest circle of a crate, as `from -> to`.
+pub(super) fn list_imports(
+    files: &RustFiles,
+    crates: &[(&str, String)],
+    name: &str,
+) -> Vec<String> {
+    let folder = crates.iter().find(|(known, _)| *known == name);
+    let found = folder.map(|(_, folder)| Crate::find(files, folder));
+    found.map_or_else(Vec::new, |own| own.imports_within(&own.largest_circle()))
+}
 
 /// A module's path within its crate; empty for the root.
 type Module = Vec<String>;
@@ -44,6 +92,13 @@ impl<'a> Crate<'a> {
         Self { files: all }
     }
 
+    /// The files of the crate in a folder.
+    pub(super) fn find(files: &'a RustFiles, folder: &str) -> Self {
+        let src = format!("{folder}/src/");
+        let own = files.iter().filter(|(path, _)| !texts::is_test(path));
+        Self::new(own.filter_map(|(path, file)| Some((path.strip_prefix(src.as_str())?, file))))
+    }
+
     /// The largest set of files of which each needs every other, directly or not; one file alone is no circle.
     pub(super) fn largest_circle(&self) -> BTreeSet<String> {
         let imports: BTreeMap<&Module, BTreeSet<Module>> = self
@@ -65,6 +120,20 @@ impl<'a> Crate<'a> {
             .filter(|circle| circle.len() > 1)
             .max_by_key(BTreeSet::len)
             .unwrap_or_default()
+    }
+
+    /// Every import between two files of a set, as `from -> to`.
+    fn imports_within(&self, circle: &BTreeSet<String>) -> Vec<String> {
+        let froms = self
+            .files
+            .keys()
+            .filter(|from| circle.contains(&name(from)));
+        let pairs = froms.flat_map(|from| {
+            let others = self.imports(from).into_iter().map(|to| name(&to));
+            let others = others.filter(|to| circle.contains(to));
+            others.map(move |to| format!("{} -> {to}", name(from)))
+        });
+        pairs.collect()
     }
 
     /// The modules that the file of a module names.
@@ -168,6 +237,17 @@ fn reach<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_circle_that_is_too_large_and_an_exception_that_shrank_are_found() {
+        let (name, most) = EXCEPTIONS[0];
+        assert!(compare([("study", MOST), (name, most)].into_iter()).is_empty());
+        assert_eq!(compare([("study", MOST + 1)].into_iter()).len(), 1);
+        assert_eq!(
+            compare([(name, most + 1), (name, most - 1)].into_iter()).len(),
+            2
+        );
+    }
 
     fn circle(files: &[(&str, &str)]) -> Vec<String> {
         let read: Vec<(&str, RustFile)> = files

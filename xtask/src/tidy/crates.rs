@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 32] = [
+const MAY_KNOW: [(&str, &[&str]); 34] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -22,6 +22,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
     ("picture", &["env-core"]),
     ("batch", &["env-core"]),
     ("module", &["env-core"]),
+    ("page-python", &["env-core", "module", "protocol"]),
     (
         "client-wasm",
         &[
@@ -38,7 +39,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
         "archive",
         &[
             "env-core",
-            "module",
+            "page-python",
             "policy",
             "protocol",
             "rollback",
@@ -49,12 +50,21 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
     ("store", &["archive", "protocol", "server-core", "study"]),
     (
         "catalog",
-        &["env-core", "module", "onnx", "policy", "protocol", "study"],
+        &[
+            "env-core",
+            "module",
+            "onnx",
+            "page-python",
+            "policy",
+            "protocol",
+            "study",
+        ],
     ),
     (
         "dataset",
         &["archive", "env-core", "protocol", "store", "study"],
     ),
+    ("env-host", &["env-core", "protocol"]),
     ("turn", &["protocol"]),
     ("clock", &[]),
     (
@@ -66,7 +76,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
             "clock",
             "dataset",
             "env-core",
-            "module",
+            "page-python",
             "peer",
             "policy",
             "protocol",
@@ -83,6 +93,8 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
             "catalog",
             "clock",
             "dataset",
+            "env-host",
+            "page-python",
             "rehearsal",
             "server-core",
             "signaling-server",
@@ -96,6 +108,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
             "archive",
             "catalog",
             "clock",
+            "page-python",
             "protocol",
             "server-core",
             "store",
@@ -139,7 +152,7 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
     ("parity", &["env-core"]),
     (
         "coplay-python",
-        &["batch", "env-core", "module", "picture", "policy"],
+        &["batch", "env-core", "module", "onnx", "picture", "policy"],
     ),
     ("example-environments", &["env-core"]),
     ("xtask", &[]),

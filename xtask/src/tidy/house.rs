@@ -144,10 +144,7 @@ fn circles(files: &RustFiles, crates: &[(&str, String)]) -> Vec<Figure> {
     let mut figures: Vec<Figure> = crates
         .iter()
         .map(|(name, folder)| {
-            let src = format!("{folder}/src/");
-            let own = sources(files, folder)
-                .filter_map(|(path, file)| Some((path.strip_prefix(src.as_str())?, file)));
-            let circle = Crate::new(own).largest_circle();
+            let circle = Crate::find(files, folder).largest_circle();
             let size = circle.len() as f64;
             Figure::new("largest import circle", (*name).to_owned(), size, "files")
         })

@@ -76,6 +76,7 @@ impl Play {
             "seat": plan.seat.0,
             "life": plan.life.0,
             "env": plan.env,
+            "hosted": peer.is_hosted(),
             "ai_seats": plan.controllers.iter().filter(|c| **c != Controller::Human).count(),
             "action_names": self.spec.as_ref().map(names).unwrap_or_default(),
             "status": status_name(&status),
@@ -121,6 +122,16 @@ fn status_name(status: &Status) -> &'static str {
 fn session_report(peer: &mut EpisodePeer) -> Value {
     let seats = peer.plan().controllers.len() as u8;
     let plays_from = peer.plays_from().0;
+    if let Some(shown) = peer.shown_view() {
+        let mut score = 0;
+        peer.view(|world| score = world.score());
+        return json!({
+            "tick": shown.tick.0,
+            "views": shown.views,
+            "plays_from": plays_from,
+            "score": score,
+        });
+    }
     let Some(session) = peer.session_mut() else {
         return Value::Null;
     };

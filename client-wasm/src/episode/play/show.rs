@@ -25,17 +25,36 @@ impl Play {
     pub(crate) fn update_picture(&mut self, peer: &mut EpisodePeer, now: Now) {
         let Some(view) = &mut self.view else { return };
         let session = peer.session();
-        // Where a page comes back to, the world is not as it is at first.
-        if session.is_none() && peer.plan().running {
+        let hosted = peer.shown_view();
+        // Where a page comes back to, the world is not as it is at first; and of a host nothing is known before a view.
+        let is_unknown = match peer.is_hosted() {
+            true => hosted.is_none_or(|shown| shown.views == 0),
+            false => session.is_none() && peer.plan().running,
+        };
+        if is_unknown {
             return;
         }
         // The first turn answers the first state, which is therefore noted as shown; else the first tick is on its way.
-        let shown = session.map_or((false, Tick(0), 0), |s| {
-            (s.config().rules.turns, s.current(), s.stats().rollbacks)
-        });
-        let due_us = session.map_or(now.page_us, |s| match s.config().rules.turns {
+        let turns = peer.plan().rules.turns;
+        let shown = match hosted {
+            Some(shown) => (turns, shown.tick, shown.views),
+            None => session.map_or((false, Tick(0), 0), |s| {
+                (turns, s.current(), s.stats().rollbacks)
+            }),
+        };
+        let period_us = 1_000_000 / u64::from(peer.plan().tick_hz.max(1));
+        let of_host = hosted.map(|_| match turns {
             true => now.page_us + TURN_US,
-            false => (s.poll_timeout()).map_or(now.page_us, |(due_us, _)| now.page_us_of(due_us)),
+            // The next view is due then.
+            false => now.page_us + period_us.min(TURN_US),
+        });
+        let due_us = of_host.unwrap_or_else(|| {
+            session.map_or(now.page_us, |s| match s.config().rules.turns {
+                true => now.page_us + TURN_US,
+                false => {
+                    (s.poll_timeout()).map_or(now.page_us, |(due_us, _)| now.page_us_of(due_us))
+                }
+            })
         });
         if self.pictured == Some(shown) {
             return;
@@ -54,8 +73,9 @@ impl Play {
         self.screen.show_figures(&figures(peer.plan(), live));
         if self.screen.may_describe(now_ms) {
             let (mut words, seat) = (String::new(), peer.plan().seat.index());
-            if let Some(session) = peer.session_mut() {
-                session.world().describe(seat, &mut words);
+            match peer.session_mut() {
+                Some(session) => session.world().describe(seat, &mut words),
+                None => peer.view(|world| world.describe(seat, &mut words)),
             }
             self.screen.describe_world(&words);
         }
@@ -76,7 +96,13 @@ impl Play {
                 let sentence = messages::say_outcome(verdict.reason, verdict.score);
                 return self.screen.show_outcome(&self.inbox, &sentence);
             }
-            Status::Loading => self.veil(messages::current_words().loading),
+            Status::Loading => {
+                let words = messages::current_words().loading;
+                match self.arrived {
+                    Some(part) => self.veil(&format!("{words} {:.0} %", part * 100.0)),
+                    None => self.veil(words),
+                }
+            }
             // Only pages of people connect, and wait for each other.
             Status::Linking | Status::Ready if !peer.plan().disclose_ai => {
                 self.veil(messages::current_words().loading)
@@ -119,7 +145,7 @@ impl Play {
             peer.handle_screen(is_whole);
         }
         let is_over = matches!(status, Status::Over(_) | Status::Finished | Status::Stopped);
-        let runs = peer.session().is_some_and(|s| s.current() > Tick(0));
+        let runs = peer.shown_tick() > Some(Tick(0));
         self.screen
             .ask_for_screen(wants && can_be && !is_whole && !is_over, runs);
     }

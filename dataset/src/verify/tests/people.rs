@@ -150,9 +150,9 @@ async fn a_noted_hash_shows_that_the_end_of_the_ledger_was_cut_off() {
         extra: 0,
         note: None,
     };
-    let end = Place {
+    let end = StoredPosition {
         payment: Some(payment),
-        ..Place::default()
+        ..StoredPosition::default()
     };
     store.save_place("P-A", &end, None).await.unwrap();
     let session = store.payments().await.unwrap().remove(0).session;

@@ -3,6 +3,7 @@
 //! Every part of a plan of the toolkit is a parameter, so a world without rules of its own needs no program.
 
 mod map;
+mod oddities;
 mod params;
 
 use alloc::string::String;
@@ -17,6 +18,7 @@ use crate::grid::{
 use crate::rng::Rng;
 use map::MapPlan;
 pub use map::{MapParams, MapThing, Site};
+pub use oddities::list_oddities;
 pub use params::{Ends, Params};
 
 /// The environment.

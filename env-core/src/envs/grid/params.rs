@@ -52,7 +52,7 @@ pub struct Params {
     /// The seats whose people see no farther than `view_radius` either.
     pub fog: Fog,
     /// The figures of the agents.
-    pub figures: art::Kind,
+    pub figures: art::FigureKind,
     /// How it looks and what it is called; changes no rule, state or observation.
     pub appearance: Appearance,
 }
@@ -92,7 +92,7 @@ impl Default for Params {
             features,
             view_radius: None,
             fog: Fog::default(),
-            figures: art::Kind::Robot,
+            figures: art::FigureKind::Robot,
             appearance: Appearance::default(),
         }
     }

@@ -17,7 +17,8 @@ use super::{ingredients, map};
 use crate::contract::ParamError;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::layout::MAX_SIDE;
-use crate::grid::plan::{WorldPlan, refuse};
+use crate::grid::plan::WorldPlan;
+use crate::grid::refusal::refuse;
 use crate::grid::tables::{Hand, Tables};
 use crate::grid::{GridWorld, tell_unknown};
 

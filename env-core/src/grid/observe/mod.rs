@@ -24,7 +24,8 @@ use alloc::vec::Vec;
 
 use super::GridWorld;
 use super::kind::KindId;
-use super::plan::{WorldPlan, refuse};
+use super::plan::WorldPlan;
+use super::refusal::refuse;
 use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::contract::{Environment, ParamError, StepOutcome};
 use crate::envs::kitchen::MAX_ORDERS;
 use crate::envs::kitchen::features::{KitchenFacts, KitchenFeatures, KitchenNow, ShownOrder};
+use crate::grid::state::SLOTS;
 use crate::grid::state::{COUNT, TIMER};
-use crate::grid::step::SLOTS;
 use crate::grid::{
     Direction, Draws, Grid, GridWorld, Kind, KindId, KindSet, Layout, Names, OwnFeature, Recipe,
     RuleSet, State, Tables, Use, WorldPlan,

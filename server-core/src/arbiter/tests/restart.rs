@@ -113,9 +113,13 @@ impl Stage {
 
     fn recover(&self, row: EpisodeRow) -> RestoredEpisode {
         let shelf = self.shelf(row.era);
+        let mut stages = self.stages.iter();
+        let played = stages.find(|((stage, _), _)| *stage == row.stage);
+        let facts = played.expect("an env stage").1.facts.clone();
         RestoredEpisode {
             row,
             header: shelf.header.clone(),
+            facts,
             changes: shelf.changes.clone(),
             own: shelf.own(),
             through: shelf.through,
@@ -160,8 +164,8 @@ fn pages_that_play_on_through_a_restart_only_upload_again() {
     assert_eq!(stage.shelf(era).through, Tick(9));
 }
 
-#[test]
-fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
+/// A page reloads after a restart of the server, before which `change` is done, and gets its plan.
+fn assert_plan_after_restart(change: impl FnOnce(&mut Stage)) {
     let mut stage = Stage::new(Limits::default());
     stage.queue(1);
     stage.queue(2);
@@ -175,6 +179,7 @@ fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
     stage.ready(1, era, 0);
     stage.ready(2, era, 0);
     stage.wait(4 * SECOND);
+    change(&mut stage);
     stage.restart();
     stage.resume(1, &tokens[0], Some((era, 0)));
     stage.resume(3, &tokens[1], None);
@@ -186,6 +191,23 @@ fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
         ..first
     };
     assert_eq!(plan, expected);
+}
+
+#[test]
+fn a_page_that_reloads_after_a_restart_gets_a_whole_plan() {
+    assert_plan_after_restart(|_| {});
+}
+
+#[test]
+fn an_episode_is_played_on_although_the_study_has_other_parameters_by_now() {
+    assert_plan_after_restart(|stage| {
+        let stages = std::mem::take(&mut stage.stages).into_iter();
+        let changed = stages.map(|((stage, _), played)| {
+            let params = r#"{"layout":"another"}"#.to_owned();
+            ((stage, params), played)
+        });
+        stage.stages = changed.collect();
+    });
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub(super) struct Shelf {
     pub notes: Vec<Record>,
     pub routes: Vec<Record>,
     pub ending: Option<Ending>,
+    /// The work that was asked of a hosted world.
+    pub hosted: Vec<HostWork>,
     /// The terminal tick.
     end: Option<Tick>,
 }
@@ -51,6 +53,7 @@ impl Shelf {
             notes: Vec::new(),
             routes: Vec::new(),
             ending: None,
+            hosted: Vec::new(),
             end: None,
         }
     }
@@ -197,8 +200,32 @@ impl Shelf {
                 };
                 Event::Recheck(era, seat, recheck)
             }
+            Work::Host(work) => Event::Hosted(era, self.host(work)),
             Work::Record(record) => self.record(era, record),
         }
+    }
+
+    /// A hosted world that ends with its tick 600.
+    fn host(&mut self, work: HostWork) -> HostReport {
+        self.through.0 += u32::from(work.steps);
+        let tick = self.through;
+        let view = |(seat, _): &(Seat, bool)| {
+            let view = HostView {
+                tick,
+                ..HostView::default()
+            };
+            (*seat, view)
+        };
+        let report = HostReport {
+            played: tick,
+            through: tick,
+            own: self.own(),
+            views: work.views.iter().map(view).collect(),
+            over: tick.0 >= 600,
+            ..HostReport::default()
+        };
+        self.hosted.push(work);
+        report
     }
 
     fn record(&mut self, era: Era, work: RecordWork) -> Event {

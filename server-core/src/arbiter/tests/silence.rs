@@ -130,6 +130,42 @@ fn who_waits_for_another_is_not_silent() {
 }
 
 #[test]
+fn a_page_that_says_an_input_from_time_to_time_loses_its_seat_and_one_that_is_slow_does_not() {
+    for (each, is_lost) in [(1, true), (HZ / 5, false), (HZ / 2, false)] {
+        let mut stage = Stage::new(Limits::default());
+        let (era, ..) = stage.playing();
+        for second in 1..20 {
+            stage.wait(SECOND);
+            // The other one plays on until it can simulate no further.
+            let most = (second * each + 20).min(second * HZ);
+            stage.archive(1, era, 0, most);
+            tick(&mut stage, 1);
+            stage.archive(2, era, 0, second * each);
+        }
+        let lost = cuts(&stage.shelf(era).changes).len();
+        assert_eq!(lost, usize::from(is_lost), "{each} inputs a second");
+    }
+}
+
+#[test]
+fn a_page_that_connects_again_and_again_and_says_nothing_loses_its_seat() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, two) = stage.playing();
+    stage.archive_all(era, 5);
+    stage.archive(1, era, 0, 20);
+    let mut times = 0;
+    while stage.shelf(era).changes.is_empty() && times < 40 {
+        times += 1;
+        // As long as it is away, somebody hears it.
+        stage.wait(2 * SECOND);
+        tick(&mut stage, 1);
+        stage.resume(10 + times, &two, Some((era, 0)));
+    }
+    assert_eq!(cuts(&stage.shelf(era).changes), [(1, 5)]);
+    assert!((5..20).contains(&times), "{times} new connections");
+}
+
+#[test]
 fn nobody_is_behind_in_turns() {
     let mut stage = Stage::of(2, Limits::default(), |env| {
         env.course.mode = study::stage::Mode::Turns;

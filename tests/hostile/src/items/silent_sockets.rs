@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use crate::item::{Observed, Variant};
@@ -31,13 +32,17 @@ enum Means {
     SlowHeaders,
     /// It opens a session socket, and says nothing on it.
     SilentSession,
+    /// It comes in as an invented person, answers every ping, and does nothing.
+    IdleSession,
 }
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let means = variant.choose("means", &[Means::Silent, Means::SlowHeaders, Means::SilentSession]);
+    let all = [Means::IdleSession, Means::Silent, Means::SlowHeaders, Means::SilentSession];
+    let means = variant.choose("means", &all);
     let addresses = variant.choose("addresses", &[1, 20, 200]);
     let files = variant.choose("file descriptors", &[1_024, 2_048]);
-    Study::pair(250, 10).write(&world.study())?;
+    let consent = "  - {id: consent, type: consent, file: consent.md}\n";
+    Study::pair(250, 10).first(consent).write(&world.study())?;
     // The usual limit of a service; a program may raise it up to the hard one.
     world.start_after(&format!("ulimit -Sn {files}"), &[]).await?;
     let address = world.address();
@@ -45,8 +50,18 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     wait_until(Duration::from_secs(30), || one.is_playing() && other.is_playing()).await;
     let mut sockets: Vec<TcpStream> = Vec::new();
     let mut pages = Vec::new();
+    let mut idle = JoinSet::new();
     for number in 0..MANY {
         let caller = Caller::at(2 + number % addresses);
+        if let Means::IdleSession = means {
+            let id = format!("1d1e{number:020x}");
+            let enters = Page::enter_as(&address, &caller, Entry::Sent(World::query_of(&id)));
+            if let Ok(Ok(mut page)) = timeout(Duration::from_secs(2), enters).await {
+                // It hears all, and so it answers pings.
+                idle.spawn(async move { while let Ok(Some(_)) = page.next().await {} });
+            }
+            continue;
+        }
         if let Means::SilentSession = means {
             let opened = timeout(Duration::from_secs(1), Page::connect_as(&address, &caller)).await;
             pages.extend(opened.ok().and_then(Result::ok));
@@ -61,16 +76,17 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         }
         sockets.push(stream);
     }
-    let open = sockets.len() + pages.len();
+    let open = sockets.len() + pages.len() + idle.len();
     let id = world.next_id();
     let began = Instant::now();
     let mut is_in = false;
+    // Who has to make room is given some seconds for it.
     while !is_in && began.elapsed() < LETS_IN_WITHIN {
         let enters = async {
             let mut page = Page::connect_as(&address, &Caller::at(1_000)).await?;
             page.say_hello(Entry::Sent(World::query_of(&id))).await
         };
-        is_in = matches!(timeout(Duration::from_secs(2), enters).await, Ok(Ok(None)));
+        is_in = matches!(timeout(LETS_IN_WITHIN, enters).await, Ok(Ok(None)));
         for stream in &mut sockets {
             if let Means::SlowHeaders = means {
                 let _ = stream.try_write(b"a");
@@ -82,7 +98,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let outcomes = [one.outcome(), other.outcome()];
     let are_done = outcomes.iter().all(|outcome| outcome.as_deref() == Some("completed"));
     let is_up = world.is_up().await;
-    drop((sockets, pages));
+    drop((sockets, pages, idle));
     let seen = format!(
         "{open} connections of {MANY}; an honest person from elsewhere was let in: {is_in} ({took_ms} ms); the two who \
          played end as {outcomes:?}; the server runs: {is_up}"

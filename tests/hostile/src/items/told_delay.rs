@@ -11,10 +11,18 @@ pub(crate) const NAME: &str = "told-delay";
 pub(crate) const TRIES: &str =
     "A page says that ticks are due hours later, so that its partner's game stands still.";
 
+/// How long it lies, and the seconds of play that a game at a quarter of its pace has at least in that time, once a page
+/// has been waited for.
+const LIES_FOR: Duration = Duration::from_secs(30);
+const LEAST_S: u32 = 3;
+
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let delay_ms = variant.choose("delay ms", &[5_000, 600_000, 16_000_000]);
+    let tick_hz = variant.choose("ticks per second", &[60, 10, 30]);
     let after_ticks = variant.draw("after ticks", 5, 30) as u32;
-    world.serve(&Study::pair(300, 10), &[]).await?;
+    let plays = variant.choose("plays", &["as slowly as it says", "in time"]);
+    let horizon = 40 * tick_hz;
+    world.serve(&Study::pair(horizon, tick_hz), &[]).await?;
     let page = world.attacker().await?;
     let honest = world.honest()?;
     let mut player = Player::await_start(page).await?;
@@ -23,11 +31,14 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .await?;
     let before = player.durable;
     player.delay_ms = delay_ms;
-    player.run(Duration::from_secs(12)).await?;
+    player.manners.follows = plays == "as slowly as it says";
+    player.run(LIES_FOR).await?;
     let moved = player.durable.saturating_sub(before);
     let seen = format!(
-        "in the 12 s after that, {moved} of 120 ticks were played; the honest page plays: {}",
+        "in the {} s after that, {moved} of {} ticks were played; the honest page plays: {}",
+        LIES_FOR.as_secs(),
+        LIES_FOR.as_secs() as u32 * tick_hz,
         honest.is_playing()
     );
-    Ok(Observed::broken_if(moved < 30 && player.ended.is_none(), seen))
+    Ok(Observed::broken_if(moved < LEAST_S * tick_hz && player.ended.is_none(), seen))
 }

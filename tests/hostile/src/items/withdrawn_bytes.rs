@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::item::{Observed, Variant};
+use crate::player::Player;
 use crate::study::Study;
 use crate::wire::messages::{Answer, ClientMessage, Draft, ServerMessage, StageView};
 use crate::world::World;
@@ -15,7 +16,11 @@ pub(crate) const TRIES: &str =
     "A participant withdraws, and the bytes of their answer are searched in the folder of the running server.";
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let way = variant.choose("withdraws", &["at the debriefing", "by leaving", "with a draft"]);
+    let ways = ["at the debriefing", "by leaving", "with a draft", "an episode"];
+    let way = variant.choose("withdraws", &ways);
+    if way == "an episode" {
+        return withdraw_episode(world, variant).await;
+    }
     let length = variant.choose("letters", &[40, 3_000, 9_000]);
     let secret = format!("withdrawn-{:016x}", variant.bits());
     let study = Study::questions();
@@ -65,6 +70,48 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     drop((page, other));
     let seen = format!("the page is shown {end:?}; two seconds later the answer is in {found:?}");
     Ok(Observed::broken_if(!found.is_empty(), seen))
+}
+
+/// Two people play, and withdraw at the debriefing: both, or one for the group. Nobody's data are in the log any more.
+async fn withdraw_episode(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
+    let rule = variant.choose("rule", &["erase_own", "erase_group"]);
+    let debrief = "  - {id: debrief, type: debrief, file: debrief.md, allow_withdraw: true}\n";
+    let mut study = Study::pair(20, 10).then(debrief);
+    study.about = format!("  on_withdraw: {rule}\n");
+    world.serve(&study, &[]).await?;
+    let (one, other) = (world.attacker().await?, world.attacker().await?);
+    let (one, other) = tokio::join!(Player::await_start(one), Player::await_start(other));
+    let (mut one, mut other) = (one?, other?);
+    let is_over = |player: &Player| player.ended.is_some();
+    let wait = Duration::from_secs(30);
+    let (first, second) = tokio::join!(one.run_until(wait, is_over), other.run_until(wait, is_over));
+    first.and(second)?;
+    let episode = one.plan.episode.clone();
+    let log = world.log_of_episode()?;
+    let mut pages = vec![one.page];
+    if rule == "erase_own" {
+        pages.push(other.page);
+    }
+    for page in &mut pages {
+        // The stage was shown while the last words of the episode were heard.
+        let withdraw = Answer {
+            name: "withdraw".to_owned(),
+            value: "true".to_owned(),
+        };
+        page.finish(2, vec![withdraw]).await?;
+        page.await_end(Duration::from_secs(10)).await?;
+    }
+    sleep(Duration::from_secs(2)).await;
+    let mut found = Vec::new();
+    search(&world.data(), episode.as_bytes(), &mut found)?;
+    let is_there = log.exists();
+    drop(pages);
+    world.stop().await?;
+    let (is_sound, said) = world.verify().await?;
+    let seen = format!(
+        "two seconds later the log of the episode is there: {is_there}, and it is named in {found:?}; verify: {said}"
+    );
+    Ok(Observed::broken_if(is_there || !is_sound, seen))
 }
 
 /// Finds the files of a folder that hold some bytes.

@@ -1,0 +1,489 @@
+//! An episode on a host: the rows are made here, from the choices that have arrived when a tick is played.
+//!
+//! A page says choices, signed and numbered as other pages say inputs: the tick of a block is the number of its first
+//! choice. A choice counts for the ticks after it in the file, so the file says who did what by whose word.
+
+use std::io;
+use std::sync::Mutex;
+
+use env_core::view::SeatViewer;
+use env_core::{Action, Spec};
+use protocol::control::{HostView, Upload};
+use protocol::log::{self, Header, Log, Record};
+use protocol::{Controller, EnvWay, Seat, Tick};
+use rollback::Presses;
+use server_core::arbiter::{HostReport, HostWork};
+
+use super::replica::{Replica, RowError, replay};
+use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
+
+/// Words are told after so many ticks at the earliest, seconds of ticks.
+const WORDS_S: u32 = 1;
+
+/// The part of an episode that only a host has.
+pub(super) struct Hosted {
+    hands: Vec<HostedHand>,
+    seats: Vec<SeatPage>,
+    /// Records that are not durable, in their order.
+    pending: Vec<Record>,
+    fresh: FreshRows,
+}
+
+/// Rows that are in no record yet.
+#[derive(Default)]
+struct FreshRows {
+    first: Tick,
+    rows: Vec<Action>,
+    hashes: Vec<u64>,
+    rewards: Vec<u32>,
+}
+
+/// The page of a seat, as far as views go.
+#[derive(Default)]
+struct SeatPage {
+    viewer: SeatViewer,
+    /// The tick of each choice that no view has told yet, and the number of the first.
+    entered: Vec<Tick>,
+    first: u32,
+    /// The choices that are durable: those before this number.
+    own: Tick,
+    /// When words were told.
+    told: Option<Tick>,
+}
+
+/// The wishes of a person, as far as their choices have arrived.
+#[derive(Clone, Debug)]
+pub struct HostedHand {
+    turns: bool,
+    presses: Presses,
+    /// In turns, the choice for the next tick.
+    chosen: Option<Action>,
+}
+
+impl HostedHand {
+    /// A hand that holds nothing.
+    pub fn new(turns: bool, noop: Action) -> Self {
+        Self {
+            turns,
+            presses: Presses::new(noop),
+            chosen: None,
+        }
+    }
+
+    /// Takes the next choice. Gives how many ticks are played before it enters, unless it changes nothing.
+    /// In turns only the first choice counts, of those who act.
+    pub fn take(&mut self, action: Action, spec: &Spec, acts: bool) -> Option<usize> {
+        if !self.turns {
+            return self.presses.want(action, spec);
+        }
+        let counts = acts && self.chosen.is_none() && usize::from(action) < spec.actions.len();
+        counts.then(|| {
+            self.chosen = Some(action);
+            0
+        })
+    }
+
+    /// The action of the next tick; `None` in turns if the person acts and has not chosen.
+    pub fn next(&mut self, noop: Action, acts: bool) -> Option<Action> {
+        match self.turns {
+            false => Some(self.presses.next()),
+            true if acts => self.chosen.take(),
+            true => Some(noop),
+        }
+    }
+
+    /// True if the next tick waits for this person.
+    pub fn is_awaited(&self, acts: bool) -> bool {
+        self.turns && acts && self.chosen.is_none()
+    }
+}
+
+impl Hosted {
+    pub(super) fn new(header: &Header, noop: Action) -> Option<Self> {
+        let (turns, seats) = (header.rules.turns, header.controllers.len());
+        (header.way == EnvWay::Host).then(|| Self {
+            hands: vec![HostedHand::new(turns, noop); seats],
+            seats: (0..seats).map(|_| SeatPage::default()).collect(),
+            pending: Vec::new(),
+            fresh: FreshRows::default(),
+        })
+    }
+}
+
+impl Episode {
+    fn hosted(&mut self) -> (&mut Hosted, &mut Replica) {
+        let hosted = self
+            .hosted
+            .as_mut()
+            .expect("only an episode on a host gets its work");
+        (hosted, &mut self.replica)
+    }
+
+    /// Ticks that are durable.
+    pub fn durable(&self) -> Tick {
+        match self.hosted {
+            Some(_) => Tick((self.rows.len() / self.header.controllers.len()) as u32),
+            None => self.through(),
+        }
+    }
+
+    pub(super) fn durable_own(&self, seat: Seat) -> Tick {
+        match &self.hosted {
+            Some(hosted) => hosted.seats[seat.index()].own,
+            None => self.said(seat),
+        }
+    }
+
+    /// Takes a record of a file that is read again, as it was taken when it was made.
+    pub(super) fn relive(&mut self, record: &Record) {
+        let Some(hosted) = &mut self.hosted else {
+            return;
+        };
+        let acting = self.replica.world().acting();
+        let (seats, spec) = (hosted.hands.len(), self.replica.spec());
+        match record {
+            Record::Inputs { seat, block, .. } => {
+                // In turns a choice is used up by the next row, so that only those behind the last one count.
+                let acts = acting >> seat.0 & 1 == 1;
+                for &action in &block.inputs {
+                    hosted.hands[seat.index()].take(action, spec, acts);
+                }
+            }
+            Record::Actions { rows, .. } => {
+                for _ in rows.chunks_exact(seats) {
+                    for hand in &mut hosted.hands {
+                        hand.next(spec.noop, true);
+                    }
+                }
+            }
+            Record::Change(change) => self.empty_hand(change.seat),
+            _ => {}
+        }
+    }
+
+    /// All that was read is durable.
+    pub(super) fn settle_own(&mut self) {
+        for seat in (0..).map(Seat).take(self.seats()) {
+            let own = self.said(seat);
+            if let Some(hosted) = &mut self.hosted {
+                let page = &mut hosted.seats[seat.index()];
+                (page.own, page.first) = (own, own.0);
+            }
+        }
+    }
+
+    /// Somebody else has a seat: nothing is pressed there, and their page counts its choices from here.
+    pub(super) fn empty_hand(&mut self, seat: Seat) {
+        let own = self.said(seat);
+        let (turns, noop) = (self.header.rules.turns, self.replica.spec().noop);
+        if let Some(hosted) = &mut self.hosted {
+            hosted.hands[seat.index()] = HostedHand::new(turns, noop);
+            hosted.seats[seat.index()] = SeatPage {
+                own,
+                first: own.0,
+                ..SeatPage::default()
+            };
+        }
+    }
+
+    /// Takes the choices of an upload: they count from the next tick on. They are durable with the next flush.
+    ///
+    /// # Errors
+    /// [`Refused`]; nothing is then taken, but for [`Refused::Disk`].
+    pub(super) fn append_choices(
+        &mut self,
+        seat: Seat,
+        upload: &Upload,
+    ) -> Result<AppendedUpload, Refused> {
+        if !self.listens_to(seat, upload.life) {
+            let last_words = self.last_words(seat, upload);
+            let last_words = self.with_room(seat, last_words)?;
+            self.flush()?;
+            self.append(last_words)?;
+            return Ok(self.appended(seat));
+        }
+        let said = self.new_inputs(seat, upload)?;
+        let notes = self.with_room(seat, self.new_notes(seat, upload))?;
+        self.pages[seat.index()].is_back = true;
+        if let (Some(mut said), Some(block)) = (said, upload.block.clone()) {
+            said.forget_before(Tick(u32::MAX));
+            self.inputs[seat.index()] = Some(said);
+            self.close_rows();
+            let (next, acting) = (self.through(), self.replica.world().acting());
+            let (hosted, replica) = self.hosted();
+            let (hand, page) = (
+                &mut hosted.hands[seat.index()],
+                &mut hosted.seats[seat.index()],
+            );
+            for &action in &block.inputs {
+                let acts = acting >> seat.0 & 1 == 1;
+                let before = hand.take(action, replica.spec(), acts).unwrap_or(0);
+                page.entered.push(Tick(next.0 + before as u32));
+            }
+            let life = upload.life;
+            hosted.pending.push(Record::Inputs { seat, life, block });
+        }
+        let last = upload.ended.is_some_and(|end| self.may_end_at(end)) && self.over().is_some();
+        if !notes.is_empty() || last {
+            self.flush()?;
+            self.append(notes)?;
+        }
+        Ok(AppendedUpload {
+            last,
+            ..self.appended(seat)
+        })
+    }
+
+    /// Does a piece of work of a host.
+    pub fn host(&mut self, work: HostWork) -> HostReport {
+        let failed = HostReport {
+            failed: true,
+            ..HostReport::default()
+        };
+        if self.hosted.is_none() || self.broken || self.ending.is_some() {
+            return failed;
+        }
+        let done = self.host_steps(&work).and_then(|()| {
+            let views = work.views.iter();
+            let views = views
+                .map(|&(seat, is_new)| (seat, self.view(seat, is_new)))
+                .collect();
+            if self.replica.world().fault().is_some() {
+                return Err(io::Error::other("the environment was stopped"));
+            }
+            if work.flushes || self.over().is_some() {
+                self.flush()?;
+            }
+            Ok(views)
+        });
+        match done {
+            Ok(views) => HostReport {
+                played: self.through(),
+                through: self.durable(),
+                own: (0..)
+                    .map(Seat)
+                    .take(self.seats())
+                    .map(|seat| self.durable_own(seat))
+                    .collect(),
+                views,
+                partial: self.partial_views(),
+                over: self.over().is_some(),
+                failed: false,
+            },
+            Err(error) => {
+                tracing::error!(%error, "an episode on a host cannot go on");
+                // What was played until then is kept.
+                if let Err(error) = self.flush() {
+                    tracing::error!(%error, "the disk failed under an episode");
+                }
+                failed
+            }
+        }
+    }
+
+    fn host_steps(&mut self, work: &HostWork) -> io::Result<()> {
+        if let Some(at_us) = work.paced_us.filter(|_| work.steps) {
+            self.close_rows();
+            let tick = self.through();
+            self.hosted().0.pending.push(Record::Paced { tick, at_us });
+        }
+        let turns = self.header.rules.turns;
+        while work.steps && self.over().is_none() {
+            let Some(row) = self.next_row() else { break };
+            self.host_step(&row)?;
+            if !turns {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// The row of the next tick; `None` if somebody has yet to choose, or no person plays.
+    fn next_row(&mut self) -> Option<Vec<Action>> {
+        let (acting, next) = (self.replica.world().acting(), self.through());
+        let seats: Vec<Seat> = (0..).map(Seat).take(self.seats()).collect();
+        let is_person = |seat: &Seat| {
+            *controller_at(&self.header, &self.changes, *seat, next) == Controller::Human
+        };
+        let people: Vec<bool> = seats.iter().map(is_person).collect();
+        let (hosted, replica) = self.hosted();
+        let acts = |seat: Seat| acting >> seat.0 & 1 == 1;
+        let is_awaited = |seat: &Seat| {
+            people[seat.index()] && hosted.hands[seat.index()].is_awaited(acts(*seat))
+        };
+        if !people.contains(&true) || seats.iter().any(is_awaited) {
+            return None;
+        }
+        let noop = replica.spec().noop;
+        let mut row = Vec::new();
+        for seat in seats {
+            let hand = &mut hosted.hands[seat.index()];
+            let of_partner = replica.chosen(seat).filter(|_| !people[seat.index()]);
+            let action = of_partner.or_else(|| hand.next(noop, acts(seat)));
+            row.push(action.unwrap_or(noop));
+        }
+        Some(row)
+    }
+
+    fn host_step(&mut self, row: &[Action]) -> io::Result<()> {
+        let first = self.through();
+        let (hosted, replica) = self.hosted();
+        if hosted.fresh.rows.is_empty() {
+            hosted.fresh.first = first;
+        }
+        match replica.step(row) {
+            Ok(()) => {}
+            Err(RowError::Stopped) => return Err(io::Error::other("the environment was stopped")),
+            Err(error) => unreachable!("a row that was made here cannot be played: {error}"),
+        }
+        hosted.fresh.rows.extend(row);
+        for seat in 0..row.len() {
+            hosted.fresh.hashes.push(replica.observed(seat));
+            hosted
+                .fresh
+                .rewards
+                .push(replica.outcome().rewards[seat].to_bits());
+        }
+        if hosted.fresh.rows.len() >= super::upload::ROWS_PER_RECORD * row.len() {
+            self.close_rows();
+        }
+        Ok(())
+    }
+
+    /// Puts the rows so far into records: what comes next comes after them.
+    fn close_rows(&mut self) {
+        let (hosted, _) = self.hosted();
+        let FreshRows {
+            first,
+            rows,
+            hashes,
+            rewards,
+        } = std::mem::take(&mut hosted.fresh);
+        if rows.is_empty() {
+            return;
+        }
+        let records = self.played(first, rows);
+        let (hosted, _) = self.hosted();
+        hosted.pending.extend(records);
+        hosted.pending.push(Record::Observed {
+            first,
+            hashes,
+            rewards,
+        });
+    }
+
+    /// Makes everything durable that has come and was played so far; nothing to do for other episodes.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        if self.hosted.is_none() {
+            return Ok(());
+        }
+        self.close_rows();
+        let pending = std::mem::take(&mut self.hosted().0.pending);
+        self.append(pending)?;
+        for seat in (0..).map(Seat).take(self.seats()) {
+            let own = self.said(seat);
+            self.hosted().0.seats[seat.index()].own = own;
+        }
+        Ok(())
+    }
+
+    fn view(&mut self, seat: Seat, is_new: bool) -> HostView {
+        let (tick, over) = (self.through(), self.over().is_some());
+        let each = WORDS_S * u32::from(self.header.tick_hz.max(1));
+        let turns = self.header.rules.turns;
+        let (hosted, replica) = self.hosted();
+        let page = &mut hosted.seats[seat.index()];
+        if is_new {
+            page.viewer.forget();
+            page.told = None;
+        }
+        let tells = turns || over || page.told.is_none_or(|told| told.0 + each <= tick.0);
+        if tells {
+            page.told = Some(tick);
+        }
+        let bytes = page.viewer.view(replica.world(), seat.index(), tells);
+        let entered = std::mem::take(&mut page.entered);
+        let first = page.first;
+        page.first += entered.len() as u32;
+        HostView {
+            tick,
+            entered,
+            first,
+            over,
+            bytes,
+            ..HostView::default()
+        }
+    }
+
+    fn partial_views(&self) -> Vec<Seat> {
+        let pages = self.hosted.iter().flat_map(|hosted| &hosted.seats);
+        let pages = (0..).map(Seat).zip(pages);
+        pages
+            .filter_map(|(seat, page)| page.viewer.is_partial().then_some(seat))
+            .collect()
+    }
+
+    /// Runs a hosted world again after the end, with the same seed and actions, and writes down whether everything was
+    /// equal: digests, observations and rewards.
+    ///
+    /// # Errors
+    /// What the disk says.
+    pub fn repeat(&mut self) -> io::Result<()> {
+        if self.hosted.is_none() || self.ending.is_none() {
+            return Ok(());
+        }
+        let log = log::read(&self.file.read()?).map_err(io::Error::other)?;
+        if log.repetition().is_some() {
+            return Ok(());
+        }
+        let stored = self.replica.take_stored();
+        let differs = repeats(&log, stored);
+        self.append(vec![Record::Repeated { differs }])
+    }
+}
+
+/// The first tick after which a hosted world differs from its log when it is run again; none if everything is equal.
+pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
+    let stored = Mutex::new(stored);
+    let stored = move |hash: &str| {
+        let stored = stored
+            .lock()
+            .map_err(|_| io::Error::other("a read panicked"))?;
+        stored(hash)
+    };
+    let observed = log.records.iter().filter_map(|record| match record {
+        Record::Observed {
+            hashes, rewards, ..
+        } => Some(hashes.iter().copied().zip(rewards.iter().copied())),
+        _ => None,
+    });
+    let observed: Vec<(u64, u32)> = observed.flatten().collect();
+    let (mut rows, mut differs) = (observed.chunks_exact(log.seats()), None);
+    let replayed = replay(log, stored, |row, replica| {
+        let recorded = rows.next();
+        let mut found = Vec::new();
+        for seat in 0..row.len() {
+            let reward = replica.outcome().rewards[seat].to_bits();
+            found.push((replica.observed(seat), reward));
+        }
+        if recorded != Some(&found[..]) {
+            differs.get_or_insert(replica.ticks());
+        }
+    });
+    match replayed {
+        Ok(_) => differs,
+        Err(error) => {
+            tracing::warn!(%error, "a hosted world does not repeat itself");
+            let at = match error {
+                super::ReplayError::Digest { tick, .. } | super::ReplayError::Row { tick, .. } => {
+                    tick
+                }
+                _ => log.through,
+            };
+            Some(differs.map_or(at, |differs: Tick| differs.min(at)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

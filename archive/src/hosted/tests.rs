@@ -1,0 +1,281 @@
+//! Episodes on a host: choices become rows, and rows with choices come out of the file again.
+
+use std::path::Path;
+
+use env_core::view::ViewWorld;
+use env_core::{Action, World as _};
+use protocol::control::{EndReason, Upload};
+use protocol::log::{Log, Record};
+use protocol::{Controller, EnvWay, Era, Life, Seat, Tick};
+use server_core::arbiter::{HostReport, HostWork};
+
+use super::*;
+use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
+
+const ONE: Seat = Seat(1);
+
+fn hosted(controllers: [Controller; 2], horizon: u32) -> Header {
+    Header {
+        way: EnvWay::Host,
+        ..header(controllers, horizon)
+    }
+}
+
+/// The page of a seat, which says one choice after the other.
+struct Chooser {
+    script: PageScript,
+    life: Life,
+    next: u32,
+}
+
+impl Chooser {
+    fn new(header: &Header, seat: Seat) -> Self {
+        Self {
+            script: PageScript::new(header, seat),
+            life: Life(0),
+            next: 0,
+        }
+    }
+
+    fn say(&mut self, episode: &mut Episode, seat: Seat, action: Action) -> AppendedUpload {
+        let block = self.script.block(self.next, vec![action]);
+        self.next += 1;
+        let upload = Upload {
+            era: Era(1),
+            life: self.life,
+            block,
+            changes: 0,
+            recheck: 0,
+            digests: Vec::new(),
+            timing: None,
+            ended: None,
+        };
+        episode.append_upload(seat, &upload).unwrap()
+    }
+}
+
+fn step(episode: &mut Episode) -> HostReport {
+    episode.host(HostWork {
+        steps: true,
+        views: vec![(ONE, false)],
+        ..HostWork::default()
+    })
+}
+
+fn flush(episode: &mut Episode) -> HostReport {
+    episode.host(HostWork {
+        flushes: true,
+        ..HostWork::default()
+    })
+}
+
+fn recover(dir: &Path) -> Episode {
+    Episode::recover(&dir.join("e-1.coplay")).unwrap()
+}
+
+/// Plays to the end; the second person presses a key every third tick.
+fn play(episode: &mut Episode, chooser: &mut Chooser) {
+    for tick in 0.. {
+        if tick % 3 == 0 {
+            chooser.say(episode, ONE, (tick * 5 % 7) as Action);
+        }
+        if step(episode).over {
+            break;
+        }
+        assert!(tick < 1_000);
+    }
+}
+
+#[test]
+fn a_choice_enters_the_next_tick_and_its_view_tells_which() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 20);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut chooser = Chooser::new(&header, ONE);
+    step(&mut episode);
+    chooser.say(&mut episode, ONE, 3);
+    let report = step(&mut episode);
+    let (seat, view) = &report.views[0];
+    assert_eq!((*seat, view.tick, view.first), (ONE, Tick(2), 0));
+    assert_eq!(view.entered, [Tick(1)]);
+    assert_eq!((report.played, report.through), (Tick(2), Tick(0)));
+    let report = flush(&mut episode);
+    assert_eq!(
+        (report.through, report.own),
+        (Tick(2), vec![Tick(0), Tick(1)])
+    );
+    let rows = log_of(&mut episode).rows();
+    assert_eq!([rows[1], rows[3]], [6, 3], "the no-op, and the choice");
+}
+
+#[test]
+fn views_show_the_world_as_the_seat_sees_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 20);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut shown = ViewWorld::new(episode.replica.spec().clone());
+    let (mut expected, mut found) = Default::default();
+    for _ in 0..10 {
+        let report = step(&mut episode);
+        shown.restore(&report.views[0].1.bytes).unwrap();
+        episode.replica.world().draw(Some(1), &mut expected);
+        shown.draw(Some(1), &mut found);
+        assert_eq!(expected, found);
+    }
+}
+
+#[test]
+fn a_world_that_repeats_itself_is_verified_and_replays() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 60);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    play(&mut episode, &mut Chooser::new(&header, ONE));
+    let ending = episode.end(EndReason::Played).unwrap();
+    assert_eq!(ending.ticks, Tick(60));
+    assert_eq!(log_of(&mut episode).repetition(), None);
+    episode.repeat().unwrap();
+    let log = log_of(&mut episode);
+    assert_eq!(log.repetition(), Some(None));
+    assert_eq!(log.through, Tick(60));
+    let again = replay(&log, crate::fixtures::no_modules, |_, _| ()).unwrap();
+    assert_eq!(again.ending(EndReason::Played), ending);
+    // A second run adds nothing.
+    episode.repeat().unwrap();
+    assert_eq!(log_of(&mut episode), log);
+}
+
+#[test]
+fn what_was_observed_is_held_against_the_second_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 60);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    play(&mut episode, &mut Chooser::new(&header, ONE));
+    episode.end(EndReason::Played).unwrap();
+    let log = log_of(&mut episode);
+    let with = |change: &dyn Fn(&mut Vec<u64>, &mut Vec<u32>)| {
+        let mut log = Log { ..log.clone() };
+        for record in &mut log.records {
+            if let Record::Observed {
+                hashes, rewards, ..
+            } = record
+            {
+                change(hashes, rewards);
+            }
+        }
+        repeats(&log, Box::new(crate::fixtures::no_modules))
+    };
+    assert_eq!(with(&|_, _| ()), None);
+    assert!(with(&|hashes, _| hashes[3] ^= 1).is_some());
+    assert!(with(&|_, rewards| rewards[3] ^= 1).is_some());
+}
+
+#[test]
+fn after_a_crash_the_world_goes_on_with_what_was_pressed() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 60);
+    let mut chooser = Chooser::new(&header, ONE);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    chooser.say(&mut episode, ONE, 2);
+    step(&mut episode);
+    step(&mut episode);
+    chooser.say(&mut episode, ONE, 3);
+    flush(&mut episode);
+    // What is not durable is lost with the process.
+    step(&mut episode);
+    drop(episode);
+    let mut episode = recover(dir.path());
+    assert_eq!(episode.through(), Tick(2));
+    assert_eq!(episode.durable_own(ONE), Tick(2));
+    step(&mut episode);
+    chooser.say(&mut episode, ONE, 0);
+    step(&mut episode);
+    flush(&mut episode);
+    let rows = log_of(&mut episode).rows();
+    let own: Vec<Action> = rows.chunks(2).map(|row| row[1]).collect();
+    assert_eq!(own, [2, 2, 3, 0]);
+}
+
+#[test]
+fn a_seat_is_taken_and_given_back_at_the_next_tick() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([PERSON, PERSON], 60);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut chooser = Chooser::new(&header, ONE);
+    chooser.say(&mut episode, ONE, 2);
+    step(&mut episode);
+    let taken = episode.take(ONE, ai("cook")).unwrap();
+    assert_eq!((taken.tick, taken.inputs.len()), (Tick(1), 0));
+    step(&mut episode);
+    let public = key(ONE).verifying_key().to_bytes();
+    let given = episode
+        .give(ONE, PERSON, Some(public), Some(Tick(30)))
+        .unwrap();
+    assert_eq!(given.tick, Tick(2));
+    let snapshot = episode.snapshot();
+    assert!(snapshot.state.is_empty() && snapshot.partners.is_empty());
+    // The new page counts from there, and holds nothing.
+    let mut back = Chooser {
+        script: PageScript::from(&header, ONE, given.life, given.tick),
+        life: given.life,
+        next: given.tick.0,
+    };
+    step(&mut episode);
+    back.say(&mut episode, ONE, 3);
+    let report = step(&mut episode);
+    assert_eq!(report.views[0].1.first, 2);
+    flush(&mut episode);
+    let rows = log_of(&mut episode).rows();
+    let own: Vec<Action> = rows.chunks(2).map(|row| row[1]).collect();
+    assert_eq!([own[0], own[2], own[3]], [2, 6, 3]);
+    drop(episode);
+    assert_eq!(recover(dir.path()).through(), Tick(4));
+}
+
+#[test]
+fn in_turns_the_world_waits_for_everybody_who_acts() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut header = hosted([PERSON, PERSON], 60);
+    header.rules.turns = true;
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut choosers = [ZERO, ONE].map(|seat| Chooser::new(&header, seat));
+    assert_eq!(step(&mut episode).played, Tick(0));
+    choosers[0].say(&mut episode, ZERO, 1);
+    // A second thought changes nothing.
+    choosers[0].say(&mut episode, ZERO, 2);
+    assert_eq!(step(&mut episode).played, Tick(0));
+    choosers[1].say(&mut episode, ONE, 3);
+    assert_eq!(step(&mut episode).played, Tick(1));
+    assert_eq!(step(&mut episode).played, Tick(1));
+    flush(&mut episode);
+    assert_eq!(log_of(&mut episode).rows(), [1, 3]);
+    choosers[0].say(&mut episode, ZERO, 0);
+    flush(&mut episode);
+    drop(episode);
+    let mut episode = recover(dir.path());
+    choosers[1].say(&mut episode, ONE, 0);
+    assert_eq!(step(&mut episode).played, Tick(2));
+}
+
+#[test]
+fn a_choice_that_its_page_did_not_sign_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([PERSON, PERSON], 20);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    // The page of the first seat, in the name of the second.
+    let mut forger = PageScript::new(&header, ZERO);
+    let upload = Upload {
+        era: Era(1),
+        life: Life(0),
+        block: forger.block(0, vec![2]),
+        changes: 0,
+        recheck: 0,
+        digests: Vec::new(),
+        timing: None,
+        ended: None,
+    };
+    let refused = episode.append_upload(ONE, &upload);
+    assert!(matches!(refused, Err(Refused::Malformed(_))));
+    step(&mut episode);
+    flush(&mut episode);
+    assert_eq!(log_of(&mut episode).rows(), [6, 6]);
+}

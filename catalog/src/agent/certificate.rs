@@ -1,0 +1,409 @@
+//! The parity certificate: a recording from an agent's own Python, played again here and compared number by number.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use anyhow::{bail, ensure};
+use env_core::{Action, Spec, World};
+use policy::Network;
+use protocol::hash::sha256_hex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::trace::Trace;
+
+/// What to compare.
+#[derive(Clone, Debug)]
+pub struct CheckOrder {
+    /// The model.
+    pub agent: PathBuf,
+    /// The environment, as `coplay env show` takes it.
+    pub env: String,
+    /// Its parameters as JSON, over those in the trace.
+    pub params: String,
+    /// The rules of its original, as a parameter `rules`.
+    pub rules: Option<String>,
+    /// The recording.
+    pub trace: PathBuf,
+    /// True to take the observations of the trace as they are, and compare the actions alone.
+    pub actions_only: bool,
+    /// True if the agent chooses only among actions that the mask allows.
+    pub is_masked: bool,
+}
+
+/// How many there were, and how many of them were equal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Comparisons.
+    pub compared: u64,
+    /// Those without a difference.
+    pub equal: u64,
+}
+
+/// A place where recording and replay differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Step of the trace, from 0.
+    pub step: usize,
+    /// Episode of the trace, from 0.
+    pub episode: usize,
+    /// Step of the episode, from 0.
+    pub episode_step: usize,
+    /// The seat.
+    pub seat: usize,
+    /// What differs: `action`, or a field of the observation with its place.
+    pub what: String,
+    /// As recorded.
+    pub recorded: f64,
+    /// As it is here.
+    pub here: f64,
+}
+
+/// What came of a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Certificate {
+    /// Version of this format.
+    pub format: u32,
+    /// Version of the program that compared.
+    pub coplay: String,
+    /// SHA-256 of the model.
+    pub agent_sha256: String,
+    /// SHA-256 of the compiled model, greedy.
+    pub network_sha256: String,
+    /// Id and version of the environment.
+    pub env: String,
+    /// Its parameters.
+    pub params: Map<String, Value>,
+    /// SHA-256 of the recording.
+    pub trace_sha256: String,
+    /// Episodes of the recording.
+    pub episodes: usize,
+    /// Steps of the recording.
+    pub steps: usize,
+    /// Observations; none were compared without a replay.
+    pub observations: Tally,
+    /// The actions that the agent takes without drawing.
+    pub actions: Tally,
+    /// The greatest difference of the values of actions, if they were recorded.
+    pub greatest_value_difference: Option<f64>,
+    /// The first difference of an observation.
+    pub first_observation_difference: Option<Difference>,
+    /// The first difference of an action.
+    pub first_action_difference: Option<Difference>,
+}
+
+impl Certificate {
+    /// True if something was compared, and everything was equal.
+    pub fn is_fine(&self) -> bool {
+        let all = [self.observations, self.actions];
+        all.iter().all(|it| it.equal == it.compared) && all.iter().any(|it| it.compared > 0)
+    }
+}
+
+/// Plays a recording again, and compares observations and actions.
+///
+/// # Errors
+/// A file cannot be read, the model does not play the environment, or the recording does not fit it.
+pub fn check(order: &CheckOrder) -> anyhow::Result<Certificate> {
+    let model = super::read(&order.agent)?;
+    let trace_bytes = super::read(&order.trace)?;
+    let trace = Trace::open(&order.trace)?;
+    let params = params(order, &trace)?;
+    let mut world = super::open(&order.env, &Value::Object(params.clone()).to_string())?;
+    let (network, encoded) = super::compile(&model, &*world, order.is_masked)?;
+    let spec = world.spec().clone();
+    fits(&trace, &spec, &network, order)?;
+    let mut certificate = Certificate {
+        format: 1,
+        coplay: env!("CARGO_PKG_VERSION").into(),
+        agent_sha256: sha256_hex(&model),
+        network_sha256: sha256_hex(&encoded),
+        env: format!("{}@{}", spec.id, spec.version),
+        params: params.clone(),
+        trace_sha256: sha256_hex(&trace_bytes),
+        episodes: trace.starts.len(),
+        steps: trace.steps,
+        observations: Tally::default(),
+        actions: Tally::default(),
+        greatest_value_difference: None,
+        first_observation_difference: None,
+        first_action_difference: None,
+    };
+    let mut run = Run {
+        memory: vec![vec![0.0; network.remembered()]; trace.seats.len()],
+        trace: &trace,
+        network: &network,
+        spec: &spec,
+        episode: 0,
+        start: 0,
+        certificate: &mut certificate,
+    };
+    for step in 0..trace.steps {
+        if let Some(episode) = trace.episode_at(step) {
+            (run.episode, run.start) = (episode, step);
+            run.memory.iter_mut().for_each(|it| it.fill(0.0));
+            if let Some(own) = trace.episode_params.get(episode) {
+                let mut all = params.clone();
+                all.extend(own.clone());
+                world = super::open(&order.env, &Value::Object(all).to_string())?;
+            }
+            world.reset(trace.seeds[episode]);
+        }
+        run.step(step, (!order.actions_only).then_some(&mut *world));
+    }
+    Ok(certificate)
+}
+
+/// The parameters of the trace, with those of the command line over them.
+fn params(order: &CheckOrder, trace: &Trace) -> anyhow::Result<Map<String, Value>> {
+    let mut params = trace.params.clone();
+    if !order.params.is_empty() {
+        match serde_json::from_str(&order.params) {
+            Ok(Value::Object(own)) => params.extend(own),
+            _ => bail!("--params: write a JSON object, such as '{{\"layout\": \"cramped_room\"}}'"),
+        }
+    }
+    if let Some(rules) = &order.rules {
+        params.insert("rules".into(), rules.clone().into());
+    }
+    Ok(params)
+}
+
+/// Refuses a recording of another environment, with the shapes of both.
+fn fits(trace: &Trace, spec: &Spec, network: &Network, order: &CheckOrder) -> anyhow::Result<()> {
+    let (seats, actions) = (usize::from(spec.seats), spec.actions.len());
+    if let Some(seat) = trace.seats.iter().find(|seat| **seat >= seats) {
+        bail!(
+            "the trace names seat {seat}; `{}` has seats 0 to {}",
+            spec.id,
+            seats - 1
+        );
+    }
+    let (observed, taken) = (spec.observation_len(), network.inputs());
+    ensure!(
+        trace.observed == taken || trace.observed == observed,
+        "an observation of the trace has {} values; `{}` gives {observed}, and the agent takes {taken}",
+        trace.observed,
+        spec.id
+    );
+    let by_seat = [
+        ("chosen", &trace.chosen, 1),
+        ("logits", &trace.logits, actions),
+        ("masks", &trace.masks, actions),
+    ];
+    for (name, table, width) in by_seat {
+        let wanted = width * trace.seats.len();
+        if let Some(table) = table {
+            ensure!(
+                table.width == wanted,
+                "`{name}` has {} values for each step, and {wanted} are needed",
+                table.width
+            );
+        }
+    }
+    if let Some(table) = &trace.actions {
+        ensure!(
+            table.width == seats,
+            "`actions` has {} values for each step; `{}` has {seats} seats, and each needs its action",
+            table.width,
+            spec.id
+        );
+    }
+    if !order.actions_only {
+        ensure!(
+            trace.actions.is_some(),
+            "the trace has no `actions`, so it cannot be played again; record the actions of all seats, or add --actions-only"
+        );
+        ensure!(
+            trace.seeds.len() >= trace.starts.len(),
+            "{} episodes, and `seeds` has {}; record one for each episode",
+            trace.starts.len(),
+            trace.seeds.len()
+        );
+    }
+    Ok(())
+}
+
+/// A comparison on its way.
+struct Run<'a> {
+    trace: &'a Trace,
+    network: &'a Network,
+    spec: &'a Spec,
+    /// What the agent remembers in each recorded seat.
+    memory: Vec<Vec<f32>>,
+    episode: usize,
+    start: usize,
+    certificate: &'a mut Certificate,
+}
+
+impl Run<'_> {
+    fn step(&mut self, step: usize, world: Option<&mut (dyn World + 'static)>) {
+        let mut world = world;
+        for place in 0..self.trace.seats.len() {
+            let seat = self.trace.seats[place];
+            let recorded = self.trace.observation(step, place).to_vec();
+            let mut mask = self.trace.mask(step, place);
+            if let Some(world) = &mut world {
+                let mut here = Vec::new();
+                world.observe(seat, &mut here);
+                if recorded.len() != here.len() {
+                    here = self.network.taken(self.spec, &here);
+                }
+                self.compare_observation(step, seat, &recorded, &here);
+                if self.trace.masks.is_none() {
+                    mask = world.mask(seat);
+                }
+            }
+            self.compare_action(step, place, &recorded, mask);
+        }
+        if let (Some(world), Some(actions)) = (world, &self.trace.actions) {
+            let noop = self.spec.noop;
+            let action = |it: &f64| match *it {
+                it if it >= 0.0 && it < self.spec.actions.len() as f64 => it as Action,
+                _ => noop,
+            };
+            let row: Vec<Action> = actions.row(step).iter().map(action).collect();
+            world.step(&row);
+        }
+    }
+
+    fn difference(
+        &self,
+        step: usize,
+        seat: usize,
+        what: String,
+        recorded: f64,
+        here: f64,
+    ) -> Difference {
+        Difference {
+            step,
+            episode: self.episode,
+            episode_step: step - self.start,
+            seat,
+            what,
+            recorded,
+            here,
+        }
+    }
+
+    fn compare_observation(&mut self, step: usize, seat: usize, recorded: &[f32], here: &[f32]) {
+        let first = recorded.iter().zip(here).position(|(a, b)| a != b);
+        self.certificate.observations.compared += 1;
+        match first {
+            None => self.certificate.observations.equal += 1,
+            Some(at) if self.certificate.first_observation_difference.is_none() => {
+                let what = self.place_of(at, here.len());
+                let (recorded, here) = (f64::from(recorded[at]), f64::from(here[at]));
+                let difference = self.difference(step, seat, what, recorded, here);
+                self.certificate.first_observation_difference = Some(difference);
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// The field of a value of the observation, and its place in there.
+    fn place_of(&self, at: usize, len: usize) -> String {
+        if len != self.spec.observation_len() {
+            return format!("value {at} of what the agent takes");
+        }
+        let mut start = 0;
+        for field in &self.spec.observation {
+            let len = field.shape.iter().product::<u32>() as usize;
+            if at < start + len {
+                let (mut rest, mut place) = (at - start, Vec::new());
+                for size in field.shape.iter().rev() {
+                    place.push((rest % *size as usize).to_string());
+                    rest /= *size as usize;
+                }
+                place.reverse();
+                return format!("{} [{}]", field.name, place.join(", "));
+            }
+            start += len;
+        }
+        format!("value {at}")
+    }
+
+    fn compare_action(&mut self, step: usize, place: usize, recorded: &[f32], mask: u64) {
+        let seat = self.trace.seats[place];
+        let seen = match recorded.len() == self.network.inputs() {
+            true => recorded.to_vec(),
+            false => self.network.taken(self.spec, recorded),
+        };
+        let values = self.network.values(&seen, mask, &mut self.memory[place]);
+        if let Some(logits) = &self.trace.logits {
+            let logits = self.trace.part(logits, step, place).iter();
+            let apart = logits.zip(&values).map(|(a, b)| (a - f64::from(*b)).abs());
+            let greatest = self.certificate.greatest_value_difference.unwrap_or(0.0);
+            self.certificate.greatest_value_difference = Some(apart.fold(greatest, f64::max));
+        }
+        let wanted = match (&self.trace.chosen, &self.trace.actions) {
+            (Some(chosen), _) => self.trace.part(chosen, step, place)[0],
+            (None, Some(actions)) => actions.row(step)[seat],
+            (None, None) => return,
+        };
+        let here = self.network.best_action(&values, mask) as f64;
+        self.certificate.actions.compared += 1;
+        if wanted == here {
+            self.certificate.actions.equal += 1;
+        } else if self.certificate.first_action_difference.is_none() {
+            let difference = self.difference(step, seat, "action".into(), wanted, here);
+            self.certificate.first_action_difference = Some(difference);
+        }
+    }
+}
+
+impl fmt::Display for Certificate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            episodes, steps, ..
+        } = self;
+        writeln!(f, "{}: {steps} steps of {episodes} episodes", self.env)?;
+        let rows = [
+            (
+                "observations",
+                self.observations,
+                &self.first_observation_difference,
+            ),
+            ("actions", self.actions, &self.first_action_difference),
+        ];
+        for (name, Tally { compared, equal }, first) in rows {
+            match compared {
+                0 => writeln!(f, "  {name:<13} not compared")?,
+                _ => writeln!(f, "  {name:<13} {equal} of {compared} equal")?,
+            }
+            if let Some(first) = first {
+                writeln!(f, "    first difference: {first}")?;
+            }
+        }
+        if let Some(greatest) = self.greatest_value_difference {
+            writeln!(f, "  values        differ by at most {greatest:.1e}")?;
+        }
+        write!(
+            f,
+            "{}",
+            if self.is_fine() {
+                "everything compared is equal"
+            } else {
+                "there are differences"
+            }
+        )
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            episode,
+            episode_step,
+            seat,
+            what,
+            recorded,
+            here,
+            ..
+        } = self;
+        write!(
+            f,
+            "episode {episode}, step {episode_step}, seat {seat}, {what}: {recorded} in the trace, {here} here"
+        )
+    }
+}

@@ -1,0 +1,166 @@
+//! `coplay agent`: what a model is, and whether it plays here as it did in its own Python.
+
+mod certificate;
+mod npz;
+mod recipes;
+mod trace;
+
+use std::fmt;
+use std::path::Path;
+
+use anyhow::Context as _;
+use policy::Network;
+use policy::network::ActionChoice;
+use protocol::hash::sha256_hex;
+use serde::Serialize;
+
+pub use certificate::{Certificate, CheckOrder, Difference, Tally, check};
+pub use recipes::{PACKAGES, recipe};
+
+use crate::env::Source;
+
+/// A model as it would be played.
+#[derive(Debug, Serialize)]
+pub struct AgentDescription {
+    /// The file.
+    pub file: String,
+    /// SHA-256 of the model.
+    pub sha256: String,
+    /// Bytes of the model.
+    pub bytes: usize,
+    /// Names and shapes of its inputs; sizes that are open are 1.
+    pub inputs: Vec<(String, Vec<usize>)>,
+    /// Names of its outputs.
+    pub outputs: Vec<String>,
+    /// Its operators, and how many there are of each.
+    pub operators: Vec<(String, usize)>,
+    /// The compiled model for an environment, if one was named.
+    pub compiled: Option<CompiledDescription>,
+}
+
+/// A compiled model.
+#[derive(Debug, Serialize)]
+pub struct CompiledDescription {
+    /// The environment.
+    pub env: String,
+    /// SHA-256 of the compiled model.
+    pub sha256: String,
+    /// Bytes that a page downloads.
+    pub bytes: usize,
+    /// Values that it takes of an observation.
+    pub observed: usize,
+    /// Actions that it chooses among.
+    pub actions: usize,
+    /// Values that it remembers from decision to decision.
+    pub remembered: usize,
+    /// Multiplications of a decision.
+    pub multiplications: u64,
+    /// True if its choices depend on the action mask.
+    pub is_masked: bool,
+}
+
+/// Reads a model, and compiles it for an environment if one is named.
+///
+/// # Errors
+/// The file is no model, or it does not play the environment.
+pub fn show(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<AgentDescription> {
+    let bytes = read(file)?;
+    let name = file.display().to_string();
+    let outline = onnx::outline(&bytes).with_context(|| name.clone())?;
+    let compiled = match env {
+        None => None,
+        Some((env, params)) => {
+            let world = open(env, params)?;
+            let (network, encoded) =
+                compile(&bytes, &*world, false).with_context(|| name.clone())?;
+            Some(CompiledDescription {
+                env: world.spec().id.clone(),
+                sha256: sha256_hex(&encoded),
+                bytes: encoded.len(),
+                observed: network.inputs(),
+                actions: network.actions(),
+                remembered: network.remembered(),
+                multiplications: network.work(),
+                is_masked: network.wants_mask(),
+            })
+        }
+    };
+    Ok(AgentDescription {
+        file: name,
+        sha256: sha256_hex(&bytes),
+        bytes: bytes.len(),
+        inputs: outline.inputs,
+        outputs: outline.outputs,
+        operators: outline.operators,
+        compiled,
+    })
+}
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn open(env: &str, params: &str) -> anyhow::Result<Box<dyn env_core::World>> {
+    let world = Source::find(env)?.open(params);
+    world.map_err(|error| anyhow::anyhow!("{env}: {error}"))
+}
+
+fn compile(
+    bytes: &[u8],
+    world: &dyn env_core::World,
+    is_masked: bool,
+) -> anyhow::Result<(Network, Vec<u8>)> {
+    let choice = ActionChoice {
+        is_masked,
+        ..ActionChoice::default()
+    };
+    let network = onnx::read(bytes, world.spec(), choice)?;
+    let encoded = network.encode()?;
+    Ok((network, encoded))
+}
+
+impl fmt::Display for AgentDescription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} ({} bytes, sha256 {})",
+            self.file, self.bytes, self.sha256
+        )?;
+        for (name, shape) in &self.inputs {
+            writeln!(f, "  input      {name} {shape:?}")?;
+        }
+        for name in &self.outputs {
+            writeln!(f, "  output     {name}")?;
+        }
+        let operators = self
+            .operators
+            .iter()
+            .map(|(op, count)| format!("{op} {count}"));
+        write!(
+            f,
+            "  operators  {}",
+            operators.collect::<Vec<_>>().join(", ")
+        )?;
+        let Some(compiled) = &self.compiled else {
+            return Ok(());
+        };
+        let CompiledDescription {
+            env,
+            bytes,
+            observed,
+            actions,
+            remembered,
+            multiplications,
+            ..
+        } = compiled;
+        write!(
+            f,
+            "\n\nIt plays {env}: {observed} values of the observation, {actions} actions, {remembered} values remembered\n  \
+             a page downloads {bytes} bytes; a decision takes {multiplications} multiplications"
+        )?;
+        match compiled.is_masked {
+            true => write!(f, "\n  it chooses by the action mask"),
+            false => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! `coplay agent`: models, shown and compared with recordings.
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, bail};
+use catalog::agent;
+use coplay::cli::AgentCommand;
+
+use crate::{done_if, report};
+
+/// Runs `coplay agent`.
+pub(crate) fn run(command: AgentCommand) -> anyhow::Result<ExitCode> {
+    match command {
+        AgentCommand::Show {
+            agent,
+            env,
+            params,
+            json,
+        } => {
+            let env = env.as_deref().map(|env| (env, params.as_str()));
+            report(&agent::show(&agent, env)?, json)?;
+        }
+        AgentCommand::Record { package } => {
+            let mut out = io::stdout().lock();
+            let known = agent::PACKAGES.join(", ");
+            match package {
+                None => writeln!(out, "coplay agent record PACKAGE, with one of: {known}")?,
+                Some(package) => match agent::recipe(&package) {
+                    Some(lines) => write!(out, "{lines}")?,
+                    None => bail!("there is no recipe for `{package}`; there is: {known}"),
+                },
+            }
+        }
+        AgentCommand::Check(args) => {
+            let order = agent::CheckOrder {
+                agent: args.agent,
+                env: args.env,
+                params: args.params,
+                rules: args.rules,
+                trace: args.against,
+                actions_only: args.actions_only,
+                is_masked: args.action_mask,
+            };
+            let certificate = agent::check(&order)?;
+            if let Some(path) = args.out {
+                let text = serde_json::to_string_pretty(&certificate)? + "\n";
+                std::fs::write(&path, text)
+                    .with_context(|| format!("cannot write {}", path.display()))?;
+            }
+            report(&certificate, args.json)?;
+            return Ok(done_if(certificate.is_fine()));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,70 @@
+//! The tables that an export wrote, and what it left out.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use serde::Serialize;
+use study::plural::count;
+
+/// A table that was written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WrittenTable {
+    /// Its name, such as `steps`.
+    pub name: &'static str,
+    /// Its file.
+    pub path: PathBuf,
+    /// Its rows, without the header.
+    pub rows: u64,
+}
+
+/// The tables that were written, and the parts of the data that are in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct ExportReport {
+    /// Episodes in the tables.
+    pub episodes: usize,
+    /// Those of them without an end yet: their steps so far.
+    pub running: usize,
+    /// The tables, in the order in which they were written.
+    pub tables: Vec<WrittenTable>,
+    /// Episodes, or the frames of a page of one, that were left out, each with the reason.
+    pub skipped: Vec<Skipped>,
+}
+
+impl ExportReport {
+    /// The table of a name; `None` if it was not written.
+    #[must_use]
+    pub fn find_table(&self, name: &str) -> Option<&WrittenTable> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The rows of a table; `None` if it was not written.
+    #[must_use]
+    pub fn count_rows(&self, table: &str) -> Option<u64> {
+        self.find_table(table).map(|table| table.rows)
+    }
+}
+
+impl fmt::Display for ExportReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let running = match self.running {
+            0 => String::new(),
+            running => format!(", {running} of them running"),
+        };
+        write!(f, "{}{running}", count(self.episodes, "episode"))?;
+        for table in &self.tables {
+            write!(f, "\n{}: {} rows", table.path.display(), table.rows)?;
+        }
+        self.skipped
+            .iter()
+            .try_for_each(|left| write!(f, "\nleft out: {}: {}", left.path.display(), left.reason))
+    }
+}
+
+/// Something of an episode that is not exported.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Skipped {
+    /// Its file.
+    pub path: PathBuf,
+    /// Why.
+    pub reason: String,
+}

@@ -1,0 +1,138 @@
+//! Episodes simulated again: what every table of episodes takes its rows from.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::{Replica, replay};
+use env_core::{Spec, StepEvent, StepOutcome};
+use protocol::change::Change;
+use protocol::control::EndReason;
+use protocol::log::{self, Log};
+use protocol::{Controller, Seat, Tick};
+
+use super::report::ExportReport;
+
+/// An episode as it was simulated again.
+pub(super) struct SimulatedEpisode<'a> {
+    pub(super) data: &'a Path,
+    pub(super) path: PathBuf,
+    pub(super) log: Log,
+    pub(super) spec: Spec,
+    pub(super) steps: Vec<Step>,
+    /// In the order of ticks.
+    pub(super) happenings: Vec<Happenings>,
+    /// The reason of its end; `None` while it runs.
+    pub(super) reason: Option<EndReason>,
+    /// The seats of those who withdrew what was recorded of them: no table has their rows.
+    pub(super) left_out: BTreeSet<Seat>,
+}
+
+/// A table, or several, with rows of each episode.
+pub(super) trait EpisodeTable {
+    /// Adds the rows of an episode; what cannot be a row is put into the report.
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        report: &mut ExportReport,
+    ) -> anyhow::Result<()>;
+
+    /// Finishes the files, and puts them into the report.
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()>;
+}
+
+/// A tick of a seat, before it has the names of its episode.
+pub(super) struct Step {
+    pub(super) seat: Seat,
+    pub(super) controller: Controller,
+    pub(super) tick: Tick,
+    pub(super) action: u16,
+    pub(super) action_name: String,
+    pub(super) reward: f32,
+    /// Of the group, after the tick.
+    pub(super) score: i64,
+    /// Of the seat, after the tick.
+    pub(super) seat_score: i64,
+    pub(super) terminated: bool,
+    pub(super) truncated: bool,
+}
+
+/// An episode that was simulated again.
+pub(super) struct Simulation {
+    pub(super) log: Log,
+    pub(super) spec: Spec,
+    pub(super) steps: Vec<Step>,
+    pub(super) happenings: Vec<Happenings>,
+}
+
+/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
+pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
+    let log = log::read(&fs::read(path)?)?;
+    let changes: Vec<Change> = log.changes().cloned().collect();
+    let (mut steps, mut happenings) = (Vec::new(), Vec::new());
+    let episodes = path.parent().unwrap_or(Path::new(""));
+    let replica = replay(&log, archive::stored(episodes), |row, replica| {
+        let tick = Tick(replica.ticks().0 - 1);
+        happenings.extend(Happenings::of(tick, replica.spec(), replica.outcome()));
+        steps.extend((0..).map(Seat).zip(row).map(|(seat, action)| {
+            let controller = archive::controller_at(&log.header, &changes, seat, tick);
+            step(replica, seat, controller, *action)
+        }));
+    })?;
+    Ok(Simulation {
+        spec: replica.spec().clone(),
+        log,
+        steps,
+        happenings,
+    })
+}
+
+fn step(replica: &mut Replica, seat: Seat, controller: &Controller, action: u16) -> Step {
+    let seat_score = replica.seat_score(seat);
+    let outcome = replica.outcome();
+    Step {
+        seat,
+        controller: controller.clone(),
+        tick: Tick(replica.ticks().0 - 1),
+        action,
+        action_name: replica.spec().actions[usize::from(action)].name.clone(),
+        reward: outcome.rewards[seat.index()],
+        score: replica.score(),
+        seat_score,
+        terminated: outcome.terminated >> seat.0 & 1 == 1,
+        truncated: outcome.truncated >> seat.0 & 1 == 1,
+    }
+}
+
+/// The name of a controller in the tables.
+pub(super) fn controller_name(controller: &Controller) -> &str {
+    match controller {
+        Controller::Human => "human",
+        Controller::Vacant => "vacant",
+        Controller::Ai { policy } => policy,
+    }
+}
+
+/// The events and parts of rewards of a tick, before they have the names of their episode.
+pub(super) struct Happenings {
+    pub(super) tick: Tick,
+    pub(super) events: Vec<StepEvent>,
+    /// Seat, index of the component, amount; those of nothing are left out.
+    pub(super) rewards: Vec<(Seat, usize, f32)>,
+}
+
+impl Happenings {
+    /// Those of a tick; `None` if there were none.
+    fn of(tick: Tick, spec: &Spec, outcome: &StepOutcome) -> Option<Self> {
+        let names = spec.components.len().max(1);
+        let parts = outcome.components.iter().enumerate();
+        let earned = parts.filter(|(_, amount)| **amount != 0.0);
+        let rewards = earned.map(|(at, amount)| (Seat((at / names) as u8), at % names, *amount));
+        let found = Self {
+            tick,
+            events: outcome.events.clone(),
+            rewards: rewards.collect(),
+        };
+        (!found.events.is_empty() || !found.rewards.is_empty()).then_some(found)
+    }
+}

@@ -1,0 +1,144 @@
+//! Checks of an episode on a host: that every row follows from what people's own pages have said, and that the world gives
+//! the recorded observations and rewards again.
+
+use std::collections::VecDeque;
+use std::io;
+
+use archive::{HostedHand, controller_at, repeats};
+use env_core::Spec;
+use protocol::change::Change;
+use protocol::log::{Log, Record};
+use protocol::{Controller, EnvWay, Seat, Tick};
+
+use super::EpisodeVerdict;
+use super::inputs::Pages;
+
+/// The choices that the pages of the seats have said, up to some record of the log.
+struct Hands<'a> {
+    log: &'a Log,
+    spec: &'a Spec,
+    changes: Vec<Change>,
+    /// In ticks, what each person holds and has pressed.
+    hands: Vec<HostedHand>,
+    /// In turns, the choices that no row has used up.
+    said: Vec<VecDeque<u16>>,
+    /// True for a seat of which choices were erased: nothing more is known of it.
+    erased: Vec<bool>,
+    through: u32,
+}
+
+/// Refuses the first action of a person that does not follow from what their own page has said, and the first block that
+/// does not belong to its page.
+pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
+    let mut pages = Pages::new(log)?;
+    let seats = log.seats();
+    let mut hands = Hands {
+        log,
+        spec,
+        changes: Vec::new(),
+        hands: vec![HostedHand::new(false, spec.noop); seats],
+        said: vec![VecDeque::new(); seats],
+        erased: vec![false; seats],
+        through: 0,
+    };
+    for record in &log.records {
+        match record {
+            Record::Inputs { seat, life, block } => {
+                pages.hear(*seat, *life, block)?;
+                let at = seat.index();
+                hands.said[at].extend(&block.inputs);
+                for &action in &block.inputs {
+                    hands.hands[at].take(action, spec, true);
+                }
+            }
+            Record::Erased {
+                seat,
+                life,
+                first,
+                len,
+                leaf,
+                signature,
+            } => {
+                pages.hear_erased(*seat, *life, (*first, *len), *leaf, signature)?;
+                hands.erased[seat.index()] = true;
+            }
+            Record::Actions { rows, .. } => hands.play(rows)?,
+            Record::Change(change) => {
+                pages.change(change)?;
+                hands.change(change);
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Hands<'_> {
+    fn play(&mut self, rows: &[u16]) -> Result<(), String> {
+        for row in rows.chunks_exact(self.log.seats()) {
+            let tick = Tick(self.through);
+            for (seat, &played) in (0..).map(Seat).zip(row) {
+                let controller = controller_at(&self.log.header, &self.changes, seat, tick);
+                let is_person = *controller == Controller::Human;
+                let follows = self.follows(seat, played);
+                if is_person && !self.erased[seat.index()] && !follows {
+                    let (tick, seat) = (tick.0, seat.0);
+                    return Err(format!(
+                        "tick {tick}: seat {seat}: {played}, which does not follow from what its own page has said"
+                    ));
+                }
+            }
+            self.through += 1;
+        }
+        Ok(())
+    }
+
+    /// True if an action follows from what was said; uses it up.
+    fn follows(&mut self, seat: Seat, played: u16) -> bool {
+        let (noop, said) = (self.spec.noop, &mut self.said[seat.index()]);
+        if !self.log.header.rules.turns {
+            return self.hands[seat.index()].next(noop, true) == Some(played);
+        }
+        // A choice out of turn counts for nothing; nor does one's silence while others act.
+        let Some(at) = said.iter().position(|said| *said == played) else {
+            return played == noop;
+        };
+        if played != noop || at == 0 {
+            said.drain(..=at);
+        }
+        true
+    }
+
+    fn change(&mut self, change: &Change) {
+        let at = change.seat.index();
+        self.hands[at] = HostedHand::new(false, self.spec.noop);
+        self.said[at].clear();
+        self.changes.push(change.clone());
+    }
+}
+
+/// Runs the world of a host again, and compares what each seat observed and earned.
+pub(super) fn compare_observations(
+    log: &Log,
+    stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
+) -> EpisodeVerdict {
+    if log.header.way == EnvWay::Module {
+        return EpisodeVerdict::Equal;
+    }
+    match repeats(log, Box::new(stored)) {
+        None => EpisodeVerdict::Equal,
+        Some(tick) => {
+            let because = format!("run again, the world differs after {} ticks", tick.0);
+            judge(log, because)
+        }
+    }
+}
+
+/// The verdict on an episode whose world comes out differently. One on a host that differed right after its end, too, was
+/// recorded, and no more was ever claimed of it.
+pub(super) fn judge(log: &Log, because: String) -> EpisodeVerdict {
+    match (log.header.way, log.repetition()) {
+        (EnvWay::Host, Some(Some(_))) => EpisodeVerdict::Recorded(because),
+        _ => EpisodeVerdict::Differs(because),
+    }
+}

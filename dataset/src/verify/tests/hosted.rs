@@ -1,0 +1,112 @@
+//! Episodes on a host: rows follow from choices, and nothing but a second run claims that a world repeats itself.
+
+use archive::fixtures::{PageScript, no_modules};
+use archive::{HostedHand, Replica};
+use protocol::control::EndReason;
+use protocol::{EnvWay, Tick};
+
+use super::*;
+
+const ONE: Seat = Seat(1);
+
+/// The records of an episode in which the second person says a choice before every fourth tick.
+fn played_on_a_host() -> (Header, Vec<Record>) {
+    let header = Header {
+        way: EnvWay::Host,
+        module: String::new(),
+        ..header([PERSON, PERSON], 20)
+    };
+    let mut replica = Replica::open(&header, no_modules).unwrap();
+    let spec = replica.spec().clone();
+    let (mut page, mut hand) = (PageScript::new(&header, ONE), HostedHand::new(false, spec.noop));
+    let (mut records, mut said) = (Vec::new(), 0);
+    while !replica.outcome().over {
+        let first = replica.ticks();
+        if first.0.is_multiple_of(4) {
+            let action = (first.0 / 4 % 4) as u16;
+            let block = page.block(said, vec![action]).unwrap();
+            said += 1;
+            hand.take(action, &spec, true);
+            let (seat, life) = (ONE, Life(0));
+            records.push(Record::Inputs { seat, life, block });
+        }
+        let row = vec![spec.noop, hand.next(spec.noop, true).unwrap()];
+        replica.step(&row).unwrap();
+        let hashes = vec![replica.observed(0), replica.observed(1)];
+        let rewards = [0, 1].map(|seat| replica.outcome().rewards[seat].to_bits());
+        records.push(Record::Actions { first, rows: row });
+        records.push(Record::Observed {
+            first,
+            hashes,
+            rewards: rewards.into(),
+        });
+    }
+    records.push(Record::End(replica.ending(EndReason::Played)));
+    (header, records)
+}
+
+fn with(records: &[Record], differs: Option<Tick>) -> Vec<Record> {
+    [records, &[Record::Repeated { differs }]].concat()
+}
+
+#[tokio::test]
+async fn rows_that_follow_from_choices_are_equal() {
+    let (header, records) = played_on_a_host();
+    for repeated in [records.clone(), with(&records, None)] {
+        let (found, because) = judged(&header, &repeated).await;
+        assert_eq!((because.as_str(), found.way), ("", "host"));
+        assert!(
+            found.is_fine() && found.to_string().contains("run again"),
+            "{found}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_row_that_does_not_follow_from_choices_is_found() {
+    let (header, records) = played_on_a_host();
+    for (late, of) in [(0, "tick 0: seat 1"), (3, "tick 4: seat 1")] {
+        let mut records = records.clone();
+        let at = |record: &Record| matches!(record, Record::Inputs { .. });
+        let found: Vec<usize> = (0..records.len())
+            .filter(|place| at(&records[*place]))
+            .collect();
+        // The choice comes one tick later in the file than it counted.
+        let place = found[late / 3];
+        let moved = records.remove(place);
+        records.insert(place + 2, moved);
+        let (_, because) = judged(&header, &with(&records, None)).await;
+        assert!(because.starts_with(of), "{because}");
+    }
+}
+
+#[tokio::test]
+async fn a_choice_that_somebody_else_signed_is_found() {
+    let (header, mut records) = played_on_a_host();
+    for record in &mut records {
+        if let Record::Inputs { block, .. } = record {
+            block.signature[1][3] ^= 1;
+            break;
+        }
+    }
+    let (_, because) = judged(&header, &with(&records, None)).await;
+    assert!(because.starts_with("seat 1"), "{because}");
+}
+
+#[tokio::test]
+async fn a_world_that_did_not_repeat_itself_is_recorded_and_one_that_claims_it_differs() {
+    let (header, mut records) = played_on_a_host();
+    for record in &mut records {
+        if let Record::Observed { hashes, .. } = record {
+            hashes[0] ^= 1;
+        }
+    }
+    let (_, because) = judged(&header, &with(&records, None)).await;
+    assert!(
+        because.starts_with("run again, the world differs"),
+        "{because}"
+    );
+    let (found, because) = judged(&header, &with(&records, Some(Tick(1)))).await;
+    assert!(because.starts_with("recorded: run again"), "{because}");
+    assert!(found.is_fine());
+}

@@ -1,0 +1,3 @@
+//! Hanabi as a module.
+
+env_core::export_env!(env_core::envs::hanabi::Hanabi);

@@ -1,0 +1,100 @@
+//! The time that a host adds to the environment's own step: pipe, protocol, scores and hashes.
+//!
+//! `COPLAY_PYTHON` names the interpreter; with NumPy in it, pictures of pixels are measured, too.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use env_core::envs;
+use env_host::{
+    HostCommand, HostLimits, HostedWorld, NativeHost, Picture, ProcessHost, find_interpreter,
+    write_python_host,
+};
+use serde_json::json;
+
+const STEPS: usize = 4_000;
+
+fn main() {
+    let named = std::env::var_os("COPLAY_PYTHON").map(PathBuf::from);
+    let python = find_interpreter(named.as_deref()).expect("Python is needed");
+    let world = envs::open("overcooked", "").expect("it is in this program");
+    let mut native = NativeHost::new(world, Vec::new());
+    let (step, _) = measure(&mut native);
+    print(
+        "step of Overcooked on the native host, two seats",
+        micros(step),
+        "µs",
+    );
+    let (mut shapes, started) = open(&python, "Timed");
+    print(
+        "start of a host with a cheap world",
+        started.as_secs_f64() * 1e3,
+        "ms",
+    );
+    report(&mut shapes, "16 numbers", "20 shapes");
+    let numpy = std::process::Command::new(&python)
+        .args(["-c", "import numpy"])
+        .output();
+    if numpy.is_ok_and(|ran| ran.status.success()) {
+        let (mut pixels, _) = open(&python, "Pixels");
+        report(&mut pixels, "210 × 160 pixels", "210 × 160 pixels");
+    }
+}
+
+fn open(python: &Path, name: &str) -> (ProcessHost, Duration) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches");
+    let files = write_python_host(Path::new(env!("CARGO_TARGET_TMPDIR"))).expect("it is writable");
+    let command = HostCommand::python(python, &files, &folder);
+    let world = json!({ "python": format!("timed.py:{name}") });
+    let began = Instant::now();
+    let host = ProcessHost::open(&command, &world, HostLimits::default()).expect("it is sound");
+    (host, began.elapsed())
+}
+
+fn report(host: &mut ProcessHost, observed: &str, drawn: &str) {
+    let own = |host: &mut ProcessHost| {
+        let mut text = String::new();
+        host.describe(0, &mut text).expect("it tells its time");
+        Duration::from_nanos(text.parse().expect("it is a number"))
+    };
+    let before = own(host);
+    let (step, picture) = measure(host);
+    let own = (own(host) - before) / STEPS as u32;
+    let added = micros(step) - micros(own);
+    assert!(added > 0.0, "a round trip takes time");
+    print(
+        &format!("added to a step in Python, two seats of {observed}"),
+        added,
+        "µs",
+    );
+    print(
+        &format!("picture in Python, {drawn}"),
+        micros(picture),
+        "µs",
+    );
+}
+
+/// The mean time of a step, and of a picture.
+fn measure(host: &mut dyn HostedWorld) -> (Duration, Duration) {
+    let mut picture = Picture::None;
+    host.reset(1).expect("it is sound");
+    let began = Instant::now();
+    for at in 0..STEPS {
+        host.step(&[(at % 2) as u16, 0]).expect("it is sound");
+    }
+    let step = began.elapsed() / STEPS as u32;
+    let began = Instant::now();
+    for _ in 0..STEPS / 10 {
+        host.picture(0, &mut picture).expect("it is sound");
+    }
+    assert_ne!(picture, Picture::None);
+    (step, began.elapsed() / (STEPS / 10) as u32)
+}
+
+fn micros(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}
+
+fn print(name: &str, value: f64, unit: &str) {
+    println!(r#"{{"name":"{name}","value":{value:.1},"unit":"{unit}"}}"#);
+}

@@ -1,0 +1,27 @@
+//! Worlds that the server steps, and no page.
+//!
+//! [`HostedWorld`] is the contract: what the server asks of such a world, and the ways in which it may fail.
+//! [`NativeHost`] fulfils it with a world of this program, for worlds with secrets.
+//! [`ProcessHost`] fulfils it with a process in any language: [`wire`] is the protocol without pipes,
+//! the rest is its shell.
+//! This crate must not know studies, sessions, networks or the data of participants.
+
+mod check;
+mod contract;
+mod error_output;
+mod native;
+mod pool;
+mod process;
+mod python_files;
+mod requirements;
+pub mod wire;
+
+pub use check::{HostReport, PictureReport, Way, Ways, WorldReport, check_host};
+pub use contract::{HostFacts, HostFault, HostInfo, HostStep, HostedWorld, Picture, Pixels};
+pub use native::{NativeHost, hash_observation};
+pub use pool::{HostPool, OpenHost};
+pub use process::{HostCommand, HostLimits, ProcessHost};
+pub use python_files::{python_host_sha256, write_python_host};
+pub use requirements::{
+    INTERPRETER, LOCK, PythonEnvironment, RequirementsError, find_interpreter, install_requirements,
+};

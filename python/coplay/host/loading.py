@@ -1,0 +1,186 @@
+"""Makes the environment that a study names."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import os
+import platform
+import sys
+from importlib import metadata
+from typing import Any
+
+from .serve import Refusal
+
+KEYS = (
+    "python",
+    "gymnasium",
+    "pettingzoo",
+    "kwargs",
+    "seats",
+    "action_names",
+    "actions",
+    "noop",
+    "tick_hz",
+    "frame_skip",
+    "horizon",
+    "render",
+    "picture",
+    "wrappers",
+    "infos",
+    "policy",
+    "points",
+    "title",
+    "folder",
+)
+"""The keys of a world in the hello of the protocol."""
+
+NAMESPACES = {"ALE": "ale_py"}
+"""Packages that register the environments of a namespace when they are imported."""
+
+
+def make_environment(world: dict[str, Any]) -> tuple[str, Any]:
+    """The name of the environment, and the environment with its wrappers."""
+    for key in world:
+        if key not in KEYS:
+            raise Refusal(f"an environment in Python has no key `{key}`; it has {', '.join(KEYS[:-1])}")
+    ways = [way for way in ("python", "gymnasium", "pettingzoo") if world.get(way)]
+    if len(ways) != 1:
+        raise Refusal("an environment in Python has exactly one of `python`, `gymnasium` and `pettingzoo`")
+    sys.path.insert(0, world.get("folder") or os.getcwd())
+    name = str(world[ways[0]])
+    wants_pixels = world.get("render", "auto") != "draw"
+    kwargs = dict(world.get("kwargs") or {})
+    if ways[0] == "python":
+        env = _call(find(name, world, "make"), kwargs, wants_pixels)
+        name = os.path.basename(name.partition(":")[0]).removesuffix(".py")
+    elif ways[0] == "gymnasium":
+        env = _make_gymnasium(name, kwargs, wants_pixels)
+    else:
+        env = _make_pettingzoo(name, kwargs, wants_pixels)
+    for wrapper in world.get("wrappers") or []:
+        env = _wrap(env, wrapper, world)
+    return name, env
+
+
+def find(name: str, world: dict[str, Any], default: str) -> Any:
+    """The object that `my_game.py:make` or `package.module:make` names."""
+    # A Windows path may have a colon of its own.
+    path, colon, attribute = name.rpartition(":")
+    if not colon or attribute.endswith(".py"):
+        path, attribute = name, default
+    module = _load(path, world)
+    found = module
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+            raise Refusal(f"{path} has no `{attribute}`; it has {', '.join(there) or 'no functions'}")
+        found = getattr(found, part)
+    return found
+
+
+def _load(path: str, world: dict[str, Any]) -> Any:
+    if not path.endswith(".py"):
+        return _import(path)
+    path = os.path.join(world.get("folder") or os.getcwd(), path)
+    name = os.path.basename(path).removesuffix(".py")
+    if name in sys.modules and getattr(sys.modules[name], "__file__", None) == path:
+        return sys.modules[name]
+    if not os.path.isfile(path):
+        raise Refusal(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Refusal(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except ModuleNotFoundError as error:
+        raise Refusal(_missing(error, path)) from None
+    return module
+
+
+def _import(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        raise Refusal(_missing(error, name)) from None
+
+
+def _missing(error: ModuleNotFoundError, what: str) -> str:
+    return (
+        f"{what} needs the Python package `{error.name}`, which {sys.executable} does not have: "
+        f"add it to the requirements file of the study (`requirements: requirements.txt`)"
+    )
+
+
+def _call(make: Any, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
+    """Calls a function that makes an environment, and asks it for pictures if it can be asked."""
+    if not callable(make):
+        return make
+    try:
+        parameters = inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        parameters = {}  # type: ignore[assignment]
+    if wants_pixels and "render_mode" in parameters and "render_mode" not in kwargs:
+        kwargs["render_mode"] = "rgb_array"
+    return make(**kwargs)
+
+
+def _make_gymnasium(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
+    gymnasium = _import("gymnasium")
+    namespace = name.partition("/")[0] if "/" in name else ""
+    if namespace and namespace not in {spec.namespace for spec in gymnasium.registry.values()}:
+        _import(NAMESPACES.get(namespace, namespace.lower()))
+    if wants_pixels:
+        kwargs.setdefault("render_mode", "rgb_array")
+    try:
+        return gymnasium.make(name, **kwargs)
+    except gymnasium.error.UnregisteredEnv as error:
+        raise Refusal(f"Gymnasium knows no environment `{name}`: {error}") from None
+    except ModuleNotFoundError as error:
+        raise Refusal(_missing(error, name)) from None
+
+
+def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
+    dotted = name.replace("/", ".")
+    prefixed = dotted if dotted.startswith("pettingzoo.") else f"pettingzoo.{dotted}"
+    try:
+        module = importlib.import_module(prefixed)
+    except ModuleNotFoundError as error:
+        if not str(error.name).startswith("pettingzoo"):
+            raise Refusal(_missing(error, name)) from None
+        module = _import(dotted if dotted != prefixed else "pettingzoo")
+    make = getattr(module, "parallel_env", None) or getattr(module, "env", None)
+    if make is None:
+        raise Refusal(f"`{name}` has neither `parallel_env` nor `env`: name it with its version, as in `classic/chess_v6`")
+    if wants_pixels:
+        kwargs.setdefault("render_mode", "rgb_array")
+    try:
+        return make(**kwargs)
+    except ModuleNotFoundError as error:
+        raise Refusal(_missing(error, name)) from None
+
+
+def _wrap(env: Any, wrapper: Any, world: dict[str, Any]) -> Any:
+    """Puts a wrapper around: `module:Name`, or `{module:Name: {argument: value}}`."""
+    ((name, kwargs),) = wrapper.items() if isinstance(wrapper, dict) else [(wrapper, {})]
+    return find(str(name), world, "wrap")(env, **(kwargs or {}))
+
+
+def list_packages(world: dict[str, Any]) -> dict[str, str]:
+    """Versions of the interpreter and of the packages that are loaded, and the hash of the study's own file."""
+    packages = {platform.python_implementation(): platform.python_version()}
+    loaded = {name.partition(".")[0] for name in sys.modules}
+    for module, distributions in metadata.packages_distributions().items():
+        if module in loaded:
+            packages.update({name: metadata.version(name) for name in distributions})
+    for each in list(sys.modules.values()):
+        path = getattr(each, "__file__", None) or ""
+        folder = os.path.realpath(world.get("folder") or os.getcwd())
+        if path.endswith(".py") and os.path.dirname(os.path.realpath(path)) == folder:
+            with open(path, "rb") as file:
+                packages[os.path.basename(path)] = hashlib.sha256(file.read()).hexdigest()
+    return packages

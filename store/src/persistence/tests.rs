@@ -1,0 +1,133 @@
+//! Episodes that were withdrawn by everybody whom they have something of are gone from the folder.
+
+use std::fs;
+use std::path::Path;
+
+use protocol::Tick;
+use protocol::control::EndReason;
+use protocol::log::Ending;
+
+use super::*;
+use crate::data_folder::DataDir;
+
+/// The persistence of a study by its rule for withdrawals, with three people.
+async fn open(data: &DataDir, rule: OnWithdraw) -> Persistence {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+    let (mut study, _) = catalog::read_study(&dir).unwrap();
+    study.keeping.on_withdraw = Some(rule);
+    Persistence::open(data, Arc::new(study)).await.unwrap()
+}
+
+async fn add_people(persistence: &Persistence) {
+    for (number, participant) in (0..).zip(["P-A", "P-B", "P-C"]) {
+        let session = NewSession {
+            number,
+            participant: participant.into(),
+            token: format!("token of {participant}"),
+            link: None,
+            study: "overcooked-dyad".into(),
+            study_version: "1.2".into(),
+            study_hash: "ab".into(),
+            identity: None,
+            place: place(&study::Progress::default(), Attendance::default(), None),
+        };
+        persistence.store.create_session(&session).await.unwrap();
+    }
+}
+
+/// Plays an episode of these people, perhaps to its end.
+async fn play(persistence: &Persistence, data: &DataDir, id: &str, people: &[&str], is_over: bool) {
+    let path = format!("episodes/{id}.coplay");
+    fs::write(data.path().join(&path), id).unwrap();
+    let new = NewEpisode {
+        id: id.into(),
+        era: protocol::Era(7),
+        group: format!("G-{id}"),
+        stage: "play".into(),
+        path,
+        participants: people.iter().map(|name| (*name).to_owned()).collect(),
+        visits: vec![0; people.len()],
+        draw: "{}".into(),
+        bindings: "{}".into(),
+    };
+    persistence.store.create_episode(&new).await.unwrap();
+    if is_over {
+        persistence.write(ended(id)).await.unwrap();
+    }
+}
+
+fn ended(id: &str) -> Write {
+    let reason = EndReason::Played;
+    let ending = Ending {
+        ticks: Tick(9),
+        reason,
+        score: 1,
+        digest: 2,
+    };
+    Write::EpisodeEnded {
+        episode: id.into(),
+        reason,
+        ending: Some(ending),
+    }
+}
+
+async fn withdraw(persistence: &Persistence, participant: &str) {
+    let write = Write::Withdrawal {
+        participant: participant.into(),
+        receipt: format!("W-{participant}"),
+    };
+    persistence.write(write).await.unwrap();
+}
+
+/// The episodes that have a file, which are those that the database knows.
+async fn left(persistence: &Persistence, data: &DataDir) -> Vec<String> {
+    let known = persistence.store.episodes().await.unwrap();
+    let known: Vec<String> = known.into_iter().map(|episode| episode.id).collect();
+    for id in ["alone", "pair", "group", "running"] {
+        let file = data.path().join(format!("episodes/{id}.coplay"));
+        assert_eq!(file.exists(), known.iter().any(|known| known == id), "{id}");
+    }
+    known
+}
+
+#[tokio::test]
+async fn an_episode_goes_with_the_last_of_its_people_who_withdraws() {
+    let home = tempfile::tempdir().unwrap();
+    let data = DataDir::open(home.path()).unwrap();
+    let persistence = open(&data, OnWithdraw::EraseOwn).await;
+    add_people(&persistence).await;
+    play(&persistence, &data, "alone", &["P-A"], true).await;
+    play(&persistence, &data, "pair", &["P-A", "P-B"], true).await;
+    play(&persistence, &data, "group", &["P-A", "P-B", "P-C"], true).await;
+    play(&persistence, &data, "running", &["P-A"], false).await;
+    withdraw(&persistence, "P-A").await;
+    assert_eq!(
+        left(&persistence, &data).await,
+        ["pair", "group", "running"]
+    );
+    persistence.write(ended("running")).await.unwrap();
+    withdraw(&persistence, "P-B").await;
+    assert_eq!(left(&persistence, &data).await, ["group"]);
+    persistence.store.erase("P-C", &[]).await.unwrap();
+    persistence.close().await;
+    // A crash came between.
+    let persistence = open(&data, OnWithdraw::EraseOwn).await;
+    assert!(left(&persistence, &data).await.is_empty());
+    persistence.close().await;
+}
+
+#[tokio::test]
+async fn whoever_withdraws_for_their_group_takes_its_episodes_along_and_no_others() {
+    let home = tempfile::tempdir().unwrap();
+    let data = DataDir::open(home.path()).unwrap();
+    let persistence = open(&data, OnWithdraw::EraseGroup).await;
+    add_people(&persistence).await;
+    play(&persistence, &data, "pair", &["P-A", "P-B"], true).await;
+    play(&persistence, &data, "group", &["P-B", "P-C"], true).await;
+    play(&persistence, &data, "running", &["P-A", "P-C"], false).await;
+    withdraw(&persistence, "P-A").await;
+    assert_eq!(left(&persistence, &data).await, ["group", "running"]);
+    persistence.write(ended("running")).await.unwrap();
+    assert_eq!(left(&persistence, &data).await, ["group"]);
+    persistence.close().await;
+}

@@ -1,0 +1,212 @@
+//! An environment in Python: its description in the study file, and the files of the study folder that make it.
+
+use std::fmt;
+use std::fs;
+
+use protocol::hash::sha256_hex;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::folder::{self, Source};
+use crate::limits::MAX_WORLD;
+use crate::read::{Cursor, Fields};
+
+/// The keys that name an environment in Python; a block has exactly one of them.
+pub(super) const NAMES: [&str; 3] = ["python", "gymnasium", "pettingzoo"];
+
+/// Source files of one environment, at most.
+const MAX_FILES: usize = 100;
+
+/// An environment in Python.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PythonWorld {
+    /// Its description, for whoever opens it: `docs/host-protocol.md` has the keys.
+    pub world: Map<String, Value>,
+    /// The Python files of the study folder, in alphabetical order.
+    pub files: Vec<PythonFile>,
+    /// The packages that it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<PythonFile>,
+}
+
+/// A file of the study folder.
+#[derive(Clone, PartialEq, Eq, Serialize)]
+pub struct PythonFile {
+    /// The file, relative to the study folder.
+    pub file: String,
+    /// SHA-256 of its bytes, lower-case hex.
+    pub sha256: String,
+    /// Its bytes.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Debug for PythonFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.file, self.sha256)
+    }
+}
+
+impl PythonFile {
+    fn new(file: String, bytes: Vec<u8>) -> Self {
+        Self {
+            sha256: sha256_hex(&bytes),
+            file,
+            bytes,
+        }
+    }
+}
+
+impl PythonWorld {
+    /// The id of the environment: the name of its file, or of the registered environment.
+    pub fn id(&self) -> String {
+        let named = NAMES
+            .iter()
+            .find_map(|name| self.world.get(*name)?.as_str());
+        let named = named.unwrap_or_default();
+        let file = named.split(':').next().unwrap_or(named);
+        let file = file.strip_suffix(".py").unwrap_or(named);
+        file.rsplit('/').next().unwrap_or(file).to_owned()
+    }
+}
+
+/// Reads the block of an environment in Python.
+pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<PythonWorld> {
+    let mut fields = place.fields("an environment in Python")?;
+    let mut world = Map::new();
+    let named = read_name(source, place, &mut fields, &mut world);
+    read_keys(&mut fields, &mut world);
+    let doc = "The Python packages that the environment needs, one a line, as `pip` takes them.";
+    let requirements = fields.key("requirements", doc).maybe(|place| {
+        let file = place.file("file with requirements")?;
+        let bytes = folder::read_bytes(source.dir, &place, &file, MAX_WORLD, "requirements.txt")?;
+        Some(PythonFile::new(file, bytes))
+    });
+    fields.done();
+    let files = match named? {
+        true => python_files(source, place)?,
+        false => Vec::new(),
+    };
+    Some(PythonWorld {
+        world,
+        files,
+        requirements: requirements?,
+    })
+}
+
+/// Reads the key that names the environment. True if it lies in the study folder.
+fn read_name(
+    source: Source<'_>,
+    place: &Cursor<'_>,
+    fields: &mut Fields<'_>,
+    world: &mut Map<String, Value>,
+) -> Option<bool> {
+    let doc = "A function of a Python file of the study folder that makes the environment: `my_game.py:make`. It returns \
+               an environment of Gymnasium or PettingZoo.";
+    let python = fields.key("python", doc).maybe(|place| {
+        let named = place.text(200)?;
+        let file = named
+            .split_once(".py:")
+            .map_or(named.as_str(), |(stem, _)| stem);
+        let file = format!("{}.py", file.strip_suffix(".py").unwrap_or(file));
+        folder::read_bytes(source.dir, &place, &file, MAX_WORLD, "my_game.py")?;
+        Some(named)
+    });
+    let doc = "The id of a registered Gymnasium environment, such as `CartPole-v1`.";
+    let gymnasium = fields.key("gymnasium", doc).maybe(|place| place.text(200));
+    let doc = "The module of a PettingZoo environment, such as `butterfly/cooperative_pong_v5`.";
+    let pettingzoo = fields.key("pettingzoo", doc).maybe(|place| place.text(200));
+    let named: Vec<(&str, String)> = NAMES
+        .into_iter()
+        .zip([python?, gymnasium?, pettingzoo?])
+        .filter_map(|(key, named)| Some((key, named?)))
+        .collect();
+    let [(key, name)] = &named[..] else {
+        if !place.may(false) {
+            place.wrong("name exactly one environment: `python: my_game.py:make`, `gymnasium: CartPole-v1` or `pettingzoo: classic/chess_v6`");
+        }
+        return None;
+    };
+    world.insert((*key).to_owned(), name.clone().into());
+    Some(*key == "python")
+}
+
+/// Reads the keys that describe it further. Whoever opens the environment checks them against it.
+fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
+    let keys = [
+        (
+            "kwargs",
+            "Arguments of the function that makes the environment.",
+        ),
+        ("seats", "The number of seats, as a check."),
+        (
+            "action_names",
+            "Names of the actions, in the order of the action space.",
+        ),
+        (
+            "actions",
+            "The actions that people have, by name, where the action space is not a list of actions.",
+        ),
+        ("noop", "The action that does nothing: its name or number."),
+        (
+            "tick_hz",
+            "Ticks per second; 0 for turns. By default the environment's `render_fps`, or 10.",
+        ),
+        (
+            "frame_skip",
+            "Steps of the environment per tick, with the same action.",
+        ),
+        (
+            "horizon",
+            "Ticks after which an episode ends. By default the environment's own limit.",
+        ),
+        (
+            "render",
+            "How the picture is made: `rgb_array` by `render()`, `draw` by a method `draw(seat)`, or `auto`.",
+        ),
+        (
+            "picture",
+            "A function that makes the picture: `my_game.py:picture`.",
+        ),
+        (
+            "wrappers",
+            "Wrappers around the environment, from the inside out.",
+        ),
+        ("infos", "Names of infos that the record keeps."),
+        (
+            "policy",
+            "A function that chooses the actions of AI partners: `my_game.py:choose`.",
+        ),
+        (
+            "points",
+            "Points of the score for a reward of 1. By default 1.",
+        ),
+        ("title", "The name of the environment for people."),
+    ];
+    for (key, doc) in keys {
+        let value = fields.key(key, doc).maybe(|place| Some(place.json()));
+        if let Some(Some(value)) = value {
+            world.insert(key.to_owned(), value);
+        }
+    }
+}
+
+/// The Python files of the study folder: the environment may import any of them.
+fn python_files(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<PythonFile>> {
+    let entries = fs::read_dir(source.dir).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".py")).collect();
+    names.sort();
+    if names.len() > MAX_FILES {
+        place.wrong(format!(
+            "the study folder has {} Python files; at most {MAX_FILES} are taken",
+            names.len()
+        ));
+        return None;
+    }
+    let read = |file: String| {
+        let bytes = folder::read_bytes(source.dir, place, &file, MAX_WORLD, "my_game.py")?;
+        Some(PythonFile::new(file, bytes))
+    };
+    names.into_iter().map(read).collect()
+}
