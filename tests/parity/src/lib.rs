@@ -8,8 +8,8 @@
 
 mod compare;
 mod dialects;
-mod jaxmarl;
 pub mod host;
+mod jaxmarl;
 mod player;
 pub mod recording;
 pub mod translate;
@@ -25,7 +25,6 @@ use env_core::envs;
 use env_core::rng::Rng;
 use flate2::read::GzDecoder;
 use serde::Serialize;
-use serde_json::json;
 
 use compare::{Check, Tally};
 use host::{Episode, Host, Module, Native};
@@ -354,6 +353,19 @@ fn random_params(id: &str) -> Vec<serde_json::Value> {
                    "indicate_successful_delivery": true, "shaping": 1.0}),
             json!({"layout": ["0AP R", "WA AX", "LB1PW"], "random_reset": true, "start_cooking_interaction": true}),
         ],
+        "overcooked_ai" => [
+            ("overcooked-ai-1.1.0", "soup_coordination"),
+            ("overcooked-ai-old", "cramped_room"),
+            ("jaxmarl-0.2.0", "forced_coord"),
+            ("cec", "generated"),
+            ("neurips2019", "simple"),
+            ("zsc-eval", "random3_m"),
+        ]
+        .map(|(rules, layout)| json!({"rules": rules, "layout": layout}))
+        .into(),
+        "dual_destination" => [false, true]
+            .map(|random| json!({"random_reset": random}))
+            .into(),
         "grid" => [1, 2, 4]
             .map(|seats| workshop(json!({"seats": seats})))
             .into(),
@@ -394,36 +406,4 @@ fn random_episodes(id: &str) -> Vec<Episode> {
         });
     }
     episodes
-}
-
-/// The parameters of these episodes.
-fn random_params(id: &str) -> Vec<serde_json::Value> {
-    let horizon = RANDOM_HORIZON;
-    match id {
-        "overcooked_ai" => [
-            ("overcooked-ai-1.1.0", "soup_coordination"),
-            ("overcooked-ai-old", "cramped_room"),
-            ("jaxmarl-0.2.0", "forced_coord"),
-            ("cec", "generated"),
-            ("neurips2019", "simple"),
-            ("zsc-eval", "random3_m"),
-        ]
-        .map(|(rules, layout)| json!({"rules": rules, "layout": layout, "horizon": horizon}))
-        .into(),
-        "dual_destination" => [false, true]
-            .map(|random| json!({"random_reset": random, "horizon": horizon}))
-            .into(),
-        "grid" => [1, 2, 4]
-            .map(|seats| workshop(json!({"seats": seats, "horizon": horizon})))
-            .into(),
-        _ => [
-            ("corrected", 1),
-            ("corrected", 2),
-            ("corrected", 4),
-            ("cogrid-0.3.2", 2),
-            ("cogrid-0.3.2", 4),
-        ]
-        .map(|(rules, seats)| json!({"rules": rules, "seats": seats, "horizon": horizon}))
-        .into(),
-    }
 }

@@ -334,6 +334,7 @@ fn every_changed_field_of_a_recording_of_jaxmarl_is_seen() {
         assert!(mismatches > 0, "{name}: {first:?}");
     }
 }
+#[test]
 fn every_changed_field_of_a_dialect_is_seen() {
     let name = "dialects/overcooked-ai-1.1.0-cramped_room";
     let fields: [(&[&str], &str); 7] = [

@@ -18,7 +18,10 @@ fn played_on_a_host() -> (Header, Vec<Record>) {
     };
     let mut replica = Replica::open(&header, no_modules).unwrap();
     let spec = replica.spec().clone();
-    let (mut page, mut hand) = (PageScript::new(&header, ONE), HostedHand::new(false, spec.noop));
+    let (mut page, mut hand) = (
+        PageScript::new(&header, ONE),
+        HostedHand::new(false, spec.noop),
+    );
     let (mut records, mut said) = (Vec::new(), 0);
     while !replica.outcome().over {
         let first = replica.ticks();

@@ -31,7 +31,7 @@ const STEP: f32 = -1.0;
 const LONGEST_HORIZON: u32 = 1 << 24;
 
 const SPRITES: &[Sprite] = crate::art!["floor_light", "floor_dark", "robot_*", "torso_*", "hat_*"];
-const ROBOTS: AgentArt = AgentArt::new(SPRITES, art::Kind::Robot);
+const ROBOTS: AgentArt = AgentArt::new(SPRITES, art::FigureKind::Robot);
 const GREEN: u32 = 0x2e9e_58ff;
 const PINK: u32 = 0xe377_b6ff;
 

@@ -40,7 +40,7 @@ pub(super) const SPRITES: &[Sprite] = crate::art![
     "torso_*",
     "hat_*",
 ];
-const COOKS: AgentArt = AgentArt::new(SPRITES, art::Kind::Cook);
+const COOKS: AgentArt = AgentArt::new(SPRITES, art::FigureKind::Cook);
 /// Where things float in a pot: the middle of each, cells from its corner.
 const PIECES: [[f32; 2]; 3] = [[0.385, 0.37], [0.615, 0.35], [0.5, 0.44]];
 
