@@ -1,7 +1,7 @@
 //! Recipes: what a soup is worth, how long it cooks, and what can still become of a pot.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use serde_json::{Map, Value};
@@ -347,7 +347,7 @@ fn orders(list: Option<&Value>, key: &str, full: u8) -> Result<Vec<Recipe>, Faul
         let Some(recipe) = recipe else {
             let what = format!(
                 "`{}` is no order: write {{\"ingredients\": […]}} with 1 to {full} of `onion` and `tomato`",
-                order.to_string()
+                order
             );
             return fault(key, what);
         };

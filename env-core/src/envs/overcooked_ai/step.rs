@@ -134,8 +134,9 @@ impl Stepping<'_> {
         let recipes = &self.kitchen.recipes;
         let is_onion = state.cooks[seat].held == Item::Onion;
         match state.cooks[seat].held {
-            Item::Nothing if self.rules.starts_by_interact() => {
-                if pot.clock == 0 && pot.contents.count() > 0 {
+            Item::Nothing => {
+                let is_idle = pot.clock == 0 && pot.contents.count() > 0;
+                if is_idle && self.rules.starts_by_interact() {
                     state.pots[number].clock = 1;
                 }
             }

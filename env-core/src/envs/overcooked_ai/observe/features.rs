@@ -70,14 +70,14 @@ fn is_like(item: Item, kind: Item) -> bool {
 }
 
 /// The cells where a thing can be taken: dispensers in reading order, then counters in the order of putting down.
-fn sources<'a>(scene: &'a Scene<'_>, tile: Tile, kind: Item) -> impl Iterator<Item = u16> {
+fn sources(scene: &Scene<'_>, tile: Tile, kind: Item) -> impl Iterator<Item = u16> {
     let lying = scene.state.lying.iter();
     let lying = lying.filter(move |lying| is_like(lying.item, kind));
     scene.ground.all(tile).chain(lying.map(|lying| lying.cell))
 }
 
 /// The cells where a soup lies.
-fn soups<'a>(scene: &'a Scene<'_>) -> impl Iterator<Item = u16> {
+fn soups(scene: &Scene<'_>) -> impl Iterator<Item = u16> {
     let lying = scene.state.lying.iter();
     let lying = lying.filter(|lying| matches!(lying.item, Item::Soup(_)));
     lying.map(|lying| lying.cell)
