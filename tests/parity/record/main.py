@@ -40,7 +40,7 @@ def play(source, kitchen, name, text, options, recording, episode):
     swapped = text.startswith("swapped\n")
     header = {
         "type": "episode",
-        "format": 2,
+        "format": 3,
         "dialect": source.name,
         "original": source.original,
         "kitchen": name,

@@ -1,4 +1,4 @@
-"""Recordings of Overcooked dialects, in format 2: gzip, one JSON object a line; a header for each episode, then a line a step.
+"""Recordings of Overcooked dialects, in format 3: gzip, one JSON object a line; a header for each episode, then a line a step.
 
 A place is [x, y]; a direction is 0 north, 1 south, 2 east, 3 west. A thing is a text: "" nothing, "o" onion,
 "t" tomato, "d" dish, "soot" a soup of two onions and a tomato. A pot is [x, y, onions, tomatoes, tick], with tick -1

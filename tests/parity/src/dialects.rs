@@ -1,4 +1,4 @@
-//! Recordings of Overcooked dialects: format 2, which `cargo xtask record` writes.
+//! Recordings of Overcooked dialects: format 3, which `cargo xtask record` writes.
 //!
 //! The course follows from the layout, the directions at the start and the actions; every field of state, reward,
 //! shaped reward, events and observation is compared.
@@ -70,7 +70,7 @@ struct Step {
 
 /// Checks whether a line begins an episode of this format.
 pub(crate) fn is_dialect(line: &str) -> bool {
-    serde_json::from_str::<Value>(line).is_ok_and(|line| line["format"] == 2)
+    serde_json::from_str::<Value>(line).is_ok_and(|line| line["format"] == 3)
 }
 
 fn is_header(line: &str) -> bool {

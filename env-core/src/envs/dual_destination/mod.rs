@@ -36,7 +36,7 @@ const GREEN: u32 = 0x2e9e_58ff;
 const PINK: u32 = 0xe377_b6ff;
 
 /// A cell: column and row.
-pub type Cell = [u8; 2];
+pub type Square = [u8; 2];
 
 /// The parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -45,11 +45,11 @@ pub struct Params {
     /// True if agents and goals are in other cells in each episode.
     pub random_reset: bool,
     /// Where the agents begin, `[column, row]` from 0.
-    pub agents: [Cell; SEATS],
+    pub agents: [Square; SEATS],
     /// The green goals.
-    pub green: [Cell; SEATS],
+    pub green: [Square; SEATS],
     /// The pink goals, which pay nothing.
-    pub pink: [Cell; SEATS],
+    pub pink: [Square; SEATS],
     /// Steps after which the episode ends.
     pub horizon: u32,
     /// Steps per second; 0 for turns.
@@ -76,11 +76,11 @@ impl Default for Params {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     /// Where the agents are.
-    pub agents: [Cell; SEATS],
+    pub agents: [Square; SEATS],
     /// The green goals.
-    pub green: [Cell; SEATS],
+    pub green: [Square; SEATS],
     /// The pink goals.
-    pub pink: [Cell; SEATS],
+    pub pink: [Square; SEATS],
     /// Which way the agents went last (0 right, 1 down, 2 left, 3 up), for the picture.
     pub facing: [u8; SEATS],
     /// Steps so far.
@@ -109,7 +109,7 @@ impl DualDestination {
 }
 
 /// The cell in the direction of an action; at the border the same.
-fn beside([x, y]: Cell, action: Action) -> Cell {
+fn beside([x, y]: Square, action: Action) -> Square {
     match action {
         0 => [(x + 1).min(SIDE - 1), y],
         1 => [x, (y + 1).min(SIDE - 1)],
@@ -211,7 +211,8 @@ impl Environment for DualDestination {
             score: 0,
         };
         if random_reset {
-            let mut cells: Vec<Cell> = (0..SIDE * SIDE).map(|at| [at % SIDE, at / SIDE]).collect();
+            let mut cells: Vec<Square> =
+                (0..SIDE * SIDE).map(|at| [at % SIDE, at / SIDE]).collect();
             Rng::new(seed).shuffle(&mut cells);
             state.agents = [cells[0], cells[1]];
             state.green = [cells[2], cells[3]];
@@ -233,7 +234,7 @@ impl Environment for DualDestination {
             if targets[0] != targets[1] {
                 state.agents = targets;
             }
-            let on_green = |agent: &Cell| state.green.contains(agent);
+            let on_green = |agent: &Square| state.green.contains(agent);
             let both = state.agents.iter().all(on_green);
             let points = if both { BOTH } else { 0.0 };
             for seat in 0..SEATS {
@@ -260,7 +261,7 @@ impl Environment for DualDestination {
     fn observe(&self, state: &State, seat: usize, out: &mut [f32]) {
         out.fill(0.0);
         let seat = seat.min(SEATS - 1);
-        let mut put = |[x, y]: Cell, channel: usize| {
+        let mut put = |[x, y]: Square, channel: usize| {
             let at = (usize::from(y) * usize::from(SIDE) + usize::from(x)) * 4 + channel;
             if let Some(value) = out.get_mut(at) {
                 *value = 1.0;
@@ -280,7 +281,7 @@ impl Environment for DualDestination {
 
     fn draw(&self, state: &State, _seat: Option<usize>, out: &mut DrawList) {
         out.begin(SIDE.into(), SIDE.into(), 0x5c76_86ff);
-        let corner = |[x, y]: Cell| [f32::from(x), f32::from(y)];
+        let corner = |[x, y]: Square| [f32::from(x), f32::from(y)];
         for at in 0..SIDE * SIDE {
             let (x, y) = (at % SIDE, at / SIDE);
             let floor = ["floor_dark", "floor_light"][usize::from((x + y) % 2)];
@@ -307,7 +308,7 @@ impl Environment for DualDestination {
 
     fn describe(&self, state: &State, seat: usize, out: &mut String) {
         let seat = seat.min(SEATS - 1);
-        let at = |[x, y]: Cell| format!("row {}, column {}", y + 1, x + 1);
+        let at = |[x, y]: Square| format!("row {}, column {}", y + 1, x + 1);
         let left = self.params.horizon.saturating_sub(state.steps);
         // Writing into a String cannot fail.
         let _ = writeln!(
@@ -326,7 +327,7 @@ impl Environment for DualDestination {
 
     fn valid(&self, state: &State) -> bool {
         let places = [state.agents, state.green, state.pink];
-        let inside = |place: &Cell| place.iter().all(|&at| at < SIDE);
+        let inside = |place: &Square| place.iter().all(|&at| at < SIDE);
         places.as_flattened().iter().all(inside)
             && state.agents[0] != state.agents[1]
             && state.facing.iter().all(|&way| way < 4)

@@ -73,13 +73,13 @@ impl KitchenGround {
         self.tiles.len()
     }
 
-    /// The thing that stands in a cell.
+    /// The tile in a cell.
     pub fn tile(&self, cell: u16) -> Tile {
         let tile = self.tiles.get(usize::from(cell));
         tile.copied().unwrap_or(Tile::Counter)
     }
 
-    /// The things that stand in every cell, row-major.
+    /// The tiles of all cells, row-major.
     pub fn tiles(&self) -> &[Tile] {
         &self.tiles
     }

@@ -25,7 +25,7 @@ fn fault<T>(key: &str, what: impl Into<String>) -> Result<T, Fault> {
     Err((key.into(), what.into()))
 }
 
-/// The facts of every recipe.
+/// The points and the times of all recipes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipes {
     points: [f32; SIDE * SIDE],

@@ -21,7 +21,7 @@ const PLACEMENT: usize = 1;
 const DISH: usize = 2;
 const SOUP: usize = 3;
 
-/// Rewards and events of a step.
+/// A step in progress: its rules, and the outcome that it writes.
 pub(super) struct Stepping<'a> {
     pub(super) rules: Dialect,
     pub(super) kitchen: &'a Kitchen,
@@ -134,12 +134,11 @@ impl Stepping<'_> {
         let recipes = &self.kitchen.recipes;
         let is_onion = state.cooks[seat].held == Item::Onion;
         match state.cooks[seat].held {
-            Item::Nothing
-                if self.rules.starts_by_interact()
-                    && pot.clock == 0
-                    && pot.contents.count() > 0 =>
-            {
-                state.pots[number].clock = 1;
+            Item::Nothing => {
+                let is_idle = pot.clock == 0 && pot.contents.count() > 0;
+                if is_idle && self.rules.starts_by_interact() {
+                    state.pots[number].clock = 1;
+                }
             }
             Item::Dish => {
                 let time = recipes.time(pot.contents);

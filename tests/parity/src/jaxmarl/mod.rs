@@ -123,11 +123,7 @@ struct Way {
     starts_alike: bool,
 }
 
-<<<<<<< HEAD:tests/parity/src/jaxmarl/mod.rs
 /// An original beside ours.
-=======
-/// The common ground of an original and our environment.
->>>>>>> 397cb74288b5e275ec2bb5eb9da7b5222a7b235f:tests/parity/src/dialect/mod.rs
 trait Dialect {
     /// Id of our environment.
     fn id(&self) -> &'static str;

@@ -34,7 +34,7 @@ pub(super) const PACKAGE: &[Named] = &[
     named("long_cook_time", "XOXXXXXXXXXXX/X XXXXXXXXXXX/X  1        X/X           P/X  2        X/X DXXXXXXXXXX/XSXXXXXXXXXXX", "ooo oo o").more("'recipe_values': [10, 10, 10], 'recipe_times': [100, 100, 100]"),
     named("m_shaped_s", "XPXXX/O X2O/X1  X/XDXSX", "ooo"),
     named("marshmallow_experiment", "XXXXXXXXXXXXX/O   DTXTD   O/XX    P    XX/S   2 P 1   S/XXXXXTXTXXXXX", "ooo ttt").bonus("ooo").more(BY_INGREDIENT),
-    named("marshmallow_experiment_coordination", "XXXXXXXXXXXOX/X    XTTX   X/XXX  P    XXX/S  2 P 1    X/XXXXDXTTXXXXX", "ooo ttt").bonus("ooo").more(BY_INGREDIENT),
+    named("marshmallow_experiment_coordination", concat!("XXXXXXXXXXXOX/X    XTTX   X/X", "XX  P    XX", "X/S  2 P 1    X/XXXXDXTTXXXXX"), "ooo ttt").bonus("ooo").more(BY_INGREDIENT),
     named("mdp_test", "XXPXX/O  2O/T1  T/XDPSX", "o ooo oto").bonus("oto").more("'tomato_value': 5, 'onion_value': 10, 'tomato_time': 2, 'onion_time': 2"),
     named("multiplayer_schelling", "XXSPDXX/X  1  X/X  X  X/O3   4O/X  X  X/X  2  X/XXDPSXX", "ooo"),
     named("pipeline", "XXXPDPXXX/X       X/X XXXXX X/X X     X/X XXXXX X/X  1 2  X/XXXOSOXXX", "ooo oo o").bonus("oo").more(BY_INGREDIENT),

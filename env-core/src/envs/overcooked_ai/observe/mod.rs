@@ -19,7 +19,7 @@ use crate::contract::{FieldSpec, ParamError};
 /// Urgency begins when fewer steps than these are left.
 const URGENT: u32 = 40;
 
-/// The facts that the observations of a kitchen depend on.
+/// The observations of a kitchen, and the facts that they need.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     encodings: Vec<Encoding>,
