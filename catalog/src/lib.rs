@@ -10,7 +10,7 @@ pub mod env;
 pub mod lint;
 pub mod models;
 mod odd_worlds;
-mod python;
+pub mod python;
 mod worlds;
 
 use study::Problem;

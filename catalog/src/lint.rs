@@ -6,10 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 use study::design::LevelOrder;
 use study::outline::{LobbyOutline, OutcomePay, PayBounds};
-use study::{EnvFactsByStage, Outcome, Outline, Problem, Study, payment};
+use study::stage::RunOn;
+use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study, payment};
 
 use crate::odd_worlds::warn_of_worlds;
-use crate::read_study;
+use crate::{python, read_study};
 
 /// The longest line that is shown, characters.
 const WIDTH: usize = 100;
@@ -40,17 +41,35 @@ pub struct Found {
 /// Reads and checks a study folder.
 pub fn lint(dir: &Path) -> Linted {
     match read_study(dir) {
-        Ok((study, playable)) => Linted {
-            faults: Vec::new(),
-            warnings: found(dir, list_warnings(&study, &playable)),
-            outline: Some(study.outline(&playable)),
-        },
+        Ok((study, playable)) => {
+            let broken = list_broken_laws(&study);
+            let is_fine = broken.is_empty();
+            Linted {
+                faults: found(dir, broken),
+                warnings: found(dir, list_warnings(&study, &playable)),
+                outline: is_fine.then(|| study.outline(&playable)),
+            }
+        }
         Err(problems) => Linted {
             faults: found(dir, problems),
             warnings: Vec::new(),
             outline: None,
         },
     }
+}
+
+/// Environments in Python that pages cannot step, though they can be opened.
+fn list_broken_laws(study: &Study) -> Vec<Problem> {
+    let stages = (0..).zip(&study.timeline);
+    let check = |(index, stage): (u16, &Stage)| {
+        let StageKind::Env(env) = &stage.kind else {
+            return None;
+        };
+        let python = env.python.as_ref().filter(|_| env.run == RunOn::Page)?;
+        let reason = python::check_page(python).err()?;
+        Some(study.env_problem(index, &reason))
+    };
+    stages.filter_map(check).collect()
 }
 
 fn list_warnings(study: &Study, playable: &EnvFactsByStage) -> Vec<Problem> {

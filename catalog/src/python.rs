@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use env_core::World as _;
+use env_core::{World, conformance};
 use env_host::HostSource;
 use page_python::{Archive, find_release, open_file};
 use protocol::hash::sha256_hex;
@@ -44,6 +44,37 @@ fn write_source(python: &PythonWorld) -> Result<Vec<u8>, String> {
         files,
     };
     serde_json::to_vec(&source).map_err(|error| error.to_string())
+}
+
+/// Steps of the episode that the laws are looked at in.
+const CHECKED_STEPS: u64 = 150;
+
+/// Plays an environment at random in the Python of pages, and checks that it keeps the laws that rollback relies on.
+///
+/// # Errors
+/// A sentence for the researcher: it cannot be opened, or the first difference and its place.
+pub fn check_page(python: &PythonWorld) -> Result<(), String> {
+    let mut short = python.clone();
+    let asked = short.world.get("horizon").and_then(Value::as_u64);
+    let horizon = asked.unwrap_or(CHECKED_STEPS).min(CHECKED_STEPS);
+    short.world.insert("horizon".to_owned(), horizon.into());
+    let bytes = pack_archive(&short)?;
+    let opened = open_file(&bytes, "").map_err(|error| error.to_string())?;
+    let sprites = opened.facts.sprites.len();
+    let mut open = || match open_file(&bytes, "") {
+        Ok(opened) => Ok(opened.world as Box<dyn World>),
+        Err(error) => Err(error.to_string()),
+    };
+    let report = conformance::check_world(&mut open, sprites, &[1], &mut |_| ());
+    let Some(found) = report.findings.first() else {
+        return Ok(());
+    };
+    Err(format!(
+        "pages cannot step this environment, because the law that {} is broken after {} steps ({}). An environment with a \
+         state outside of itself (a variable of its module, the generators of `random` and `numpy.random`, the time) \
+         breaks it; let the server step it: `run: host`",
+        found.law, found.step, found.what
+    ))
 }
 
 fn pack_archive(python: &PythonWorld) -> Result<Vec<u8>, String> {

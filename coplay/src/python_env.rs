@@ -4,10 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use env_host::{
-    HostCommand, HostLimits, HostReport, ProcessHost, check_host, find_interpreter,
+    HostCommand, HostLimits, HostReport, ProcessHost, Way, check_host, find_interpreter,
     install_requirements, write_python_host,
 };
 use serde_json::{Map, Value};
+use study::stage::{PythonFile, PythonWorld};
 
 use crate::cli::PythonArgs;
 
@@ -41,7 +42,39 @@ pub fn check(name: &str, params: &str, args: &PythonArgs, seed: u64) -> anyhow::
         .with_context(|| format!("cannot write below {}", below.display()))?;
     let command = HostCommand::python(&interpreter, &files, &folder);
     let mut open = || ProcessHost::open(&command, &world, HostLimits::default());
-    Ok(check_host(&mut open, args.steps as usize, seed))
+    let mut report = check_host(&mut open, args.steps as usize, seed);
+    if report.ways.page.ok
+        && let Err(why) = check_page(world, &folder, args)
+    {
+        report.ways.page = Way { ok: false, why };
+    }
+    Ok(report)
+}
+
+/// Tries the environment in the Python of pages.
+fn check_page(world: Value, folder: &Path, args: &PythonArgs) -> Result<(), String> {
+    let Value::Object(world) = world else {
+        return Err("it is named by no block".to_owned());
+    };
+    let read = |path: &Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let bytes = std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok::<_, String>(PythonFile::new(name.into_owned(), bytes))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "py"));
+    paths.sort();
+    let files = paths
+        .iter()
+        .map(|path| read(path))
+        .collect::<Result<_, _>>()?;
+    let requirements = args.requirements.as_deref().map(read).transpose()?;
+    catalog::python::check_page(&PythonWorld {
+        world,
+        files,
+        requirements,
+    })
 }
 
 /// The world as a study names it, and the folder that its paths are from.

@@ -7,7 +7,7 @@ use std::process::Command;
 use protocol::hash::sha256_hex;
 
 use crate::NUMPY;
-use crate::release::user_folder;
+use crate::release::working_folder;
 
 /// The packages of a requirements file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub fn fetch_wheels(requirements: &str) -> Result<Wheels, String> {
             needs_numpy,
         });
     }
-    let home = user_folder().ok_or("there is no home folder for packages; set COPLAY_HOME")?;
+    let home = working_folder().ok_or("there is no home folder for packages; set COPLAY_HOME")?;
     let folder = home
         .join("wheels")
         .join(sha256_hex(pure.join("\n").as_bytes()));

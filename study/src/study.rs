@@ -86,6 +86,14 @@ impl Study {
         self.models = models.into_iter().map(|made| made.model).collect();
     }
 
+    /// A problem of the environment of an env stage.
+    pub fn env_problem(&self, stage: u16, message: &str) -> Problem {
+        let path = self.paths.get(usize::from(stage));
+        let path = yaml::join(path.map_or("", String::as_str), "env");
+        let report = ProblemReport::new(FILE);
+        report.problem(self.source.locate(&path), &path, message)
+    }
+
     /// A problem of a parameter of an env stage, where it stands: in the file of its grid world, or below its `config`.
     pub fn config_problem(&self, stage: u16, field: &str, message: &str) -> Problem {
         let index = usize::from(stage);

