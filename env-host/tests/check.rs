@@ -1,4 +1,5 @@
 //! The report on an environment before a study plays it.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::path::{Path, PathBuf};
 

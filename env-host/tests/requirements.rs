@@ -1,4 +1,5 @@
 //! The packages of a study: resolved once, locked with hashes, installed from the lock ever after.
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

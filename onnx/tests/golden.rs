@@ -4,6 +4,10 @@
     clippy::unwrap_used,
     reason = "clippy knows the helpers of a test only inside its function"
 )]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "values are compared within a bound, and not bit by bit"
+)]
 
 use std::path::{Path, PathBuf};
 

@@ -169,7 +169,7 @@ const FRAMES: u32 = 1_024;
 fn swings(player: &Player, seats: usize) -> Vec<Upload> {
     let frame = |number: u32| Frame {
         at_ms: 1_000 + number * 17,
-        tick: if number % 2 == 0 { 20 } else { 10 },
+        tick: if number.is_multiple_of(2) { 20 } else { 10 },
         have: vec![10; seats],
         fresh: vec![0; seats],
     };
