@@ -62,12 +62,12 @@ fn a_model_that_does_not_fit_is_refused_at_its_line() {
         let mut bytes = CLONE.to_vec();
         // The operator's name follows that of the node.
         let op = at + bytes[at..].windows(4).position(|it| it == b"Relu").unwrap();
-        bytes[op..op + 4].copy_from_slice(b"Gelu");
+        bytes[op..op + 4].copy_from_slice(b"Relq");
         bytes
     });
     let found = problem("{policy: agent.onnx}", &broken.unwrap());
     assert!(
-        found.contains("node `relu1` (Gelu): `Gelu` is not among the operators that can be played"),
+        found.contains("node `relu1` (Relq): `Relq` is not among the operators that can be played"),
         "{found}"
     );
 }

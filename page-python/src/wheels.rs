@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use protocol::hash::sha256_hex;
 
@@ -41,9 +42,13 @@ pub fn fetch_wheels(requirements: &str) -> Result<Wheels, String> {
     let folder = home
         .join("wheels")
         .join(sha256_hex(pure.join("\n").as_bytes()));
+    // Two stages may need the same packages at once.
+    static FETCHING: Mutex<()> = Mutex::new(());
+    let fetching = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     if !folder.is_dir() {
         download(&pure, &folder)?;
     }
+    drop(fetching);
     let files = read_wheels(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     Ok(Wheels { files, needs_numpy })
 }
@@ -57,7 +62,7 @@ fn name_of(line: &str) -> String {
 }
 
 fn download(packages: &[&str], folder: &Path) -> Result<(), String> {
-    let fresh = folder.with_extension("new");
+    let fresh = folder.with_extension(format!("{}.new", std::process::id()));
     let told = |error: std::io::Error| format!("{}: {error}", fresh.display());
     if fresh.exists() {
         fs::remove_dir_all(&fresh).map_err(told)?;
@@ -102,7 +107,11 @@ fn download(packages: &[&str], folder: &Path) -> Result<(), String> {
              packages than NumPy: leave it out, or let the server step the environment with `run: host`"
         ));
     }
-    fs::rename(&fresh, folder).map_err(told)
+    match fs::rename(&fresh, folder) {
+        // Another program was quicker.
+        Err(_) if folder.is_dir() => fs::remove_dir_all(&fresh).map_err(told),
+        renamed => renamed.map_err(told),
+    }
 }
 
 fn read_wheels(folder: &Path) -> std::io::Result<Vec<(String, Vec<u8>)>> {

@@ -14,11 +14,13 @@ use serde_json::{Value, json};
 const KITCHEN: &str = include_str!("../../tests/python-page/kitchen.py");
 const REQUIREMENTS: &str = include_str!("../../tests/python-page/requirements.txt");
 
-fn archive() -> Vec<u8> {
+/// Its archive; episodes end after so many ticks.
+fn archive(horizon: usize) -> Vec<u8> {
     let release = release::installed();
     let wheels = fetch_wheels(REQUIREMENTS).unwrap();
-    let world =
-        json!({"python": "kitchen.py:make", "picture": "kitchen.py:picture", "tick_hz": 10});
+    let world = json!({
+        "python": "kitchen.py:make", "picture": "kitchen.py:picture", "tick_hz": 10, "horizon": horizon,
+    });
     let mut archive = Archive::new(world, release, wheels.needs_numpy);
     archive.add_source("kitchen.py", KITCHEN.as_bytes());
     for (name, bytes) in &wheels.files {
@@ -31,7 +33,7 @@ fn archive() -> Vec<u8> {
 const RECORDED: &[u8] = include_bytes!("../../tests/golden/Overcooked-CrampedRoom-V0.jsonl.gz");
 
 /// Steps of the recording that are played.
-const STEPS: usize = 300;
+const STEPS: usize = 150;
 
 /// The hashes of the observations in a recorded line.
 fn hashes(line: &Value) -> Vec<u64> {
@@ -54,7 +56,7 @@ fn cogrids_own_kitchen_plays_in_pages_what_it_played_elsewhere() {
     let mut lines = BufReader::new(GzDecoder::new(RECORDED)).lines();
     let mut next = || serde_json::from_str::<Value>(&lines.next().unwrap().unwrap()).unwrap();
     let header = next();
-    let mut world = page_python::open_world(&archive(), "").unwrap();
+    let mut world = page_python::open_world(&archive(STEPS + 1), "").unwrap();
     world.reset(header["seed"].as_u64().unwrap());
     let first: Vec<u64> = (0..2).map(|seat| observed(&mut world, seat)).collect();
     assert_eq!(first, hashes(&header["reset"]));
@@ -84,12 +86,12 @@ fn cogrids_own_kitchen_plays_in_pages_what_it_played_elsewhere() {
         let seen: Vec<u64> = (0..2).map(|seat| observed(&mut world, seat)).collect();
         assert_eq!(seen, hashes(&line), "step {step}");
     }
-    assert!(earned > 20.0, "{earned}: it delivers");
+    assert!(earned > 3.0, "{earned}: it delivers");
 }
 
 #[test]
 fn cogrids_own_kitchen_keeps_the_laws_of_an_environment() {
-    let bytes = archive();
+    let bytes = archive(100);
     let mut open = || Ok(Box::new(page_python::open_world(&bytes, "").unwrap()) as Box<dyn World>);
     let report = conformance::check_world(&mut open, 0, &[1], &mut |_| ());
     assert!(report.findings.is_empty(), "{:#?}", report.findings);

@@ -80,7 +80,7 @@ def test_the_actor_of_a_cleanrl_agent_is_taken(tmp_path):
 def test_a_model_of_another_environment_is_refused(tmp_path):
     import torch
 
-    path = export.torch(torch.nn.Linear(5, 3), tmp_path / "odd.onnx", (5,))
+    path = export.torch(torch.nn.Linear(5, 7), tmp_path / "odd.onnx", (5,))
     with pytest.raises(ValueError, match="it takes 5 values"):
         coplay.make("overcooked", partners=str(path))
     with pytest.raises(ValueError, match="cannot read"):

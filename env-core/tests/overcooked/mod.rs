@@ -503,6 +503,6 @@ fn wrong_parameters_are_named() {
     assert_eq!(
         unknown,
         "environment: there is no environment `overcoked`; did you mean `overcooked`? (there is: overcooked, \
-         overcooked_v2, goal_finding, goal_seeking, search_rescue, grid, hanabi, overcooked_jaxmarl_v2)"
+         overcooked_v2, goal_finding, goal_seeking, search_rescue, grid, overcooked_ai, dual_destination, hanabi, overcooked_jaxmarl_v2)"
     );
 }

@@ -115,7 +115,7 @@ fn the_page_names_every_use_feature_and_hook() {
         let named = page.contains(&format!("`{name}`"));
         assert!(named, "the page lacks the feature {name}");
     }
-    let toolkit = read("env-core/src/grid/mod.rs");
+    let toolkit = read("env-core/src/grid/world.rs");
     let hooks = toolkit
         .split("pub trait GridWorld")
         .nth(1)

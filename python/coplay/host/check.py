@@ -53,15 +53,14 @@ class _Saved:
         env = world.adapter.env
         self._own = getattr(env, "get_state", None) if hasattr(env, "set_state") else None
         self._state = copy.deepcopy(self._own()) if self._own else copy.deepcopy(world.adapter.__dict__)
-        self._rest = (list(world._totals), world._steps)
+        self._rest = copy.deepcopy(world.counts())
 
     def load(self) -> None:
         if self._own:
             self._world.adapter.env.set_state(copy.deepcopy(self._state))
         else:
             self._world.adapter.__dict__.update(copy.deepcopy(self._state))
-        self._world._totals, self._world._steps = list(self._rest[0]), self._rest[1]
-        self._world._draw = self._world._find_picture()
+        self._world.set_counts(copy.deepcopy(self._rest))
 
 
 def _copies_part(world: Any, steps: int, seed: int) -> str | None:
