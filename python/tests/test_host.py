@@ -202,7 +202,8 @@ def test_a_seat_sees_its_own_picture(host):
 
 
 def test_an_own_state_that_can_be_copied_is_found_sound(host):
-    assert host(python="hosted_worlds.py:Unequal").check()["ok"]
+    told = host(python="hosted_worlds.py:Unequal").check()
+    assert told["ok"], told["why"]
     told = host(python="hosted_worlds.py:Module", render="draw").check()
     assert not told["ok"] and "something outside of itself" in told["why"]
 

@@ -375,9 +375,10 @@ fn draw_pixels(
     rgb: &[u8],
 ) -> Result<(), JsValue> {
     let pixels = rgb.chunks_exact(3);
-    let mut rgba: Vec<u8> = pixels.flat_map(|of| [of[0], of[1], of[2], 255]).collect();
+    let rgba: Vec<u8> = pixels.flat_map(|of| [of[0], of[1], of[2], 255]).collect();
     let (width, height) = (u32::from(width), u32::from(height));
-    let data = ImageData::new_with_u8_clamped_array_and_sh(Clamped(&mut rgba), width, height)?;
+    let data =
+        ImageData::new_with_u8_clamped_array_and_sh(Clamped(rgba.as_slice()), width, height)?;
     let canvas: HtmlCanvasElement = dom::document().create_element("canvas")?.unchecked_into();
     canvas.set_width(width);
     canvas.set_height(height);

@@ -11,8 +11,8 @@ from typing import Any
 
 from .spaces import np
 
-PAGE_PACKAGES = ("numpy",)
-"""Compiled packages that a page has."""
+PAGE_PACKAGES = ("coplay", "numpy")
+"""Compiled packages that a page has or does not need."""
 
 
 def check_page(world: Any, steps: int, seed: int) -> dict[str, Any]:
