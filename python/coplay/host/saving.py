@@ -145,7 +145,7 @@ def unseal(sealed: bytes) -> bytes | None:
     return copy if hashlib.sha256(copy).digest()[:SUM] == sealed[:SUM] else None
 
 
-class _Canonical(pickle._Pickler):  # type: ignore[misc,name-defined]
+class _Canonical(pickle._Pickler):
     """For states with circles: only what can change is known by its identity, never a number, a text or a tuple."""
 
     def __init__(self, out: io.BytesIO, shared: Shared) -> None:
@@ -154,7 +154,7 @@ class _Canonical(pickle._Pickler):  # type: ignore[misc,name-defined]
 
     def memoize(self, thing: Any) -> None:
         if not isinstance(thing, (str, bytes, int, float, tuple, frozenset)):
-            super().memoize(thing)
+            super().memoize(thing)  # type: ignore[misc]
 
     def reducer_override(self, thing: Any) -> Any:
         if isinstance(thing, STATIC):
