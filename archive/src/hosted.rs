@@ -427,7 +427,7 @@ impl Episode {
     /// equal: digests, observations and rewards.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The error of the disk.
     pub fn repeat(&mut self) -> io::Result<()> {
         if self.hosted.is_none() || self.ending.is_none() {
             return Ok(());

@@ -96,6 +96,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             seen,
             json,
         } => {
+            page_python::add_folder(data.clone());
             let summary = dataset::export::export(&data, &out, seen).await?;
             report(&summary, json)?;
             Ok(done_if(summary.skipped.is_empty()))
@@ -105,6 +106,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             ledger_hash,
             json,
         } => {
+            page_python::add_folder(data.clone());
             let mut found = dataset::verify::verify(&data).await?;
             if let Some(noted) = ledger_hash {
                 found.require_hash(&noted);

@@ -42,9 +42,12 @@ pub fn make_options(
     changed: OnStudyChange,
     access: AccessRules,
 ) -> ServerOptions {
+    let data = args.data.unwrap_or_else(|| usual.into());
+    // The Python of pages, and packages of environments, may lie there.
+    page_python::add_folder(data.clone());
     ServerOptions {
         study: args.study,
-        data: args.data.unwrap_or_else(|| usual.into()),
+        data,
         links: args.links,
         open,
         assets: args.dist.map_or(Assets::Embedded, Assets::Folder),

@@ -88,7 +88,7 @@ pub fn find_interpreter(named: Option<&Path>) -> Result<PathBuf, RequirementsErr
 
 /// Installs the packages of a requirements file below a data folder, unless that was done, and gives the interpreter.
 ///
-/// What is resolved the first time is locked with hashes, and only that is installed ever after.
+/// The first installation locks each package with its hash; later ones install exactly these.
 /// A file `requirements.lock` beside the requirements is taken instead of resolving them.
 /// `progress` is given a sentence at each step.
 ///

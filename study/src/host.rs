@@ -66,7 +66,7 @@ pub type EnvFactsByStage = BTreeMap<(u16, String), EnvFacts>;
 /// Facts of a host that a study is checked against.
 pub trait HostFacts {
     /// Opens an environment in Python, and completes its stage: its version, and the file that pages step, if they do.
-    /// What keeps it from being opened is reported by [`Self::env_facts`].
+    /// [`Self::env_facts`] reports why it cannot be opened.
     fn prepare_env(&self, _env: &mut Env) {}
 
     /// The facts of an environment with the parameters of its stage.

@@ -156,7 +156,7 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
     }
 
     /// Words: the rank of each seat in the movement, then the bits of eight uniform `f32`, then a choice.
-    /// What is left out, and ranks and numbers that cannot be, leave the draw to the generator.
+    /// The generator draws whatever is left out, and replaces ranks and numbers that are impossible.
     fn check_episode(&self, seed: u64) -> Result<(), ParamError> {
         reset::check_ground(self, seed)
     }
