@@ -2,7 +2,7 @@
 //!
 //! `COPLAY_PYTHON` names the interpreter; with NumPy in it, pictures of pixels are measured, too.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use env_core::envs;
@@ -15,8 +15,7 @@ use serde_json::json;
 const STEPS: usize = 4_000;
 
 fn main() {
-    let named = std::env::var_os("COPLAY_PYTHON").map(PathBuf::from);
-    let python = find_interpreter(named.as_deref()).expect("Python is needed");
+    let python = find_interpreter(None).expect("Python is needed");
     let world = envs::open("overcooked", "").expect("it is in this program");
     let mut native = NativeHost::new(world, Vec::new());
     let (step, _) = measure(&mut native);

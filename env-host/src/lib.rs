@@ -27,7 +27,7 @@ pub use pool::{HostPool, OpenHost};
 pub use process::{HostCommand, HostLimits, ProcessHost};
 pub use python_files::{python_host_sha256, write_python_host};
 pub use requirements::{
-    INTERPRETER, LOCK, PythonEnvironment, RequirementsError, find_interpreter, install_requirements,
+    LOCK, PythonEnvironment, RequirementsError, find_interpreter, install_requirements,
 };
 pub use source::HostSource;
 pub use world::HostWorld;

@@ -8,8 +8,11 @@ use std::{fs, io};
 use protocol::hash::sha256_hex;
 use serde::Deserialize;
 
-/// The interpreter for environments whose study names none.
-pub const INTERPRETER: &str = "python3";
+/// The interpreter where nobody names another.
+const INTERPRETER: &str = "python3";
+
+/// The variable of the environment that names another one.
+const NAMED: &str = "COPLAY_PYTHON";
 
 /// The lock beside the requirements, if the study ships one, and its name in the data folder.
 pub const LOCK: &str = "requirements.lock";
@@ -28,7 +31,7 @@ pub enum RequirementsError {
     /// The interpreter does not start.
     #[error(
         "cannot start `{interpreter}`: {reason}; install Python 3.10 or newer (Debian: `apt install python3 python3-venv`), \
-         or name an interpreter"
+         or name its program in COPLAY_PYTHON"
     )]
     Interpreter {
         /// The interpreter.
@@ -63,18 +66,21 @@ pub struct PythonEnvironment {
     pub lock: String,
 }
 
-/// Finds an interpreter without packages of a study: its own path, past shims that only start it.
+/// Finds an interpreter without packages of a study: the one that is named, or that `COPLAY_PYTHON` names, or `python3`.
+/// Gives its own path, past shims that only start it.
 ///
 /// # Errors
 /// [`RequirementsError::Interpreter`].
 pub fn find_interpreter(named: Option<&Path>) -> Result<PathBuf, RequirementsError> {
-    let named = named.unwrap_or(Path::new(INTERPRETER));
+    let named = named.map(Path::to_owned);
+    let named = named.or_else(|| std::env::var_os(NAMED).map(PathBuf::from));
+    let named = named.unwrap_or_else(|| INTERPRETER.into());
     let refused = |reason: String| RequirementsError::Interpreter {
         interpreter: named.display().to_string(),
         reason,
     };
     let ask = "import sys; assert sys.version_info >= (3, 10), 'it is older than 3.10'; print(sys.executable)";
-    let asked = Command::new(named)
+    let asked = Command::new(&named)
         .args(["-c", ask])
         .stdin(Stdio::null())
         .output();

@@ -1,7 +1,7 @@
 //! The report on an environment before a study plays it.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use env_host::{
     HostCommand, HostFault, HostLimits, HostReport, ProcessHost, check_host, find_interpreter,
@@ -10,8 +10,7 @@ use env_host::{
 use serde_json::{Value, json};
 
 fn check(folder: &str, world: Value) -> HostReport {
-    let named = std::env::var_os("COPLAY_PYTHON").map(PathBuf::from);
-    let interpreter = find_interpreter(named.as_deref()).unwrap();
+    let interpreter = find_interpreter(None).unwrap();
     let files = write_python_host(Path::new(env!("CARGO_TARGET_TMPDIR"))).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let command = HostCommand::python(&interpreter, &files, &folder);

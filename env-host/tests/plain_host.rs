@@ -1,7 +1,7 @@
 //! A host that somebody wrote from `docs/host-protocol.md` alone.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use env_host::{
     HostCommand, HostFault, HostLimits, HostedWorld as _, Picture, ProcessHost, find_interpreter,
@@ -9,9 +9,8 @@ use env_host::{
 use serde_json::json;
 
 fn open() -> ProcessHost {
-    let named = std::env::var_os("COPLAY_PYTHON").map(PathBuf::from);
     let command = HostCommand {
-        program: find_interpreter(named.as_deref()).unwrap(),
+        program: find_interpreter(None).unwrap(),
         arguments: vec!["plain_host.py".into()],
         folder: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/worlds"),
         variables: Vec::new(),

@@ -18,8 +18,7 @@ fn folder() -> PathBuf {
 
 fn interpreter() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    let named = std::env::var_os("COPLAY_PYTHON").map(PathBuf::from);
-    let find = || find_interpreter(named.as_deref()).unwrap();
+    let find = || find_interpreter(None).unwrap();
     FOUND.get_or_init(find).clone()
 }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use env_host::{LOCK, find_interpreter, install_requirements};
@@ -38,8 +38,7 @@ fn value_of(python: &Path) -> String {
 
 #[test]
 fn what_was_resolved_first_is_locked_and_nothing_else_is_installed() {
-    let named = std::env::var_os("COPLAY_PYTHON").map(PathBuf::from);
-    let python = find_interpreter(named.as_deref()).unwrap();
+    let python = find_interpreter(None).unwrap();
     let (study, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let requirements = study.path().join("requirements.txt");
     fs::write(

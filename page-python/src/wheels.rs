@@ -69,7 +69,8 @@ fn download(packages: &[&str], folder: &Path) -> Result<(), String> {
     }
     fs::create_dir_all(&fresh).map_err(told)?;
     eprintln!("fetching {}", packages.join(", "));
-    let done = Command::new("python3")
+    let python = std::env::var_os("COPLAY_PYTHON").unwrap_or_else(|| "python3".into());
+    let done = Command::new(&python)
         .args([
             "-m",
             "pip",
@@ -93,7 +94,8 @@ fn download(packages: &[&str], folder: &Path) -> Result<(), String> {
         .args(packages)
         .output()
         .map_err(|error| {
-            format!("`python3` does not start, whose `pip` fetches packages: {error}")
+            let python = python.display();
+            format!("`{python}` does not start, whose `pip` fetches packages: {error}")
         })?;
     if !done.status.success() {
         let words = String::from_utf8_lossy(&done.stderr);

@@ -239,3 +239,8 @@ def test_the_picture_of_the_page_is_drawn(host, tmp_path):
     kind, body = game.picture()
     looks = [item[5] for item in json.loads(body)["items"]]
     assert kind == SHAPES and looks == ["rect", "ellipse", "ellipse", "rect", "text", "progress"]
+
+
+def test_another_version_of_an_environment_is_refused_with_those_that_are_there():
+    with pytest.raises(Refused, match="no `classic.rps_v9`; closest: rps_v2"):
+        Host(pettingzoo="classic/rps_v9")

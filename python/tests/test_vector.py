@@ -264,23 +264,29 @@ def test_bad_arguments_are_refused(arguments, words):
 
 
 def test_a_step_lets_other_threads_run():
-    steps = 25
+    wanted = 300
     batch = coplay.make_vec("overcooked", 32768, seat="all", threads=1)
     batch.reset(seed=0)
     chosen = np.zeros(batch.num_envs, int)
-    begun = threading.Event()
+    stepping, done = [0], threading.Event()
 
     def work():
-        begun.set()
-        for _ in range(steps):
+        step = 0
+        while not done.is_set():
+            step += 1
+            stepping[0] = step
             batch.step(chosen)
+            stepping[0] = 0
 
     worker = threading.Thread(target=work)
     worker.start()
-    begun.wait()
-    # With the lock held through each step, this thread would get to run between two steps at best.
-    turns = 0
-    while worker.is_alive():
-        turns += 1
+    # With the lock held through each step, this thread gets to run a few dozen times until the other has the lock.
+    turns, last, late = 0, 0, time.monotonic() + 60
+    while turns < wanted and time.monotonic() < late:
+        now = stepping[0]
+        turns = turns + 1 if now and now == last else 0
+        last = now
         time.sleep(0)
-    assert turns > 10 * steps
+    done.set()
+    worker.join()
+    assert turns == wanted, "this many turns within one step"

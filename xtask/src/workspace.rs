@@ -74,7 +74,9 @@ impl Workspace {
         node.env("COPLAY_CHROMIUM", chromium)
             .env("COPLAY_BIN", self.server())
             .env("COPLAY_NET", self.target.join("debug/coplay-net"))
-            .env("COPLAY_TEMPLATES", self.target.join("templates"));
+            .env("COPLAY_TEMPLATES", self.target.join("templates"))
+            .env("COPLAY_PYTHON", self.root.join(".venv/bin/python"))
+            .env("COPLAY_HOME", self.target.join("tmp/page-python"));
         if let Some(firefox) = setup::firefox() {
             node.env("COPLAY_FIREFOX", firefox);
         }

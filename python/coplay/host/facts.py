@@ -182,7 +182,7 @@ class Facts:
         return int(own or DEFAULT_HZ)
 
     def _keys(self, name: str, at: int) -> list[str]:
-        keys = self.attribute("keys")
+        keys = self._say("keys", None)
         own = keys.get(name) if isinstance(keys, dict) else None
         if own is None and at == self.noop:
             return []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib
 import importlib.util
 import inspect
 import os
+import pkgutil
 import platform
 import sys
 from importlib import metadata
@@ -23,6 +25,7 @@ KEYS = (
     "action_names",
     "actions",
     "noop",
+    "keys",
     "tick_hz",
     "frame_skip",
     "horizon",
@@ -152,6 +155,7 @@ def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> A
     except ModuleNotFoundError as error:
         if not str(error.name).startswith("pettingzoo"):
             raise Refusal(_missing(error, name)) from None
+        _refuse_unknown(prefixed)
         module = _import(dotted if dotted != prefixed else "pettingzoo")
     make = getattr(module, "parallel_env", None) or getattr(module, "env", None)
     if make is None:
@@ -162,6 +166,19 @@ def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> A
         return make(**kwargs)
     except ModuleNotFoundError as error:
         raise Refusal(_missing(error, name)) from None
+
+
+def _refuse_unknown(dotted: str) -> None:
+    """Refuses an environment that the installed PettingZoo does not have, if it has others of that family."""
+    parent, _, name = dotted.rpartition(".")
+    try:
+        family = importlib.import_module(parent)
+    except ModuleNotFoundError:
+        return
+    versions = [module.name for module in pkgutil.iter_modules(family.__path__) if "_v" in module.name]
+    close = difflib.get_close_matches(name, versions, n=3, cutoff=0)
+    if close:
+        raise Refusal(f"the installed PettingZoo has no `{dotted.removeprefix('pettingzoo.')}`; closest: {', '.join(close)}")
 
 
 def _wrap(env: Any, wrapper: Any, world: dict[str, Any]) -> Any:

@@ -115,7 +115,7 @@ fn read_name(
     });
     let doc = "The id of a registered Gymnasium environment, such as `CartPole-v1`.";
     let gymnasium = fields.key("gymnasium", doc).maybe(|place| place.text(200));
-    let doc = "The module of a PettingZoo environment, such as `butterfly/cooperative_pong_v5`.";
+    let doc = "The module of a PettingZoo environment, such as `butterfly/cooperative_pong_v6`.";
     let pettingzoo = fields.key("pettingzoo", doc).maybe(|place| place.text(200));
     let named: Vec<(&str, String)> = NAMES
         .into_iter()
@@ -149,6 +149,10 @@ fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
             "The actions that people have, by name, where the action space is not a list of actions.",
         ),
         ("noop", "The action that does nothing: its name or number."),
+        (
+            "keys",
+            "The keyboard keys of an action: `{up: [ArrowUp, KeyW]}`. The others keep theirs.",
+        ),
         (
             "tick_hz",
             "Ticks per second; 0 for turns. By default the environment's `render_fps`, or 10.",

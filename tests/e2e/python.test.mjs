@@ -1,0 +1,147 @@
+// Environments in Python: a game of PettingZoo that nobody here wrote and one's own on a host, and CoGrid's own kitchen in
+// the Python of pages, each played by two people in real browsers with real keys.
+
+import assert from 'node:assert/strict';
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Participant, ROOT, Server, coplay, drawLess, launch, noFirefox, scratch } from './harness.mjs';
+import { exported, verified } from './match.mjs';
+
+/** Pages load a whole Python, one after the other on a small machine. */
+const PYTHON_STARTS = 90_000;
+
+const browsers = [];
+before(async () => {
+  const engines = noFirefox ? ['chromium'] : ['chromium', 'firefox'];
+  browsers.push(...await Promise.all(engines.map(engine => launch(engine))));
+});
+after(() => Promise.all(browsers.map(browser => browser.close())));
+
+/** Two people in a study, all of them playing; `network` is on the side of the first. */
+async function open(t, study, folder, network) {
+  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', '2'] });
+  t.after(() => server.kill());
+  const people = await Promise.all(server.links.map((link, at) =>
+    Participant.open(browsers[at % browsers.length], link, {
+      name: `page ${at}`, before: drawLess, network: at === 0 ? network : undefined,
+    })));
+  t.after(() => Promise.all(people.map(person => person.context.close())));
+  await Promise.all(people.map(async person => {
+    await person.page.waitForFunction(() => window.coplay?.report());
+    if (await person.shows(['instructions', 'lobby', 'play']) === 'instructions') await person.read();
+    await person.knows(({ status }) => status === 'playing', PYTHON_STARTS);
+  }));
+  const bySeat = [];
+  for (const person of people) bySeat[(await person.report()).seat] = person;
+  return { server, people: bySeat };
+}
+
+/** A study of one game for two. */
+async function studyOf(t, env, more) {
+  const folder = await scratch(t);
+  const study = path.join(folder, 'study');
+  await mkdir(study);
+  await writeFile(path.join(study, 'study.yaml'), `format: 1
+study: {id: python, version: 1.0.0, title: A game in Python, contact: lab@example.edu}
+timeline:
+  - {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: wait}
+  - {id: play, type: env, env: ${env}, players: [self, partner]${more}}
+  - {id: thanks, type: end, file: thanks.md}
+`);
+  await writeFile(path.join(study, 'thanks.md'), '# Thanks\n');
+  return { folder, study };
+}
+
+/** All read the outcome and come to the end; the one episode of the study, which holds. */
+async function finish({ server, people }, way) {
+  await Promise.all(people.map(async person => {
+    await person.goOn();
+    await person.shows('end');
+    assert.deepEqual(person.errors, [], 'nothing failed in the page');
+  }));
+  const { code, episodes } = await verified(server.data);
+  assert.equal(code, 0, 'coplay verify finds nothing wrong');
+  assert.equal(episodes.length, 1);
+  assert.deepEqual([episodes[0].way, episodes[0].verdict], [way, 'equal']);
+  return episodes[0];
+}
+
+test('two people play Pong of PettingZoo on a host, unmodified, in pictures of its own', async t => {
+  const world = '{pettingzoo: butterfly/cooperative_pong_v6, action_names: [wait, up, down], noop: wait, '
+    + 'keys: {up: [ArrowUp], down: [ArrowDown]}, horizon: 60}';
+  const { folder, study } = await studyOf(t, world, '');
+  const game = await open(t, study, folder);
+  const [first, second] = game.people;
+  for (const person of game.people) assert.ok((await person.report()).hosted);
+  await first.page.keyboard.down('ArrowUp');
+  await second.page.keyboard.down('ArrowDown');
+  await first.knows(({ views, tick }) => views > 5 && tick > 20);
+  const colours = await first.page.evaluate(() => {
+    const canvas = document.querySelector('section.play canvas');
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    return new Set(new Uint32Array(data.buffer)).size;
+  });
+  assert.ok(colours > 2, 'the paddles and the ball are in the picture');
+  const { ticks } = await finish(game, 'host');
+  const { steps } = await exported(game.server.data, ['steps']);
+  assert.equal(steps.length, 2 * ticks);
+  for (const [seat, name] of [['0', 'up'], ['1', 'down']]) {
+    assert.ok(steps.filter(row => row.seat === seat && row.action_name === name).length > 5, `seat ${seat} went ${name}`);
+  }
+});
+
+test('two people take turns in a game of PettingZoo that has its own rules for whose turn it is', async t => {
+  const { folder, study } = await studyOf(t, '{pettingzoo: classic/tictactoe_v3}', ', mode: turns');
+  const game = await open(t, study, folder);
+  // Cells count down the columns: the first has 1, 2 and 3.
+  const moves = [[0, 'Digit1'], [1, 'Digit4'], [0, 'Digit2'], [1, 'Digit5'], [0, 'Digit3']];
+  for (const [tick, [seat, key]] of moves.entries()) {
+    const [one, other] = [game.people[seat], game.people[1 - seat]];
+    await one.knows(report => report.status === 'playing' && report.tick === tick);
+    await one.says(/your turn/i);
+    // It is not the other's turn: this key says nothing, now or later.
+    await other.page.keyboard.press('Digit9');
+    await one.page.keyboard.press(key);
+  }
+  const episode = await finish(game, 'host');
+  assert.equal(episode.ticks, moves.length);
+  const { seats } = await exported(game.server.data, ['seats']);
+  assert.deepEqual(seats.map(row => Number(row.seat_score ?? row.score)).sort(), [-1, 1]);
+});
+
+test('a game of one\'s own is played on a host as `coplay new` writes it', async t => {
+  const folder = await scratch(t);
+  const study = path.join(folder, 'study');
+  const made = await coplay('new', 'environment', '--python', study);
+  assert.equal(made.code, 0, made.stderr);
+  const game = await open(t, study, folder);
+  await game.people[0].page.keyboard.press('ArrowRight');
+  await game.people[1].page.keyboard.press('ArrowLeft');
+  await game.people[0].knows(({ tick }) => tick > 0);
+});
+
+test('two people play CoGrid\'s own kitchen, unmodified, in the Python of their pages, with rollback', async t => {
+  const folder = await scratch(t);
+  const study = path.join(folder, 'study');
+  await cp(path.join(ROOT, 'tests/python-page'), study, { recursive: true });
+  const installed = await coplay('pyodide', 'install', '--from', path.join(ROOT, '.tools/pyodide'));
+  assert.equal(installed.code, 0, installed.stderr);
+  const game = await open(t, study, folder, { latency_ms: 150 });
+  const [first, second] = game.people;
+  await first.knows(({ tick }) => tick > 3);
+  for (const key of ['ArrowUp', 'ArrowRight', 'ArrowLeft', 'ArrowRight', 'ArrowDown']) {
+    await first.page.keyboard.press(key);
+    await second.page.keyboard.press(key === 'ArrowUp' ? 'Space' : key);
+  }
+  const reports = await Promise.all(game.people.map(person => person.report()));
+  assert.ok(reports.every(report => !report.hosted), 'each page steps the world itself');
+  await Promise.all(game.people.map(person => person.knows(({ status }) => status === 'over', 60_000)));
+  const ends = await Promise.all(game.people.map(person => person.report()));
+  assert.ok(ends.some(({ rollbacks }) => rollbacks > 0), 'a page was wrong about the other, and went back');
+  const episode = await finish(game, 'page');
+  assert.equal(episode.ticks, 100);
+  const { steps } = await exported(game.server.data, ['steps']);
+  assert.deepEqual(new Set(steps.map(row => row.action_name)), new Set(['up', 'down', 'left', 'right', 'pick_up_or_drop', 'wait']));
+  assert.ok(ends.every(({ digest }) => digest === episode.digest), 'both pages and the server came to the same state');
+});
