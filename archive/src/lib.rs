@@ -386,6 +386,11 @@ impl Episode {
             .then(|| self.replica.ending(EndReason::Played))
     }
 
+    /// The reason why the environment was stopped, if it broke down.
+    pub fn world_fault(&self) -> Option<String> {
+        self.replica.world_fault()
+    }
+
     /// The end, once written.
     pub fn ending(&self) -> Option<Ending> {
         self.ending

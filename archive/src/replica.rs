@@ -120,6 +120,11 @@ impl Replica {
         Ok(replica)
     }
 
+    /// The reason why the environment was stopped, if it broke down.
+    pub fn world_fault(&self) -> Option<String> {
+        self.world.fault()
+    }
+
     /// Queues a change, which is applied once its tick is reached. Until then a person who loses the seat must have
     /// played the inputs that it brings.
     ///

@@ -22,6 +22,7 @@ use serde::Serialize;
 use signaling_server::admin::{self, Admin};
 use signaling_server::http::secure_alone;
 use signaling_server::server::{Server, ServerOptions};
+use signaling_server::world_faults::{WorldFault, WorldFaults};
 use store::data_folder;
 use store::study_version::OnStudyChange;
 use study::plural::count;
@@ -55,9 +56,14 @@ struct News {
     anew: u32,
     /// The faults of the study as it lies in the folder now.
     faults: Vec<Found>,
+    /// The environments that broke down since it was loaded.
+    breakdowns: Vec<WorldFault>,
 }
 
 type Shared = Arc<Mutex<News>>;
+
+/// What answers pages: the state, and the environments that broke down.
+type Told = (Shared, Arc<WorldFaults>);
 
 /// Tells if a data folder is for trying.
 pub fn is_trial(data: &Path) -> bool {
@@ -205,6 +211,7 @@ fn told_faults(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
 /// Adds the page for researchers to a server, and, with news, what its pages follow them by.
 fn with_pages(server: Server, admin: Admin, news: Option<Shared>) -> Server {
     let admin = admin::router(Arc::new(admin));
+    let faults = Arc::clone(&server.faults);
     server.wrapped(move |router| match news {
         None => router.merge(admin),
         Some(news) => Router::new()
@@ -218,14 +225,15 @@ fn with_pages(server: Server, admin: Admin, news: Option<Shared>) -> Server {
                 get(async || text("text/css; charset=utf-8", STYLE)),
             )
             .layer(axum::middleware::map_response(secure_alone))
-            .with_state(news)
+            .with_state((news, faults))
             .merge(admin)
             .merge(router.layer(axum::middleware::from_fn(followed))),
     })
 }
 
-async fn state(State(news): State<Shared>) -> Response {
-    let news = news.lock().expect("nobody panics with it").clone();
+async fn state(State((news, faults)): State<Told>) -> Response {
+    let mut news = news.lock().expect("nobody panics with it").clone();
+    news.breakdowns = faults.list();
     ([(header::CACHE_CONTROL, "no-store")], Json(news)).into_response()
 }
 

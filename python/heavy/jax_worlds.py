@@ -1,9 +1,14 @@
 """Craftax and XLand-MiniGrid from their packages, as a researcher writes them into a file."""
 
+import functools
+
 import xminigrid
-from craftax.craftax.renderer import render_craftax_pixels
-from craftax.craftax_classic.renderer import render_craftax_pixels as render_classic_pixels
+from craftax.craftax import renderer
+from craftax.craftax_classic import renderer as classic_renderer
 from craftax.craftax_env import make_craftax_env_from_name
+
+render = functools.cache(renderer.make_craftax_pixel_renderer)
+render_classic = functools.cache(classic_renderer.make_craftax_pixel_renderer)
 
 
 def craftax_classic():
@@ -11,7 +16,7 @@ def craftax_classic():
 
 
 def craftax_classic_picture(state):
-    return render_classic_pixels(state, 7)
+    return render_classic(7)(state)
 
 
 def craftax_full():
@@ -19,7 +24,7 @@ def craftax_full():
 
 
 def craftax_full_picture(state):
-    return render_craftax_pixels(state, 10)
+    return render(10)(state)
 
 
 def craftax_pixels():

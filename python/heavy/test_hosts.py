@@ -45,7 +45,7 @@ def check(start, size, steps=60, **world):
     (shown, (kind, body)), again = episode(one, steps), episode(two, steps)
     assert (shown, (kind, body)) == again
     assert kind == hosting.PIXELS and struct.unpack_from("<II", body) == size
-    assert len({str(step["hashes"]) for step in shown}) > steps // 4
+    assert len({str(step["hashes"]) for step in shown}) > steps // 6
     return one
 
 
@@ -63,7 +63,7 @@ def test_two_play_atari(host):
     assert pong.actions == ["noop", "fire", "right", "left", "rightfire", "leftfire"]
 
 
-@pytest.mark.parametrize(("name", "actions", "size"), [("Classic-", 17, (63, 63)), ("", 43, (90, 110))])
+@pytest.mark.parametrize(("name", "actions", "size"), [("Classic-", 17, (63, 63)), ("", 43, (110, 130))])
 def test_craftax_is_stepped_and_drawn(host, name, actions, size):
     world = f"jax_worlds.py:craftax_{'classic' if name else 'full'}"
     craftax = check(host, size, python=world, picture=f"{world}_picture", tick_hz=0)

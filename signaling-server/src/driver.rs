@@ -19,6 +19,7 @@ use crate::disk::{DiskRoom, LOOKS_EACH};
 use crate::episode_writer::EpisodeWriter;
 use crate::socket::Connections;
 use crate::turn_sockets::MatchWatch;
+use crate::world_faults::WorldFaults;
 
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;
@@ -31,6 +32,8 @@ pub struct Executor {
     pub connections: Arc<Connections>,
     /// The disk of the data folder.
     pub disk: Arc<DiskRoom>,
+    /// Environments that broke down.
+    pub faults: Arc<WorldFaults>,
     /// Folder of the episode files.
     pub episodes: PathBuf,
     /// Hears of matches that are over, if there is a TURN server.
@@ -147,6 +150,7 @@ impl Executor {
                 era,
                 self.episodes.clone(),
                 disk,
+                Arc::clone(&self.faults),
                 || None,
                 self.results.clone(),
             ) {

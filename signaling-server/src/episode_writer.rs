@@ -11,6 +11,7 @@ use server_core::arbiter::{Event, Work};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::disk::DiskRoom;
+use crate::world_faults::{WorldFault, WorldFaults};
 
 /// To the thread of an episode.
 #[derive(Debug)]
@@ -21,7 +22,8 @@ pub struct EpisodeWriter {
 
 impl EpisodeWriter {
     /// Starts the thread of an episode. `open` gives the episode, or nothing: its file is then made by
-    /// [`Work::Open`] in `dir`. Results are reported as events; each answers one piece of work.
+    /// [`Work::Open`] in `dir`. Results are reported as events; each answers one piece of work. An environment that breaks
+    /// down is reported to `faults`.
     ///
     /// # Errors
     /// The system has no more threads.
@@ -29,6 +31,7 @@ impl EpisodeWriter {
         era: Era,
         dir: PathBuf,
         disk: Arc<DiskRoom>,
+        faults: Arc<WorldFaults>,
         open: impl FnOnce() -> Option<Episode> + Send + 'static,
         results: UnboundedSender<Event>,
     ) -> std::io::Result<Self> {
@@ -41,6 +44,9 @@ impl EpisodeWriter {
                 let result = guarded(era, &mut episode, work, |episode, work| {
                     perform_work(era, episode, work, |header| Episode::create(&dir, header))
                 });
+                if let Some(fault) = episode.as_ref().and_then(world_fault) {
+                    faults.report(fault);
+                }
                 let ended = matches!(result, Event::Ended(..)).then(|| result.clone());
                 // The driver drops its end only when the server has stopped.
                 let is_stopped = results.send(result).is_err();
@@ -67,6 +73,14 @@ impl EpisodeWriter {
             tracing::error!("the thread of an episode panicked");
         }
     }
+}
+
+fn world_fault(episode: &Episode) -> Option<WorldFault> {
+    Some(WorldFault {
+        text: episode.world_fault()?,
+        episode: episode.header().episode.clone(),
+        tick: episode.through().0,
+    })
 }
 
 /// Does a piece of work; a panic in it is a failure of this episode, so that nobody waits for a result for ever.

@@ -22,3 +22,4 @@ pub mod origins;
 pub mod server;
 pub mod socket;
 pub mod turn_sockets;
+pub mod world_faults;

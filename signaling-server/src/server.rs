@@ -39,6 +39,7 @@ use crate::listener::serve_connections;
 use crate::origins::{Origins, refuse_foreign};
 use crate::socket::Connections;
 use crate::turn_sockets::{self, Turn, TurnOptions};
+use crate::world_faults::WorldFaults;
 
 /// Messages of pages that may wait for the arbiter.
 const EVENTS: usize = 1_024;
@@ -91,6 +92,8 @@ pub struct Server {
     pub codes: Vec<(Outcome, RecruiterAction, String)>,
     /// The query in the address for the recruiter, if it needs one.
     pub query: Option<&'static str>,
+    /// Environments that broke down since the start.
+    pub faults: Arc<WorldFaults>,
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
     turn: Option<Turn>,
@@ -155,7 +158,8 @@ impl Server {
             let running = logs.values().map(|log| log.header().episode.as_str());
             turn.matches.tell_running(running);
         }
-        let writers = start_writers(logs, &data, &disk, &results)
+        let faults = Arc::new(WorldFaults::default());
+        let writers = start_writers(logs, &data, (&disk, &faults), &results)
             .context("a thread for a running episode")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
@@ -191,6 +195,7 @@ impl Server {
             connections: Arc::clone(&connections),
             episodes: data.episodes(),
             disk: Arc::clone(&disk),
+            faults: Arc::clone(&faults),
             matches: turn.as_ref().map(|turn| turn.matches.clone()),
             writers,
             results,
@@ -230,6 +235,7 @@ impl Server {
             origins: options.access.origins,
             links,
             codes,
+            faults,
             query: match provider {
                 Provider::Prolific => Some(PROLIFIC_QUERY),
                 // It adds its parameters by itself.
@@ -372,13 +378,14 @@ fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
 fn start_writers(
     logs: HashMap<Era, Episode>,
     data: &DataDir,
-    disk: &Arc<DiskRoom>,
+    (disk, faults): (&Arc<DiskRoom>, &Arc<WorldFaults>),
     results: &mpsc::UnboundedSender<Event>,
 ) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
     let start = |(era, log)| {
         let open = move || Some(log);
-        let disk = Arc::clone(disk);
-        let writer = EpisodeWriter::start(era, data.episodes(), disk, open, results.clone())?;
+        let (disk, faults) = (Arc::clone(disk), Arc::clone(faults));
+        let dir = data.episodes();
+        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results.clone())?;
         Ok((era, writer))
     };
     logs.into_iter().map(start).collect()

@@ -185,9 +185,9 @@ export class Participant {
   /**
    * Opens a link, in a window of its own or in a tab `beside` that of somebody. `network` is `{ latency_ms, loss }`;
    * `before` is a script, or several, that run before the page's own; `device` is what the browser's context is made
-   * with, such as `PHONE`.
+   * with, such as `PHONE`; `listen` gets the page before it goes anywhere.
    */
-  static async open(browser, link, { name = 'page', network, before, beside, device } = {}) {
+  static async open(browser, link, { name = 'page', network, before, beside, device, listen } = {}) {
     const person = new Participant();
     person.name = name;
     person.errors = [];
@@ -197,6 +197,7 @@ export class Participant {
       await person.context.grantPermissions(['microphone', 'camera']);
     }
     person.page = await person.context.newPage();
+    listen?.(person.page);
     person.page.on('pageerror', error => person.errors.push(error.message));
     person.page.on('console', line => {
       if (line.type() === 'error') person.errors.push(line.text());

@@ -18,14 +18,14 @@ before(async () => {
 });
 after(() => Promise.all(browsers.map(browser => browser.close())));
 
-/** Two people in a study, all of them playing; `network` is on the side of the first. */
-async function open(t, study, folder, network) {
+/** Two people in a study, all of them playing; `more` says for each how the page is opened. */
+async function open(t, study, folder, more = () => ({})) {
   const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', '2'] });
   t.after(() => server.kill());
-  const people = await Promise.all(server.links.map((link, at) =>
-    Participant.open(browsers[at % browsers.length], link, {
-      name: `page ${at}`, before: drawLess, network: at === 0 ? network : undefined,
-    })));
+  const people = await Promise.all(server.links.map((link, at) => {
+    const { browser = browsers[at % browsers.length], ...options } = more(at);
+    return Participant.open(browser, link, { name: `page ${at}`, before: drawLess, ...options });
+  }));
   t.after(() => Promise.all(people.map(person => person.context.close())));
   await Promise.all(people.map(async person => {
     await person.page.waitForFunction(() => window.coplay?.report());
@@ -121,13 +121,98 @@ test('a game of one\'s own is played on a host as `coplay new` writes it', async
   await game.people[0].knows(({ tick }) => tick > 0);
 });
 
+/** A world in which each seat sees the word of the other, and no seat its own; it breaks down with both in its error. */
+const SECRET = `
+WORDS = ["lantern-of-seat-zero", "compass-of-seat-one"]
+
+class World:
+    possible_agents = ["zero", "one"]
+    action_names = ["wait", "break"]
+    keys = {"break": ["Space"]}
+    tick_hz, horizon = 10, 600
+
+    def reset(self, seed=None, options=None):
+        return self.observations(), {agent: {"word": WORDS[at]} for at, agent in enumerate(self.possible_agents)}
+
+    def step(self, actions):
+        if 1 in actions.values():
+            raise ValueError("the words are " + ", ".join(WORDS))
+        nothing = {agent: 0.0 for agent in self.possible_agents}
+        over = {agent: False for agent in self.possible_agents}
+        return self.observations(), nothing, over, over, {agent: {"word": WORDS[at]} for at, agent in enumerate(self.possible_agents)}
+
+    def observations(self):
+        return {agent: [ord(letter) for letter in WORDS[1 - at][:8]] for at, agent in enumerate(self.possible_agents)}
+
+    def describe(self, seat):
+        return "The other has " + WORDS[1 - seat]
+
+    def draw(self, seat):
+        text = {"text": WORDS[1 - seat], "at": [4, 1], "size": 0.5}
+        return {"width": 8, "height": 2, "background": "white", "shapes": [text]}
+
+def make():
+    return World()
+`;
+
+/** A study of that world. */
+async function secretStudy(t) {
+  const { folder, study } = await studyOf(t, '{python: secret.py:make, infos: [word]}', ', run: host');
+  await writeFile(path.join(study, 'secret.py'), SECRET);
+  return { folder, study };
+}
+
+test('no byte that is sent to a page tells what its seat may not see, not even when the world breaks down', async t => {
+  const { folder, study } = await secretStudy(t);
+  const bytes = [[], []];
+  const waiting = [];
+  const game = await open(t, study, folder, at => ({
+    // Firefox does not tell what comes over a socket.
+    browser: browsers[0],
+    listen(page) {
+      page.on('websocket', socket => socket.on('framereceived', ({ payload }) => bytes[at].push(Buffer.from(payload))));
+      page.on('response', response => waiting.push(response.body().then(body => bytes[at].push(body), () => {})));
+    },
+  }));
+  const order = game.people.map(({ name }) => Number(name.at(-1)));
+  await game.people[0].knows(({ views }) => views > 3);
+  // The world is asked for everything again by a page that comes back.
+  await game.people[1].page.reload();
+  await game.people[1].knows(({ status, views }) => status === 'playing' && views > 2);
+  await game.people[0].page.keyboard.press('Space');
+  await Promise.all(game.people.map(person => person.shows(['end', 'outcome', 'notice'])));
+  await Promise.all(waiting);
+  const words = ['lantern-of-seat-zero', 'compass-of-seat-one'];
+  for (const seat of [0, 1]) {
+    const sent = Buffer.concat(bytes[order[seat]]);
+    assert.ok(sent.includes(words[1 - seat]), 'the word of the other was sent, and would be found');
+    for (const encoding of ['utf8', 'utf16le', 'hex', 'base64']) {
+      const own = encoding === 'hex' || encoding === 'base64' ? Buffer.from(words[seat]).toString(encoding).slice(0, 20) : words[seat];
+      assert.ok(!sent.includes(own, encoding === 'utf16le' ? 'utf16le' : 'utf8'), `seat ${seat} was sent its own word as ${encoding}`);
+    }
+    assert.ok(!sent.includes('class World'), 'the source stays on the server');
+  }
+});
+
+test('a page of `coplay dev` shows the traceback of an environment that broke down', async t => {
+  const { folder, study } = await secretStudy(t);
+  const server = await Server.start({ study, data: `${folder}/data`, reload: true, args: ['--links', '2'] });
+  t.after(() => server.kill());
+  const people = await Promise.all(server.links.map((link, at) => Participant.open(browsers[0], link, { name: `page ${at}` })));
+  t.after(() => Promise.all(people.map(person => person.context.close())));
+  await Promise.all(people.map(person => person.knows(({ status, views }) => status === 'playing' && views > 1)));
+  await people[0].page.keyboard.press('Space');
+  await people[0].says(/The environment broke down/);
+  await people[0].says(/secret\.py", line \d+, in step[^]*ValueError: the words are/);
+});
+
 test('two people play CoGrid\'s own kitchen, unmodified, in the Python of their pages, with rollback', async t => {
   const folder = await scratch(t);
   const study = path.join(folder, 'study');
   await cp(path.join(ROOT, 'tests/python-page'), study, { recursive: true });
   const installed = await coplay('pyodide', 'install', '--from', path.join(ROOT, '.tools/pyodide'));
   assert.equal(installed.code, 0, installed.stderr);
-  const game = await open(t, study, folder, { latency_ms: 150 });
+  const game = await open(t, study, folder, at => (at === 0 ? { network: { latency_ms: 150 } } : {}));
   const [first, second] = game.people;
   await first.knows(({ tick }) => tick > 3);
   for (const key of ['ArrowUp', 'ArrowRight', 'ArrowLeft', 'ArrowRight', 'ArrowDown']) {
