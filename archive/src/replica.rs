@@ -54,6 +54,8 @@ enum Player {
         /// Its state before it chose for the next tick.
         before: Vec<u8>,
     },
+    /// A function of the environment itself.
+    Environment,
 }
 
 impl Replica {
@@ -147,6 +149,9 @@ impl Replica {
                 _ => Player::Person,
             });
         };
+        if name == policy::ENVIRONMENT {
+            return Ok(Player::Environment);
+        }
         add_network(&mut self.partners, name, &*self.stored)?;
         let spec = self.world.spec();
         let unknown = || ReplicaError::Policy {
@@ -175,6 +180,11 @@ impl Replica {
         self.chosen[seat] = match &mut self.players[seat] {
             Player::Person => None,
             Player::Nobody => Some(noop),
+            Player::Environment => {
+                let chosen = self.world.choose(seat);
+                let fits = chosen.filter(|action| usize::from(*action) < actions);
+                Some(fits.unwrap_or(noop))
+            }
             Player::Partner { policy, before } => {
                 policy.state(before);
                 self.world.observe(seat, &mut self.observation);
@@ -321,7 +331,7 @@ impl Replica {
             partners: partners
                 .filter_map(|(seat, player)| match player {
                     Player::Partner { before, .. } => Some((seat, before.clone())),
-                    Player::Person | Player::Nobody => None,
+                    Player::Person | Player::Nobody | Player::Environment => None,
                 })
                 .collect(),
         }

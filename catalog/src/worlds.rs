@@ -8,7 +8,7 @@ use env_core::view::ViewFacts;
 use env_core::{Spec, World, abi};
 use module::ModuleError;
 use protocol::EnvWay;
-use study::stage::{CompiledModel, Env, Model};
+use study::stage::{CompiledModel, Env, Model, PythonWorld};
 use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
 
 use crate::{models, python};
@@ -57,13 +57,17 @@ impl HostFacts for Build {
     }
 
     fn policies(&self) -> Vec<&str> {
-        policy::NAMES.to_vec()
+        [&policy::NAMES[..], &[policy::ENVIRONMENT]].concat()
     }
 
     fn policies_for(&self, env: &Env) -> Option<Vec<&str>> {
         let world = open_world(env).ok()?;
         let mut names = policy::NAMES.to_vec();
         names.retain(|name| policy::by_name(name, world.spec()).is_some());
+        let brings_own = |python: &PythonWorld| python.world.contains_key("policy");
+        if env.way() == EnvWay::Host && env.python.as_ref().is_some_and(brings_own) {
+            names.push(policy::ENVIRONMENT);
+        }
         Some(names)
     }
 

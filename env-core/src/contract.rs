@@ -386,6 +386,10 @@ pub trait World {
     }
     /// Replaces `out` by the state in words, as seen from a seat.
     fn describe(&mut self, seat: usize, out: &mut String);
+    /// The action that a function of the environment's author chooses for a seat; only worlds on hosts bring one.
+    fn choose(&mut self, _seat: usize) -> Option<Action> {
+        None
+    }
     /// Replaces the random draws of the next step; see [`Environment::inject`].
     fn inject(&mut self, draws: &[u32]);
     /// Why the world stands still, if it broke down: a module may, a native environment does not.
@@ -462,6 +466,10 @@ impl<W: World + ?Sized> World for Box<W> {
 
     fn describe(&mut self, seat: usize, out: &mut String) {
         (**self).describe(seat, out);
+    }
+
+    fn choose(&mut self, seat: usize) -> Option<Action> {
+        (**self).choose(seat)
     }
 
     fn inject(&mut self, draws: &[u32]) {

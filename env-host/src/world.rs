@@ -165,6 +165,11 @@ impl World for HostWorld {
         }
     }
 
+    fn choose(&mut self, seat: usize) -> Option<Action> {
+        let chosen = self.host.choose(seat);
+        chosen.map_err(|fault| self.fail(fault)).ok()
+    }
+
     fn inject(&mut self, _draws: &[u32]) {}
 
     fn fault(&self) -> Option<String> {

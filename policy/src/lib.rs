@@ -21,6 +21,9 @@ pub use partners::{Partners, named, sha256_of};
 /// Names that [`by_name`] knows.
 pub const NAMES: [&str; 3] = ["cook", "idle", "random"];
 
+/// The name of the policy that an environment on a host brings itself: the researcher's own function.
+pub const ENVIRONMENT: &str = "environment";
+
 /// The policy of this name for an environment; none if the name is unknown, or if the policy cannot play
 /// an environment with this observation and these actions. Networks are not known by a name alone, see [`Partners`].
 pub fn by_name(name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {

@@ -2,13 +2,16 @@
 
 import functools
 
+import jax
 import xminigrid
 from craftax.craftax import renderer
 from craftax.craftax_classic import renderer as classic_renderer
 from craftax.craftax_env import make_craftax_env_from_name
 
-render = functools.cache(renderer.make_craftax_pixel_renderer)
-render_classic = functools.cache(classic_renderer.make_craftax_pixel_renderer)
+
+@functools.cache
+def compiled(module, size):
+    return jax.jit(module.make_craftax_pixel_renderer(size))
 
 
 def craftax_classic():
@@ -16,7 +19,7 @@ def craftax_classic():
 
 
 def craftax_classic_picture(state):
-    return render_classic(7)(state)
+    return compiled(classic_renderer, 7)(state)
 
 
 def craftax_full():
@@ -24,7 +27,7 @@ def craftax_full():
 
 
 def craftax_full_picture(state):
-    return render(10)(state)
+    return compiled(renderer, 10)(state)
 
 
 def craftax_pixels():

@@ -82,6 +82,10 @@ class Host:
         _, body = self.ask(OBSERVE, bytes([seat]))
         return struct.unpack(f"<{len(body) // 4}f", body)
 
+    def choose(self, seat=0):
+        _, body = self.ask(CHOOSE, bytes([seat]))
+        return self.actions[struct.unpack("<H", body)[0]]
+
     def check(self):
         return json.loads(self.ask(CHECK, b'{"steps": 20, "seed": 1}')[1])
 
@@ -230,7 +234,7 @@ def test_the_file_of_the_page_is_played(host, tmp_path):
 
 
 def test_the_picture_of_the_page_is_drawn(host, tmp_path):
-    draw = "".join(f"    {line}\n" for line in SNIPPETS[1].splitlines())
+    draw = "".join(f"    {line}\n" for line in SNIPPETS[2].splitlines())
     text = f"from hosted_worlds import Unequal\n\n\nclass Drawn(Unequal):\n{draw}"
     (tmp_path / "drawn.py").write_text(text)
     (tmp_path / "hosted_worlds.py").write_text(WORLDS.read_text())
@@ -241,6 +245,20 @@ def test_the_picture_of_the_page_is_drawn(host, tmp_path):
     assert kind == SHAPES and looks == ["rect", "ellipse", "ellipse", "rect", "text", "progress"]
 
 
-def test_another_version_of_an_environment_is_refused_with_those_that_are_there():
+def test_the_function_of_the_page_chooses(host, tmp_path):
+    (tmp_path / "my_game.py").write_text(SNIPPETS[0] + SNIPPETS[1])
+    world = {"python": "my_game.py", "action_names": ["down", "up"], "noop": "down", "folder": str(tmp_path)}
+    game = host(**world, policy="my_game.py:choose")
+    chosen = set()
+    for seed in range(8):
+        game.reset(seed)
+        chosen.add(game.choose())
+        assert game.choose() == ("up" if game.observe()[0] > 0 else "down")
+    assert chosen == {"down", "up"}
+    with pytest.raises(Refused, match="names no function that chooses"):
+        host(**world).choose()
+
+
+def test_another_version_of_an_environment_is_refused_with_those_that_are_there(host):
     with pytest.raises(Refused, match="no `classic.rps_v9`; closest: rps_v2"):
-        Host(pettingzoo="classic/rps_v9")
+        host(pettingzoo="classic/rps_v9")

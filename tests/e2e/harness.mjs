@@ -99,7 +99,7 @@ for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.e
 /** The server as people run it. */
 export class Server {
   /** Starts it, on this machine or in a `place` of a `Network`, and waits until it has said where it is. */
-  static async start({ study = STUDY, data, port = 0, place, reload = false, args = [] }) {
+  static async start({ study = STUDY, data, port = 0, place, reload = false, args = [], soon = SOON }) {
     const server = new Server();
     server.data = data;
     const where = place
@@ -118,7 +118,7 @@ export class Server {
     const first = once(createInterface({ input: server.process.stdout }), 'line');
     const failed = server.gone.then(() => { throw new Error(`the server ended:\n${words}`); });
     failed.catch(() => {});
-    const [line] = await within(SOON, 'the server says where it is', Promise.race([first, failed]));
+    const [line] = await within(soon, 'the server says where it is', Promise.race([first, failed]));
     server.links = JSON.parse(line).links;
     server.admin = JSON.parse(line).admin;
     server.url = new URL('/', JSON.parse(line).url).href;

@@ -18,9 +18,9 @@ before(async () => {
 });
 after(() => Promise.all(browsers.map(browser => browser.close())));
 
-/** Two people in a study, all of them playing; `more` says for each how the page is opened. */
-async function open(t, study, folder, more = () => ({})) {
-  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', '2'] });
+/** The people of a study, all of them playing; `more` says for each how the page is opened. */
+async function open(t, study, folder, more = () => ({}), count = 2) {
+  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', String(count)] });
   t.after(() => server.kill());
   const people = await Promise.all(server.links.map((link, at) => {
     const { browser = browsers[at % browsers.length], ...options } = more(at);
@@ -37,16 +37,16 @@ async function open(t, study, folder, more = () => ({})) {
   return { server, people: bySeat };
 }
 
-/** A study of one game for two. */
-async function studyOf(t, env, more) {
+/** A study of one game for two people, or for those who are `players`. */
+async function studyOf(t, env, more, players = '[self, partner]') {
   const folder = await scratch(t);
   const study = path.join(folder, 'study');
   await mkdir(study);
   await writeFile(path.join(study, 'study.yaml'), `format: 1
 study: {id: python, version: 1.0.0, title: A game in Python, contact: lab@example.edu}
 timeline:
-  - {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: wait}
-  - {id: play, type: env, env: ${env}, players: [self, partner]${more}}
+${players.includes('partner') ? '  - {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: wait}' : ''}
+  - {id: play, type: env, env: ${env}, players: ${players}${more}}
   - {id: thanks, type: end, file: thanks.md}
 `);
   await writeFile(path.join(study, 'thanks.md'), '# Thanks\n');
@@ -204,6 +204,18 @@ test('a page of `coplay dev` shows the traceback of an environment that broke do
   await people[0].page.keyboard.press('Space');
   await people[0].says(/The environment broke down/);
   await people[0].says(/secret\.py", line \d+, in step[^]*ValueError: the words are/);
+});
+
+test('a function of the researcher plays the other paddle', async t => {
+  const world = '{pettingzoo: butterfly/cooperative_pong_v6, action_names: [wait, up, down], noop: wait, '
+    + 'keys: {up: [ArrowUp], down: [ArrowDown]}, horizon: 40, policy: "players.py:choose"}';
+  const { folder, study } = await studyOf(t, world, '', '[self, {policy: environment}]');
+  await writeFile(path.join(study, 'players.py'), 'def choose(observation, seat):\n    return "up"\n');
+  const game = await open(t, study, folder, () => ({}), 1);
+  await finish(game, 'host');
+  const { steps } = await exported(game.server.data, ['steps']);
+  const chosen = seat => new Set(steps.filter(row => row.seat === seat).map(row => row.action_name));
+  assert.deepEqual([chosen('0'), chosen('1')], [new Set(['wait']), new Set(['up'])]);
 });
 
 test('two people play CoGrid\'s own kitchen, unmodified, in the Python of their pages, with rollback', async t => {

@@ -8,14 +8,16 @@ use anyhow::{Context as _, Result};
 use crate::options::{Options, Takes};
 use crate::python::Venv;
 use crate::tally::{Count, Tally, counted};
-use crate::workspace::Workspace;
+use crate::workspace::{CHECKED, Workspace, run};
+use crate::{build, setup};
 
 const HELP: &str = "\
 cargo xtask hosts
 
 Atari for one and for two players (ale-py, multi-agent-ale-py), Craftax and XLand-MiniGrid,
 stepped and drawn through the host in Python, twice each: equal seeds and actions have to
-give equal steps. The first time it installs their packages, about a gigabyte, into .tools.";
+give equal steps. Then one person plays each of them in Chromium, with real keys. The first
+time it installs their packages, about a gigabyte, into .tools.";
 
 /// The packages of the environments.
 const REQUIREMENTS: &str = "python/requirements-hosts.txt";
@@ -31,16 +33,42 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     }
     let workspace = Workspace::find()?;
     let mut tally = Tally::default();
-    let result = tally.step("heavy environments on hosts", |count| {
-        check(&workspace, count)
-    });
+    let chromium = setup::browser(&workspace)?;
+    build::page(&workspace, false)?;
+    let mut cargo = workspace.cargo(&["build", "--quiet", "--profile", CHECKED, "-p", "coplay"]);
+    run("the program", &mut cargo)?;
+    let result = tally
+        .step("heavy environments on hosts", |count| {
+            check(&workspace, count)
+        })
+        .and_then(|()| {
+            tally.step("heavy environments in a browser", |count| {
+                check_pages(&workspace, &chromium, count)
+            })
+        });
     tally.summary();
     result
 }
 
+/// The folder of the Python with the packages.
+const FOLDER: &str = ".tools/hosts";
+
+/// Plays each in a browser, once [`check`] has installed the packages.
+pub(crate) fn check_pages(workspace: &Workspace, chromium: &Path, count: &mut Count) -> Result<()> {
+    let mut node = workspace.node(chromium);
+    node.env("COPLAY_BIN", workspace.checked("coplay"))
+        .env(
+            "COPLAY_PYTHON",
+            workspace.root.join(FOLDER).join("bin/python"),
+        )
+        .args(["--test", "--test-reporter=spec", "heavy_hosts.mjs"])
+        .current_dir(workspace.root.join("tests/e2e"));
+    counted(&mut node, count)
+}
+
 /// Installs the packages and runs the tests.
 pub(crate) fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
-    let folder = workspace.root.join(".tools/hosts");
+    let folder = workspace.root.join(FOLDER);
     let venv = Venv::with(workspace, folder, REQUIREMENTS)?;
     let modules = workspace.target.join("hosts");
     copy_host(

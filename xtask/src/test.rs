@@ -196,6 +196,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("heavy environments on hosts (pytest)", |count| {
         hosts::check(workspace, count)
     })?;
+    tally.step("heavy environments in a browser", |count| {
+        hosts::check_pages(workspace, &chromium, count)
+    })?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("every pairing of browsers (node)", |count| {
         counted(&mut net::pairings(workspace, &chromium)?, count)

@@ -76,7 +76,8 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
     place.named("bot", |place| {
         let mut fields = place.fields("an AI partner")?;
         let doc = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, `random` \
-                   chooses each action with equal probability, `idle` does nothing. Or the file of an ONNX model in \
+                   chooses each action with equal probability, `idle` does nothing, `environment` is the function that \
+                   the `policy` of an environment in Python names. Or the file of an ONNX model in \
                    the study folder, at most 32 MiB ([agents.md](agents.md)).";
         let policy = fields.key("policy", doc).need("cook", |place| policy(source, &place));
         let disclose = fields.key("disclose", "Tells participants that the partner is an AI.");

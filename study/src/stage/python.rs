@@ -84,7 +84,9 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<PythonWorld
         Some(PythonFile::new(file, bytes))
     });
     fields.done();
-    let files = match named? {
+    // A function that chooses, draws or wraps may lie in the study folder, too.
+    let names_file = named? || Value::Object(world.clone()).to_string().contains(".py");
+    let files = match names_file {
         true => python_files(source, place)?,
         false => Vec::new(),
     };
@@ -180,7 +182,7 @@ fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
         ("infos", "Names of infos that the record keeps."),
         (
             "policy",
-            "A function that chooses the actions of AI partners: `my_game.py:choose`.",
+            "A function that chooses the actions of AI partners with `policy: environment`: `my_game.py:choose`.",
         ),
         (
             "points",
