@@ -39,7 +39,7 @@ pub use file::{DiskFile, LogFile};
 pub use handover::lead;
 pub use known::cut;
 pub use recount::is_proven;
-pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
+pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage};
 pub use upload::AppendedUpload;

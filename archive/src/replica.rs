@@ -53,8 +53,8 @@ enum Player {
 }
 
 impl Replica {
-    /// Opens the environment of an episode at its first state. One that this program does not bring is played
-    /// in its module, and AI partners that are networks with those that `stored` gives.
+    /// Opens the environment of an episode at its first state. One that this program does not bring, or brings in another
+    /// version, is played in its module, and AI partners that are networks with those that `stored` gives.
     ///
     /// # Errors
     /// [`ReplicaError`]
@@ -73,6 +73,7 @@ impl Replica {
                 env,
                 recorded,
                 here: version,
+                reason: String::new(),
             });
         }
         if header.controllers.len() != here {
@@ -257,6 +258,16 @@ impl Replica {
         self.world.seat_score(seat.index())
     }
 
+    /// Writes the observation of a seat now.
+    pub fn observe(&mut self, seat: Seat, out: &mut Vec<f32>) {
+        self.world.observe(seat.index(), out);
+    }
+
+    /// Writes the canonical bytes of the state now.
+    pub fn write_state(&mut self, out: &mut Vec<u8>) {
+        self.world.state(out);
+    }
+
     /// Scores of the seats now, and the sums of their rewards.
     pub fn seat_totals(&mut self) -> SeatTotals {
         let seats = 0..self.chosen.len();
@@ -329,9 +340,32 @@ pub(super) fn world(
     stored: &Stored,
 ) -> Result<Box<dyn World + Send>, ReplicaError> {
     let is_ours = env_core::envs::IDS.contains(&header.env.as_str());
-    if is_ours || header.module.is_empty() {
+    if header.module.is_empty() {
         return Ok(env_core::envs::open(&header.env, &header.params)?);
     }
+    if !is_ours {
+        return stored_world(header, stored);
+    }
+    let ours = env_core::envs::open(&header.env, &header.params);
+    let here = match ours {
+        Ok(ours) if ours.spec().version == header.env_version => return Ok(ours),
+        // Of another version: what was played then is in the module that was stored then.
+        Ok(ours) => ours.spec().version.clone(),
+        Err(error) => format!("one that refuses these parameters ({error})"),
+    };
+    stored_world(header, stored).map_err(|error| match error {
+        ReplicaError::Module { reason, .. } => ReplicaError::Version {
+            env: header.env.clone(),
+            recorded: header.env_version.clone(),
+            here,
+            reason: format!("; its stored module cannot be played: {reason}"),
+        },
+        other => other,
+    })
+}
+
+/// The environment in the module that is stored under its hash.
+fn stored_world(header: &Header, stored: &Stored) -> Result<Box<dyn World + Send>, ReplicaError> {
     let refused = |reason: String| ReplicaError::Module {
         env: header.env.clone(),
         hash: header.module.clone(),
@@ -377,9 +411,20 @@ pub(super) fn add_network(
 pub fn replay(
     log: &Log,
     stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
+    each: impl FnMut(&[Action], &mut Replica),
+) -> Result<Replica, ReplayError> {
+    replay_from(Replica::open(&log.header, stored)?, log, each)
+}
+
+/// [`replay`] with a replica at the first state, which the caller has looked at before.
+///
+/// # Errors
+/// [`ReplayError`] at the first thing that differs.
+pub fn replay_from(
+    mut replica: Replica,
+    log: &Log,
     mut each: impl FnMut(&[Action], &mut Replica),
 ) -> Result<Replica, ReplayError> {
-    let mut replica = Replica::open(&log.header, stored)?;
     for record in &log.records {
         match record {
             Record::Actions { rows, .. } => {

@@ -17,6 +17,36 @@ pub fn quote_formula(cell: &str) -> Cow<'_, str> {
     }
 }
 
+/// Texts that table programs take for a missing value.
+///
+/// Source: pandas 2.3, `pandas._libs.parsers.STR_NA_VALUES`; R, `read.csv`, `na.strings`.
+const MISSING: [&str; 17] = [
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
+    "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan",
+];
+
+/// A cell of a table as it is written: an apostrophe stands before what a spreadsheet would execute, before what table
+/// programs would take for a missing value, and before what looks so already. Numbers stay as they are; a cell without
+/// anything is missing.
+pub fn quote_cell(cell: &str) -> Cow<'_, str> {
+    match is_special(cell.trim_start_matches('\'')) {
+        true => Cow::Owned(format!("'{cell}")),
+        false => Cow::Borrowed(cell),
+    }
+}
+
+/// The text of a cell that was written so.
+pub fn unquote_cell(cell: &str) -> &str {
+    let quoted = cell.strip_prefix('\'');
+    quoted
+        .filter(|text| is_special(text.trim_start_matches('\'')))
+        .unwrap_or(cell)
+}
+
+fn is_special(cell: &str) -> bool {
+    cell.is_empty() || cell == "null" || MISSING.contains(&cell) || is_formula(cell)
+}
+
 /// The text of a cell that was written so.
 pub fn unquote_formula(cell: &str) -> &str {
     let quoted = cell.strip_prefix('\'');
@@ -48,6 +78,18 @@ fn is_number(cell: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_be_read_as_missing_is_quoted() {
+        for text in ["", "NA", "None", "null", "nan", "=1+1", "'NA", "'", "''"] {
+            assert_eq!(quote_cell(text), format!("'{text}"));
+            assert_eq!(unquote_cell(&quote_cell(text)), text);
+        }
+        for text in ["none", "Nana", "N/A?", "-1", "'tis", "0"] {
+            assert_eq!(quote_cell(text), text);
+            assert_eq!(unquote_cell(text), text);
+        }
+    }
 
     #[test]
     fn a_formula_is_quoted_and_a_number_is_not() {

@@ -4,26 +4,66 @@
 //! The folder is only read, also while a server writes to it.
 
 mod chat;
+mod column;
+mod demographics;
 mod episode_tables;
 mod groups;
+mod known;
 mod notes;
+mod output;
+mod question;
+mod recomputed;
 mod responses;
 mod screening;
 mod seats;
 mod seen;
+mod sink;
 mod step_events;
 mod steps;
 mod table;
 mod visits;
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde::Serialize;
 use store::data_folder;
 use study::plural::count;
+
+pub use column::{Column, ColumnKind};
+use known::KnownData;
+use output::Output;
+pub use output::{DICTIONARY, StopFlag};
+pub use sink::TableFormat;
+pub(crate) use sink::write_batches;
+
+/// The choice of what an export writes.
+#[derive(Clone, Debug, Default)]
+pub struct ExportOptions {
+    /// The format of the tables.
+    pub format: TableFormat,
+    /// True for the table of frames that pages showed.
+    pub seen: bool,
+    /// True for the table of states, computed again.
+    pub states: bool,
+    /// True for the table of observations, computed again.
+    pub observations: bool,
+    /// Only what is new or changed since then, microseconds since the Unix epoch.
+    pub since_us: Option<u64>,
+    /// True for recruiters' identifiers in the table of sessions.
+    pub identifiers: bool,
+    /// A file of the recruiter with a row per participant, to join with the table of sessions.
+    pub demographics: Option<PathBuf>,
+    /// Ends the export early.
+    pub stop: StopFlag,
+}
+
+impl ExportOptions {
+    /// Tells whether something is exported that happened then.
+    fn includes(&self, at_us: u64) -> bool {
+        self.since_us.is_none_or(|since_us| at_us >= since_us)
+    }
+}
 
 /// A table that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -34,6 +74,10 @@ pub struct WrittenTable {
     pub path: PathBuf,
     /// Its rows, without the header.
     pub rows: u64,
+    /// Its description.
+    pub about: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
 }
 
 /// The tables that were written, and the parts of the data that are in none.
@@ -88,18 +132,21 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Writes the tables into `out`, that of what was shown only if `seen` asks for it. A table is there whole or not at all.
+/// Writes the tables into the folder `out`: they are there whole, or those of an earlier export are unchanged.
 /// Work of more than two seconds tells its progress on the standard error.
 ///
 /// # Errors
-/// The error of the disk or of the database; also if there is no data folder.
-pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<ExportReport> {
+/// The error of the disk or of the database; also if there is no data folder, or the export was asked to stop.
+pub async fn export(
+    data: &Path,
+    out: &Path,
+    options: &ExportOptions,
+) -> anyhow::Result<ExportReport> {
     anyhow::ensure!(
         data_folder::is_there(data),
         "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
-    fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
     let mut report = ExportReport::default();
     let database = data.join(store::FILE);
     if !database.is_file() && !archive::files(data)?.is_empty() {
@@ -108,15 +155,22 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Expor
             reason: "it is missing, although there are episodes".into(),
         });
     }
+    let joined = demographics::read(data, options).await?;
+    let output = Output::create(out, options.format)?;
     let withdrawn = store::withdrawn(data).await?;
     // The database first: a file is never behind it.
-    let known = visits::write_episodes(data, out, &mut report).await?;
-    episode_tables::write_tables(data, out, seen, &known, &withdrawn, &mut report)?;
-    responses::write_tables(data, out, &mut report).await?;
-    visits::write_sessions(data, out, &mut report).await?;
-    screening::write_table(data, out, &mut report).await?;
-    groups::write_tables(data, out, &mut report).await?;
-    chat::write_table(data, out, &withdrawn, &mut report).await?;
+    let known = KnownData::read(data, options).await?;
+    visits::write_episodes(data, &output, &known, &mut report).await?;
+    let facts = (&known, &withdrawn);
+    episode_tables::write_tables(data, &output, options, facts, &mut report)?;
+    responses::write_tables(data, &output, options, &known, &mut report).await?;
+    visits::write_sessions(data, &output, (&known, &joined), &mut report).await?;
+    screening::write_table(data, &output, options, &mut report).await?;
+    groups::write_tables(data, &output, options, &known, &mut report).await?;
+    chat::write_table(data, &output, options, facts, &mut report).await?;
+    options.stop.check()?;
+    joined.record(data).await?;
+    output.publish(&report.tables.iter().collect::<Vec<_>>())?;
     Ok(report)
 }
 

@@ -16,12 +16,14 @@ mod plot;
 mod rollback;
 
 const HELP: &str = "\
-cargo xtask bench [env | rollback] [--json] [--write]
+cargo xtask bench [env | rollback | data] [--json] [--write]
 
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
+data       the data of a study: episodes verified per second and core, rows exported per second,
+           bytes per participant-hour in each format, and memory
 
 Without it, the whole system. Native: steps per second, save and load, the session tick with and without rollback.
 Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
@@ -45,16 +47,19 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     };
     let workspace = Workspace::find()?;
     match options.argument.as_deref() {
-        None => {}
+        None | Some("data") => {}
         Some("env") => return environments::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
         Some(other) => {
             bail!(
-                "there is no bench `{other}`; there is: env, rollback, or none for the whole system"
+                "there is no bench `{other}`; there is: env, rollback, data, or none for the whole system"
             )
         }
     }
-    let figures = measure(&workspace)?;
+    let figures = match options.argument.as_deref() {
+        Some(_) => measure_data(&workspace)?,
+        None => measure(&workspace)?,
+    };
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
     let (machine, date) = (machine(), date.trim());
     if options.has("json") {
@@ -70,6 +75,14 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         say(format_args!("wrote {DOCUMENT}"));
     }
     Ok(())
+}
+
+/// The figures of verification and export.
+fn measure_data(workspace: &Workspace) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let mut cargo = workspace.cargo(&["bench", "-p", "dataset", "--bench", "data"]);
+    gather("data", &mut cargo, &mut figures)?;
+    Ok(figures)
 }
 
 fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {

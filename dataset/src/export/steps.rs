@@ -8,40 +8,50 @@ use env_core::Spec;
 use protocol::change::Change;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
-use serde::Serialize;
 use store::reason_name;
 
 use super::ExportReport;
+use super::column::row;
 use super::episode_tables::{EpisodeTable, SimulatedEpisode};
+use super::output::Output;
 use super::step_events::Happenings;
 use super::table::{EpisodeKeys, Table};
 
-/// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
-#[derive(Default, Serialize)]
-struct StepRow<'a> {
-    controller: &'a str,
-    is_bot: bool,
-    tick: u32,
-    action: u16,
-    action_name: &'a str,
-    reward: f32,
-    /// Of the group, after the tick.
-    score: i64,
-    /// Of the seat, after the tick.
-    seat_score: i64,
-    terminated: bool,
-    truncated: bool,
-    /// Why the episode ended; empty while it runs.
-    ended_on: &'a str,
+row! {
+    /// One row per tick and seat: what people and AI partners did, by re-simulation.
+    struct StepRow<'a> {
+        /// The controller of the seat in this tick: `human`, `vacant` (nobody: the no-op), or the policy of the AI
+        /// partner.
+        controller: &'a str,
+        /// True if an AI partner played this tick.
+        is_bot: bool,
+        /// The tick, from 0.
+        tick: u32,
+        /// The action of the seat.
+        action: u16,
+        /// Its name.
+        action_name: &'a str,
+        /// The reward of the seat for this tick, as the environment gives it to learners: it may be shaped, and nobody is
+        /// paid by it.
+        reward: f32,
+        /// The score that people see, after the tick; pay follows it.
+        score: i64,
+        /// The score of the seat, after the tick.
+        seat_score: i64,
+        /// True if the seat reached a terminal state in this tick.
+        terminated: bool,
+        /// True if the seat was cut off in this tick, for example by the horizon.
+        truncated: bool,
+        /// How the episode ended: `played`, `partner_left` or `technical`; missing while it runs.
+        ended_on: &'a str,
+    }
 }
 
 /// A tick of a seat, before it has the names of its episode.
 pub(super) struct Step {
     pub(super) seat: Seat,
-    controller: Controller,
     tick: Tick,
     action: u16,
-    action_name: String,
     reward: f32,
     score: i64,
     seat_score: i64,
@@ -60,16 +70,13 @@ pub(super) struct Simulation {
 /// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
 pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     let log = log::read(&fs::read(path)?)?;
-    let changes: Vec<Change> = log.changes().cloned().collect();
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
     let replica = replay(&log, archive::stored(episodes), |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);
         happenings.extend(Happenings::of(tick, replica.spec(), replica.outcome()));
-        steps.extend((0..).map(Seat).zip(row).map(|(seat, action)| {
-            let controller = archive::controller_at(&log.header, &changes, seat, tick);
-            step(replica, seat, controller, *action)
-        }));
+        let seats = (0..).map(Seat).zip(row);
+        steps.extend(seats.map(|(seat, action)| step(replica, seat, *action)));
     })?;
     Ok(Simulation {
         spec: replica.spec().clone(),
@@ -79,15 +86,13 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     })
 }
 
-fn step(replica: &mut Replica, seat: Seat, controller: &Controller, action: u16) -> Step {
+fn step(replica: &mut Replica, seat: Seat, action: u16) -> Step {
     let seat_score = replica.seat_score(seat);
     let outcome = replica.outcome();
     Step {
         seat,
-        controller: controller.clone(),
         tick: Tick(replica.ticks().0 - 1),
         action,
-        action_name: replica.spec().actions[usize::from(action)].name.clone(),
         reward: outcome.rewards[seat.index()],
         score: replica.score(),
         seat_score,
@@ -116,13 +121,19 @@ impl Step {
         self.seat_score
     }
 
-    fn row<'a>(&'a self, ended_on: &'a str) -> StepRow<'a> {
+    fn row<'a>(
+        &self,
+        spec: &'a Spec,
+        controller: &'a Controller,
+        ended_on: &'a str,
+    ) -> StepRow<'a> {
+        let action = spec.actions.get(usize::from(self.action));
         StepRow {
-            controller: controller_name(&self.controller),
-            is_bot: matches!(self.controller, Controller::Ai { .. }),
+            controller: controller_name(controller),
+            is_bot: matches!(controller, Controller::Ai { .. }),
             tick: self.tick.0,
             action: self.action,
-            action_name: &self.action_name,
+            action_name: action.map_or("", |action| &action.name),
             reward: self.reward,
             score: self.score,
             seat_score: self.seat_score,
@@ -137,8 +148,8 @@ impl Step {
 pub(super) struct StepTable(Table);
 
 impl StepTable {
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
-        Table::create::<(EpisodeKeys<'_>, StepRow<'_>)>(out, "steps").map(Self)
+    pub(super) fn create(output: &Output) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, StepRow<'_>)>(output, "steps").map(Self)
     }
 }
 
@@ -149,11 +160,14 @@ impl EpisodeTable for StepTable {
         _: &mut ExportReport,
     ) -> anyhow::Result<()> {
         let ended_on = episode.reason.map_or("", reason_name);
+        let changes: Vec<Change> = episode.log.changes().cloned().collect();
+        let header = &episode.log.header;
         let steps = episode.steps.iter();
         let mut steps = steps.filter(|step| !episode.left_out.contains(&step.seat));
         steps.try_for_each(|step| {
-            let keys = EpisodeKeys::new(&episode.log.header, step.seat);
-            self.0.add(&(keys, step.row(ended_on)))
+            let controller = archive::controller_at(header, &changes, step.seat, step.tick);
+            let row = step.row(&episode.spec, controller, ended_on);
+            self.0.add(&(episode.keys(step.seat), row))
         })
     }
 

@@ -1,5 +1,6 @@
 mod inputs;
 mod people;
+mod versions;
 
 use archive::Episode;
 use archive::fixtures::{PERSON, ZERO, ai, header, key, log_of, pages, played, two_pages};

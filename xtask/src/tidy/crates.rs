@@ -53,7 +53,9 @@ const MAY_KNOW: [(&str, &[&str]); 32] = [
     ),
     (
         "dataset",
-        &["archive", "env-core", "protocol", "store", "study"],
+        &[
+            "archive", "env-core", "protocol", "store", "study", "survey",
+        ],
     ),
     ("turn", &["protocol"]),
     ("clock", &[]),
