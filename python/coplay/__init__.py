@@ -1,13 +1,14 @@
 """Environments that people and policies play together, for Gymnasium and PettingZoo.
 
 `make` gives a Gymnasium `Env` of one seat, `parallel_env` a PettingZoo `ParallelEnv` of all seats,
-`make_vec` a Gymnasium `VectorEnv` of thousands of instances. The rules are compiled from Rust, and the
+`make_vec` a Gymnasium `VectorEnv` of thousands of instances; `Dataset` has the data of a study. The rules are compiled from Rust, and the
 same to the bit as those that people play in a browser.
 """
 
 from importlib.metadata import version
 
 from coplay._hosted import Event
+from coplay.dataset import Dataset, Episode, Table
 from coplay.env import Env
 from coplay.parallel import ParallelEnv
 from coplay.registration import make, make_vec, parallel_env, register_envs
@@ -15,11 +16,14 @@ from coplay.spec import Field, Spec, environments, params_schema, partners
 from coplay.vector import VectorEnv
 
 __all__ = [
+    "Dataset",
     "Env",
+    "Episode",
     "Event",
     "Field",
     "ParallelEnv",
     "Spec",
+    "Table",
     "VectorEnv",
     "__version__",
     "environments",
