@@ -42,7 +42,7 @@ pub use handover::lead;
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
 pub use recount::is_proven;
-pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay};
+pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage};
 pub use upload::AppendedUpload;

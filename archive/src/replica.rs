@@ -59,8 +59,8 @@ enum Player {
 }
 
 impl Replica {
-    /// Opens the environment of an episode at its first state. One that this program does not bring is played
-    /// in its module, and AI partners that are networks with those that `stored` gives.
+    /// Opens the environment of an episode at its first state. One that this program does not bring, or brings in another
+    /// version, is played in its module, and AI partners that are networks with those that `stored` gives.
     ///
     /// # Errors
     /// [`ReplicaError`]
@@ -80,6 +80,7 @@ impl Replica {
                 env,
                 recorded,
                 here: version,
+                reason: String::new(),
             });
         }
         if header.controllers.len() != here {
@@ -302,6 +303,16 @@ impl Replica {
         self.world.seat_score(seat.index())
     }
 
+    /// Writes the observation of a seat now.
+    pub fn observe(&mut self, seat: Seat, out: &mut Vec<f32>) {
+        self.world.observe(seat.index(), out);
+    }
+
+    /// Writes the canonical bytes of the state now.
+    pub fn write_state(&mut self, out: &mut Vec<u8>) {
+        self.world.state(out);
+    }
+
     /// Scores of the seats now, and the sums of their rewards.
     pub fn seat_totals(&mut self) -> SeatTotals {
         let seats = 0..self.chosen.len();
@@ -385,15 +396,37 @@ pub(super) fn world(
     open_world(header, stored).map(|(world, _)| world)
 }
 
+/// A world, with the pictures of its file; `None` for one that this program brings.
+type Opened = (Box<dyn World + Send>, Option<Vec<Sprite>>);
+
 /// Opens it, with the pictures that its file brings.
-fn open_world(
-    header: &Header,
-    stored: &Stored,
-) -> Result<(Box<dyn World + Send>, Vec<Sprite>), ReplicaError> {
-    if is_native(header) {
-        let world = env_core::envs::open(&header.env, &header.params)?;
-        return Ok((world, Vec::new()));
+fn open_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
+    if !is_native(header) {
+        return stored_world(header, stored);
     }
+    let ours = env_core::envs::open(&header.env, &header.params);
+    if header.module.is_empty() {
+        return Ok((ours?, None));
+    }
+    let here = match ours {
+        Ok(ours) if ours.spec().version == header.env_version => return Ok((ours, None)),
+        // Of another version: what was played then is in the module that was stored then.
+        Ok(ours) => ours.spec().version.clone(),
+        Err(error) => format!("one that refuses these parameters ({error})"),
+    };
+    stored_world(header, stored).map_err(|error| match error {
+        ReplicaError::Module { reason, .. } => ReplicaError::Version {
+            env: header.env.clone(),
+            recorded: header.env_version.clone(),
+            here,
+            reason: format!("; its stored module cannot be played: {reason}"),
+        },
+        other => other,
+    })
+}
+
+/// The environment in the module that is stored under its hash.
+fn stored_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
     let refused = |reason: String| ReplicaError::Module {
         env: header.env.clone(),
         hash: header.module.clone(),
@@ -405,22 +438,22 @@ fn open_world(
     }
     let opened = page_python::open_file(&bytes, &header.params);
     let opened = opened.map_err(|error| refused(error.to_string()))?;
-    Ok((opened.world, opened.facts.sprites))
+    Ok((opened.world, Some(opened.facts.sprites)))
 }
 
 /// The facts by which pages show a hosted world; none of one that they step.
 fn page_facts(
     header: &Header,
     world: &dyn World,
-    sprites: Vec<Sprite>,
+    sprites: Option<Vec<Sprite>>,
 ) -> Result<Option<ViewFacts>, ReplicaError> {
     if header.way == EnvWay::Module {
         return Ok(None);
     }
-    if is_native(header) {
-        return Ok(Some(ViewFacts::of_native(&header.env, &header.params)?));
-    }
-    Ok(Some(ViewFacts::new(world.spec(), sprites)))
+    Ok(Some(match sprites {
+        Some(sprites) => ViewFacts::new(world.spec(), sprites),
+        None => ViewFacts::of_native(&header.env, &header.params)?,
+    }))
 }
 
 /// Adds the network that a policy plays with, if it does and it is not there yet.
@@ -455,9 +488,20 @@ pub(super) fn add_network(
 pub fn replay(
     log: &Log,
     stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
+    each: impl FnMut(&[Action], &mut Replica),
+) -> Result<Replica, ReplayError> {
+    replay_from(Replica::open(&log.header, stored)?, log, each)
+}
+
+/// [`replay`] with a replica at the first state, which the caller has looked at before.
+///
+/// # Errors
+/// [`ReplayError`] at the first thing that differs.
+pub fn replay_from(
+    mut replica: Replica,
+    log: &Log,
     mut each: impl FnMut(&[Action], &mut Replica),
 ) -> Result<Replica, ReplayError> {
-    let mut replica = Replica::open(&log.header, stored)?;
     for record in &log.records {
         match record {
             Record::Actions { rows, .. } => {

@@ -9,8 +9,8 @@ mod limits;
 
 use args::study_folder;
 pub use args::{
-    AccessArgs, AgentCheckArgs, DevArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
-    StudyArgs, TurnArgs,
+    AccessArgs, AgentCheckArgs, DevArgs, ExportArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs,
+    ServeArgs, StudyArgs, TurnArgs,
 };
 pub use limits::LimitArgs;
 
@@ -139,25 +139,41 @@ Examples:
       Get tables to write your analysis with.
   coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
     Rehearse(RehearseArgs),
-    /// Write the data as CSV tables.
+    /// Write the data as tables.
     #[command(after_help = "\
-Writes one CSV file per table: sessions, pages, responses, screening, groups, lobby, chat, episodes, seats, steps (one
-row per tick and seat), keys, events, presence and routes. docs/data.md describes every column.
+Writes one file per table: sessions, pages, responses, response_parts, screening, groups, lobby, chat, episodes, seats,
+steps (one row per tick and seat), step_events, rewards, keys, events, presence and routes; and tables.json, which
+describes every column. docs/data.md describes them, too.
+The tables take the place of those of an earlier export when all of them are complete; until then, and if the command is
+interrupted, nothing in the folder changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
+Recruiters' identifiers are left out, unless --with-identifiers asks for them. The database records who was identified.
 
 Examples:
   coplay export --data coplay-data --out tables
+  coplay export --data coplay-data --out tables --format parquet
+  coplay export --data coplay-data --out new --since 2026-11-25T14:00Z
+      Only what is new or changed since then, such as answers and ended episodes.
+  coplay export --data coplay-data --out tables --demographics prolific_export.csv
+      Join the recruiter's file of participants with sessions, without identifiers.
+  coplay export --data coplay-data --out datasets --format minari
+      Write data sets for offline reinforcement learning, into a new folder.
   coplay export --data coplay-data --out tables --json | jq .skipped")]
-    Export {
+    Export(ExportArgs),
+    /// Show the person behind an identifier, to answer a complaint.
+    #[command(after_help = "\
+Takes a pseudonym, a session, a reference number, or what the recruiter calls a participant or a submission. Shows the
+session, its outcome and pay, the stages with answers, and the episodes. Exits with 1 if nobody has the identifier.
+The database records each use in its audit trail.
+
+Example:
+  coplay who 5f1c0a2b3c4d5e6f7a8b9c0d --data coplay-data")]
+    Who {
+        /// The identifier.
+        id: String,
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
         data: PathBuf,
-        /// Folder for the tables; created if missing.
-        #[arg(long)]
-        out: PathBuf,
-        /// Also write what each page showed: one row per frame, up to 60 rows per second and person.
-        #[arg(long)]
-        seen: bool,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,

@@ -41,6 +41,35 @@ pub fn unquote_formula(cell: &str) -> Cow<'_, str> {
     }
 }
 
+/// Texts that table programs take for a missing value.
+///
+/// Source: pandas 2.3, `pandas._libs.parsers.STR_NA_VALUES`; R, `read.csv`, `na.strings`.
+const MISSING: [&str; 17] = [
+    "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
+    "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan",
+];
+
+/// A cell of a table as it is written: as [`quote_formula`] writes it, and an apostrophe also stands before what table
+/// programs would take for a missing value, and before what looks so already. A cell without anything is missing.
+pub fn quote_cell(cell: &str) -> Cow<'_, str> {
+    match is_missing(cell.trim_start_matches('\'')) {
+        true => Cow::Owned(format!("'{cell}")),
+        false => quote_formula(cell),
+    }
+}
+
+/// The text of a cell that [`quote_cell`] wrote.
+pub fn unquote_cell(cell: &str) -> Cow<'_, str> {
+    match cell.strip_prefix('\'') {
+        Some(bare) if is_missing(bare.trim_start_matches('\'')) => Cow::Borrowed(bare),
+        _ => unquote_formula(cell),
+    }
+}
+
+fn is_missing(cell: &str) -> bool {
+    cell.is_empty() || cell == "null" || MISSING.contains(&cell)
+}
+
 /// The parts of a cell, each with the character at its end that splits.
 fn split(cell: &str) -> impl Iterator<Item = &str> {
     // An empty cell is one part, and so is what comes after the last split.
@@ -80,6 +109,18 @@ fn is_number(cell: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_be_read_as_missing_is_quoted() {
+        for text in ["", "NA", "None", "null", "nan", "=1+1", "'NA", "'", "''"] {
+            assert_eq!(quote_cell(text), format!("'{text}"));
+            assert_eq!(unquote_cell(&quote_cell(text)), text);
+        }
+        for text in ["none", "Nana", "N/A?", "-1", "'tis", "0"] {
+            assert_eq!(quote_cell(text), text);
+            assert_eq!(unquote_cell(text), text);
+        }
+    }
 
     #[test]
     fn a_formula_is_quoted_and_a_number_is_not() {

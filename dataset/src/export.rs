@@ -4,40 +4,56 @@
 //! The folder is only read, also while a server writes to it.
 
 mod chat;
+mod column;
+mod demographics;
 mod episode_tables;
 mod groups;
+mod known;
 mod notes;
+mod options;
+mod output;
+mod question;
+mod recomputed;
 mod report;
 mod responses;
 mod screening;
 mod seats;
 mod seen;
 mod simulation;
+mod sink;
 mod step_events;
 mod steps;
 mod table;
 mod visits;
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::Context as _;
 use store::data_folder;
 
+pub use column::{Column, ColumnKind};
+use known::KnownData;
+pub use options::{ExportOptions, StopFlag};
+pub use output::DICTIONARY;
+use output::Output;
 pub use report::{ExportReport, Skipped, WrittenTable};
+pub use sink::TableFormat;
+pub(crate) use sink::write_batches;
 
-/// Writes the tables into `out`, that of what was shown only if `seen` asks for it. A table is there whole or not at all.
+/// Writes the tables into the folder `out`: they are there whole, or those of an earlier export are unchanged.
 /// Work of more than two seconds tells its progress on the standard error.
 ///
 /// # Errors
-/// The error of the disk or of the database; also if there is no data folder.
-pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<ExportReport> {
+/// The error of the disk or of the database; also if there is no data folder, or the export was asked to stop.
+pub async fn export(
+    data: &Path,
+    out: &Path,
+    options: &ExportOptions,
+) -> anyhow::Result<ExportReport> {
     anyhow::ensure!(
         data_folder::is_there(data),
         "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
         data.display()
     );
-    fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
     let mut report = ExportReport::default();
     let database = data.join(store::FILE);
     if !database.is_file() && !archive::files(data)?.is_empty() {
@@ -46,15 +62,22 @@ pub async fn export(data: &Path, out: &Path, seen: bool) -> anyhow::Result<Expor
             reason: "it is missing, although there are episodes".into(),
         });
     }
+    let joined = demographics::read(data, options).await?;
+    let output = Output::create(out, options.format)?;
     let withdrawn = store::withdrawn(data).await?;
     // The database first: a file is never behind it.
-    let known = visits::write_episodes(data, out, &mut report).await?;
-    episode_tables::write_tables(data, out, seen, &known, &withdrawn, &mut report)?;
-    responses::write_tables(data, out, &mut report).await?;
-    visits::write_sessions(data, out, &mut report).await?;
-    screening::write_table(data, out, &mut report).await?;
-    groups::write_tables(data, out, &mut report).await?;
-    chat::write_table(data, out, &withdrawn, &mut report).await?;
+    let known = KnownData::read(data, options).await?;
+    visits::write_episodes(data, &output, &known, &mut report).await?;
+    let facts = (&known, &withdrawn);
+    episode_tables::write_tables(data, &output, options, facts, &mut report)?;
+    responses::write_tables(data, &output, options, &known, &mut report).await?;
+    visits::write_sessions(data, &output, (&known, &joined), &mut report).await?;
+    screening::write_table(data, &output, options, &mut report).await?;
+    groups::write_tables(data, &output, options, &known, &mut report).await?;
+    chat::write_table(data, &output, options, facts, &mut report).await?;
+    options.stop.check()?;
+    joined.record(data).await?;
+    output.publish(&report.tables.iter().collect::<Vec<_>>())?;
     Ok(report)
 }
 

@@ -9,6 +9,10 @@ pub mod cells;
 pub mod export;
 #[cfg(test)]
 mod fixtures;
+pub mod minari;
+mod output_tree;
 pub mod pay;
 pub mod progress;
+pub mod time;
 pub mod verify;
+pub mod who;

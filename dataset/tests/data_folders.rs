@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use dataset::export::export;
+use dataset::export::{ExportOptions, export};
 use dataset::verify::{EpisodeVerdict, verify};
 use serde::{Deserialize, Serialize};
 use store::SqliteStore;
@@ -73,7 +73,11 @@ async fn read_facts(data: &Path, out: &Path) -> Expected {
         facts.score += episode.score;
         facts.frames += episode.frames;
     }
-    let report = export(data, out, true).await.unwrap();
+    let options = ExportOptions {
+        seen: true,
+        ..ExportOptions::default()
+    };
+    let report = export(data, out, &options).await.unwrap();
     assert_eq!(report.skipped, []);
     let tables = report.tables.iter();
     let rows = tables.map(|table| (table.name.to_owned(), table.rows));

@@ -1,14 +1,15 @@
 """Environments that people and policies play together, for Gymnasium and PettingZoo.
 
 `make` gives a Gymnasium `Env` of one seat, `parallel_env` a PettingZoo `ParallelEnv` of all seats,
-`make_vec` a Gymnasium `VectorEnv` of thousands of instances. The rules are compiled from Rust, and the
-same to the bit as those that people play in a browser.
+`make_vec` a Gymnasium `VectorEnv` of thousands of instances; `Dataset` has the data of a study. The rules are
+compiled from Rust, and the same to the bit as those that people play in a browser.
 """
 
 from importlib.metadata import version
 
 from coplay._hosted import Event
 from coplay.agent import Agent
+from coplay.dataset import Dataset, Episode, Table
 from coplay.env import Env
 from coplay.parallel import ParallelEnv
 from coplay.registration import make, make_vec, parallel_env, register_envs
@@ -17,11 +18,14 @@ from coplay.vector import VectorEnv
 
 __all__ = [
     "Agent",
+    "Dataset",
     "Env",
+    "Episode",
     "Event",
     "Field",
     "ParallelEnv",
     "Spec",
+    "Table",
     "VectorEnv",
     "__version__",
     "environments",

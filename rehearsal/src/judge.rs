@@ -17,7 +17,7 @@ use super::quota;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
 use super::tables::{self, Wanted};
-use dataset::cells::unquote_formula;
+use dataset::cells::unquote_cell;
 use dataset::pay;
 use store::{Group, Payment, Session, SqliteStore};
 
@@ -172,7 +172,9 @@ type Told = (bool, String);
 async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
     let (folder, out) = (data.to_owned(), out.to_owned());
     let exported = tokio::spawn(async move {
-        let summary = dataset::export::export(&folder, &out, false).await?;
+        let summary =
+            dataset::export::export(&folder, &out, &dataset::export::ExportOptions::default())
+                .await?;
         anyhow::Ok((summary.skipped.is_empty(), summary.to_string()))
     });
     let folder = data.to_owned();
@@ -225,10 +227,7 @@ fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
         let (_, items) = visits
             .entry(row[visit].parse()?)
             .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
-        items.insert(
-            row[item].to_owned(),
-            unquote_formula(&row[value]).into_owned(),
-        );
+        items.insert(row[item].to_owned(), unquote_cell(&row[value]).into_owned());
     }
     let in_order = all
         .into_iter()

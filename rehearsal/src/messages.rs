@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
-use dataset::cells::unquote_formula;
+use dataset::cells::unquote_cell;
 use serde::Deserialize;
 use study::{StageKind, Study};
 
@@ -19,7 +19,7 @@ pub(super) struct Message {
     participant_id: String,
     number: u32,
     tick: Option<u32>,
-    at_us: u64,
+    at_unix_us: u64,
     text: String,
 }
 
@@ -37,7 +37,7 @@ impl Messages {
         let all: Result<Vec<Message>, csv::Error> = reader.deserialize().collect();
         let mut all = all.with_context(|| format!("the table {}", table.display()))?;
         for message in &mut all {
-            message.text = unquote_formula(&message.text).into_owned();
+            message.text = unquote_cell(&message.text).into_owned();
         }
         Ok(Self(all))
     }
@@ -64,9 +64,10 @@ impl Messages {
             if !writes || !is_of_it || message.tick.is_some() && !is_beside {
                 wrong.push(format!("a message cannot have come about so: {message:?}"));
             }
-            let order = (message.number, message.at_us);
+            let order = (message.number, message.at_unix_us);
             let before = last.insert(&message.group_id, order);
-            if before.is_some_and(|(number, at_us)| number >= order.0 || at_us > order.1) {
+            if before.is_some_and(|(number, at_unix_us)| number >= order.0 || at_unix_us > order.1)
+            {
                 wrong.push(format!(
                     "a message is not in the order of its group: {message:?}"
                 ));
@@ -110,7 +111,7 @@ mod tests {
             group_id: "G-1".to_owned(),
             participant_id: participant.to_owned(),
             number,
-            at_us: u64::from(number),
+            at_unix_us: u64::from(number),
             text: text.to_owned(),
             ..Message::default()
         }

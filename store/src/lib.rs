@@ -19,9 +19,9 @@ use protocol::control::EndReason;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
-    Answers, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode, NewSession,
-    PageTime, ParticipantLink, PayState, Payment, Response, Said, Session, StoredPosition, Wait,
-    Withdrawn,
+    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode,
+    NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
+    StoredPosition, Wait, Withdrawn,
 };
 pub use sqlite::{FILE, SqliteStore};
 

@@ -9,6 +9,17 @@ use serde::Serialize;
 use server_core::arbiter::{DepartureReason, Identity};
 use study::survey::{Mark, ShownOrder};
 
+/// A use of what is not for everybody.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuditEntry {
+    /// ISO-8601 UTC.
+    pub at: String,
+    /// The command.
+    pub command: String,
+    /// Its action.
+    pub action: String,
+}
+
 /// A participant link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParticipantLink {

@@ -1,5 +1,6 @@
 //! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
 
+mod audit;
 mod episodes;
 mod erasure;
 mod groups;
@@ -27,7 +28,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 15] = [
+const MIGRATIONS: [&str; 16] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -43,6 +44,7 @@ const MIGRATIONS: [&str; 15] = [
     include_str!("13_signs_of_life.sql"),
     include_str!("14_ledger.sql"),
     include_str!("15_salts.sql"),
+    include_str!("16_audit.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

@@ -80,7 +80,7 @@ test('two people play a world on a host, and their pages load no environment', a
   const [key] = keys.filter(row => row.action_name === 'move_up' && row.down === 'true');
   const entered = steps.find(row => row.seat === key.seat && row.tick === key.tick);
   assert.equal(entered.action_name, 'move_up', 'the tick that the key names is the one that it entered');
-  assert.ok(Number(key.shown_us) > Number(key.at_us), 'a frame answered it');
+  assert.ok(Number(key.shown_unix_us) > Number(key.at_unix_us), 'a frame answered it');
 });
 
 test('a server that dies goes on with the world where its file ends', async t => {

@@ -37,7 +37,7 @@ export async function verified(data) {
 }
 
 /** The tables of an export, such as `steps`, as lists of rows; no value of theirs holds a new line. */
-export async function exported(data, names = ['steps', 'keys', 'events', 'presence', 'seen']) {
+export async function exported(data, names = ['steps', 'keys', 'events', 'presence', 'seats', 'seen']) {
   const out = path.join(data, 'tables');
   const { code, stderr } = await coplay('export', '--data', data, '--out', out, '--seen');
   assert.equal(code, 0, stderr);

@@ -42,7 +42,7 @@ sideBySide(3, () => {
     assert.deepEqual(others, [], 'one order for both');
     assert.ok(WILLIAMS.some(row => String(row) === String(steps(JSON.parse(order)))), `a row of the design: ${order}`);
 
-    const played = episodes.filter(({ stage_id }) => stage_id === 'play').sort((one, other) => one.started_at.localeCompare(other.started_at));
+    const played = episodes.filter(({ stage_id }) => stage_id === 'play').sort((one, other) => Number(one.started_unix_us) - Number(other.started_unix_us));
     assert.deepEqual(played.map(({ level_layout }) => level_layout), JSON.parse(order), 'five episodes in that order');
     assert.deepEqual(values(played, 'ended_on'), ['played']);
     assert.equal(values(played, 'group_id').length, 1, 'the same two people throughout');
@@ -157,8 +157,8 @@ sideBySide(3, () => {
     }
     const turns = keys.filter(({ down, tick }) => down === 'true' && tick !== '');
     assert.equal(turns.length, 2 * 4 * 9, 'every step is a key');
-    for (const { at_us, frame_us, stage_id, tick } of turns) {
-      assert.ok(frame_us !== '' && Number(at_us) >= Number(frame_us), `a response time in ${stage_id}, turn ${tick}`);
+    for (const { at_unix_us, frame_unix_us, stage_id, tick } of turns) {
+      assert.ok(frame_unix_us !== '' && Number(at_unix_us) >= Number(frame_unix_us), `a response time in ${stage_id}, turn ${tick}`);
     }
     assert.deepEqual(responses.map(({ item }) => item).sort(), ['agreed', 'age', 'games', 'sure'].sort());
   });

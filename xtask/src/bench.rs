@@ -18,7 +18,7 @@ mod plot;
 mod rollback;
 
 const HELP: &str = "\
-cargo xtask bench [agents | env | host | rollback] [--json] [--write]
+cargo xtask bench [agents | data | env | host | rollback] [--json] [--write]
 
 agents     a decision of a 2x64 network, JaxMARL's convolutional network and a GRU of 128, exported by PyTorch,
            here and in onnxruntime on one thread
@@ -27,6 +27,8 @@ env        the environments alone: in batches, in wasm, from Python, beside thei
 host       what a host adds to the environment's own step: natively, and in Python over its pipe
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
+data       the data of a study: episodes verified per second and core, rows exported per second,
+           bytes per participant-hour in each format, and memory
 
 Without it, the whole system. Native: steps per second, save and load, the session tick with and without rollback.
 Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
@@ -50,18 +52,21 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     };
     let workspace = Workspace::find()?;
     match options.argument.as_deref() {
-        None => {}
+        None | Some("data") => {}
         Some("agents") => return agents::command(&workspace, &options),
         Some("env") => return environments::command(&workspace, &options),
         Some("host") => return host::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
         Some(other) => {
             bail!(
-                "there is no bench `{other}`; there is: agents, env, host, rollback, or none for the whole system"
+                "there is no bench `{other}`; there is: agents, data, env, host, rollback, or none for the whole system"
             )
         }
     }
-    let figures = measure(&workspace)?;
+    let figures = match options.argument.as_deref() {
+        Some(_) => measure_data(&workspace)?,
+        None => measure(&workspace)?,
+    };
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
     let (machine, date) = (machine(), date.trim());
     if options.has("json") {
@@ -77,6 +82,14 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         say(format_args!("wrote {DOCUMENT}"));
     }
     Ok(())
+}
+
+/// The figures of verification and export.
+fn measure_data(workspace: &Workspace) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    let mut cargo = workspace.cargo(&["bench", "-p", "dataset", "--bench", "data"]);
+    gather("data", &mut cargo, &mut figures)?;
+    Ok(figures)
 }
 
 fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {

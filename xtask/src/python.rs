@@ -10,14 +10,15 @@ use crate::build;
 use crate::options::{Options, Takes};
 use crate::setup;
 use crate::tally::{Count, Tally, counted};
-use crate::workspace::{Workspace, output, run};
+use crate::workspace::{CHECKED, Workspace, output, run};
 
 const HELP: &str = "\
 cargo xtask python [--profile NAME]
 
 Builds the wheel of the Python package, installs it into .venv with what
 its tests need, and runs them: the official tests of Gymnasium and PettingZoo, short
-runs of Stable-Baselines3 and TorchRL, every snippet of docs/python.md, the example
+runs of Stable-Baselines3 and TorchRL, the loader of Minari, every snippet of
+docs/python.md, docs/analysis.md and docs/joining-tables.md, the example
 python/examples/clone_cook.py with little training, the types.
 The first time it fetches some gigabytes of PyTorch.
 
@@ -52,7 +53,9 @@ fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> 
     install(workspace, &venv, profile)?;
     let modules = build::modules(workspace)?;
     build::examples(workspace, &["matrix_game", "public_goods"])?;
+    let program = program(workspace, profile)?;
     let mut pytest = venv.command(workspace, "python");
+    pytest.env("COPLAY_PROGRAM", program);
     pytest.args(["-m", "pytest", "--config-file=python/pyproject.toml"]);
     pytest.args(["--rootdir=python", "--color=no", "python/tests"]);
     if let Some(folder) = modules.first().and_then(|module| module.parent()) {
@@ -72,6 +75,25 @@ fn check(workspace: &Workspace, profile: &str, count: &mut Count) -> Result<()> 
     )?;
     count.passed += 3;
     Ok(())
+}
+
+/// The program `coplay`, which exports the data that the tests read; the tests of everything have compiled it.
+fn program(workspace: &Workspace, profile: &str) -> Result<PathBuf> {
+    let folder = workspace.target.join(profile);
+    let program = folder.join(format!("coplay{EXE_SUFFIX}"));
+    if profile != CHECKED || !program.exists() {
+        let build = [
+            "build",
+            "--profile",
+            profile,
+            "-p",
+            "coplay",
+            "--bin",
+            "coplay",
+        ];
+        run("building coplay", &mut workspace.cargo(&build))?;
+    }
+    Ok(program)
 }
 
 /// Runs the example that trains a model, with so little training that it takes seconds, and looks for the model.

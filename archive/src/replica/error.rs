@@ -21,7 +21,7 @@ pub enum ReplicaError {
         reason: String,
     },
     /// The environment here has other rules.
-    #[error("recorded with {env} {recorded}; this program has {here}")]
+    #[error("recorded with {env} {recorded}; this program has {here}{reason}")]
     Version {
         /// Environment id.
         env: String,
@@ -29,6 +29,8 @@ pub enum ReplicaError {
         recorded: String,
         /// Version built in.
         here: String,
+        /// Why its module does not help; empty if it names none.
+        reason: String,
     },
     /// The episode has another number of seats than the environment.
     #[error("{recorded} seats recorded; the environment has {here} with these parameters")]

@@ -88,7 +88,7 @@ fn what_this_program_cannot_simulate_is_not_started() {
     });
     assert_eq!(
         version.to_string(),
-        "recorded with overcooked 0.9.0; this program has 2.0.0"
+        "recorded with overcooked 0.9.0; this program has 2.0.0; its stored module cannot be played: this is no SHA-256"
     );
     let policy = error(Header {
         controllers: vec![PERSON, ai("nobody")],

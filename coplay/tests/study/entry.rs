@@ -118,9 +118,13 @@ async fn an_identifier_is_in_its_own_table_alone() {
     end(&mut page).await;
     server.stop().await;
     let out = host.dir.path().join("out");
-    dataset::export::export(&host.data(), &out, false)
-        .await
-        .unwrap();
+    dataset::export::export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     for file in std::fs::read_dir(&out).unwrap() {
         let path = file.unwrap().path();
         let text = std::fs::read_to_string(&path).unwrap();

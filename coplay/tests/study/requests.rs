@@ -303,7 +303,13 @@ async fn an_export_is_flat_and_whole_while_the_study_runs_and_however_much_there
         page.stage().await;
     }
     let out = host.dir.path().join("out");
-    let summary = export(&host.data(), &out, false).await.unwrap();
+    let summary = export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let rows = ["sessions", "responses"].map(|table| summary.count_rows(table));
     assert_eq!(rows, [Some(8), Some(8 * 9 * 3)]);
     assert_eq!(summary.skipped.len(), 0);

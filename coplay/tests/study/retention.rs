@@ -132,12 +132,19 @@ async fn the_command_says_what_is_due_and_erases_that_and_no_more() {
     assert_eq!(due(&host, &["--dry-run"])["sessions"], 0);
 
     let out = host.dir.path().join("out");
-    dataset::export::export(&host.data(), &out, false)
-        .await
-        .unwrap();
+    dataset::export::export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let mut sessions = csv::Reader::from_path(out.join("sessions.csv")).unwrap();
     let names = sessions.headers().unwrap().clone();
-    let at = names.iter().position(|name| name == "erased_at").unwrap();
+    let at = names
+        .iter()
+        .position(|name| name == "erased_unix_us")
+        .unwrap();
     let rows = sessions.records().map(Result::unwrap);
     let kept = rows.map(|row| row[at].is_empty()).collect::<Vec<_>>();
     assert_eq!(kept, [false, false, true], "who is not due stays");
@@ -187,9 +194,13 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     assert_eq!((again.sessions, again.episodes), (0, 0));
 
     let out = host.dir.path().join("out");
-    let tables = dataset::export::export(&host.data(), &out, false)
-        .await
-        .unwrap();
+    let tables = dataset::export::export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let rows = ["sessions", "responses", "steps"].map(|table| tables.count_rows(table));
     assert_eq!(rows, [Some(2), Some(0), Some(0)]);
     let mut sessions = csv::Reader::from_path(out.join("sessions.csv")).unwrap();
@@ -197,7 +208,7 @@ async fn answers_and_episodes_are_gone_after_their_days_and_that_people_were_the
     let at = |name: &str| names.iter().position(|known| known == name).unwrap();
     for row in sessions.records().map(Result::unwrap) {
         assert_eq!(&row[at("outcome")], "completed");
-        assert!(!row[at("erased_at")].is_empty());
+        assert!(!row[at("erased_unix_us")].is_empty());
     }
 }
 

@@ -264,9 +264,13 @@ timeline:";
     }
     server.stop().await;
     let out = host.dir.path().join("out");
-    dataset::export::export(&host.data(), &out, false)
-        .await
-        .unwrap();
+    dataset::export::export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let file = out.join("sessions.csv");
     let (speeds, lights) = (column(&file, "level_speed"), column(&file, "level_light"));
     for (row, treatment) in column(&file, "treatment").into_iter().enumerate() {
@@ -297,9 +301,13 @@ async fn a_consent_is_one_row_with_the_hash_of_its_text() {
     page.stage().await;
     server.stop().await;
     let out = host.dir.path().join("out");
-    dataset::export::export(&host.data(), &out, false)
-        .await
-        .unwrap();
+    dataset::export::export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let file = out.join("responses.csv");
     for (name, wanted) in [
         ("stage_id", "consent"),
@@ -327,9 +335,13 @@ async fn tables_tell_how_sessions_ended() {
     open.stage().await;
     server.stop().await;
     let out = host.dir.path().join("out");
-    let summary = dataset::export::export(&host.data(), &out, false)
-        .await
-        .unwrap();
+    let summary = dataset::export::export(
+        &host.data(),
+        &out,
+        &dataset::export::ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     assert_eq!(summary.count_rows("sessions"), Some(2));
     let mut table = csv::Reader::from_path(out.join("sessions.csv")).unwrap();
     let names: Vec<String> = table.headers().unwrap().iter().map(str::to_owned).collect();

@@ -2,29 +2,50 @@
 
 use std::path::Path;
 
-use serde::Serialize;
 use store::{SqliteStore, Withdrawn};
 
+use super::column::{Typed, row};
+use super::known::KnownData;
+use super::options::ExportOptions;
+use super::output::Output;
 use super::report::ExportReport;
 use super::table::Table;
 
-/// One message. Its first columns are those of every table of episodes, but those of the episode may be empty.
-#[derive(Default, Serialize)]
-struct ChatRow<'a> {
-    study_id: &'a str,
-    version: &'a str,
-    stage_id: &'a str,
-    group_id: &'a str,
-    episode_id: &'a str,
-    participant_id: &'a str,
-    seat: Option<u8>,
-    place: u8,
-    visit: u16,
-    number: u32,
-    tick: Option<u32>,
-    sent_us: u64,
-    at_us: u64,
-    text: &'a str,
+row! {
+    /// One row per chat message. Its first columns are those of every table of episodes; those of the episode are missing
+    /// for a chat stage.
+    struct ChatRow<'a> {
+        /// The study, as in the study file.
+        study_id: &'a str,
+        /// The version of the study, as in the study file.
+        version: &'a str,
+        /// The stage.
+        stage_id: &'a str,
+        /// The group.
+        group_id: &'a str,
+        /// The number of the episode among those of the group, from 0.
+        round: Option<u32>,
+        /// The episode that ran.
+        episode_id: &'a str,
+        /// Pseudonym of the sender.
+        participant_id: &'a str,
+        /// The sender's seat in the episode.
+        seat: Option<u8>,
+        /// The sender's place in the group, as in `groups`.
+        place: u8,
+        /// The visit on the sender's route, as in `responses`.
+        visit: u16,
+        /// The number of the message in the group, from 0; erased messages leave gaps.
+        number: u32,
+        /// The tick that the page showed when the message was sent, if an episode was running.
+        tick: Option<u32>,
+        /// The time of sending, microseconds since the Unix epoch: the page's estimate of the server's clock.
+        sent_unix_us: u64,
+        /// The time of arrival at the server, microseconds since the Unix epoch.
+        at_unix_us: u64,
+        /// The text.
+        text: Typed<'a>,
+    }
 }
 
 /// Writes the table; those who withdrew what was recorded of them, or their groups, are left out.
@@ -33,11 +54,12 @@ struct ChatRow<'a> {
 /// The error of the disk or of the database.
 pub(super) async fn write_table(
     data: &Path,
-    out: &Path,
-    withdrawn: &Withdrawn,
+    output: &Output,
+    options: &ExportOptions,
+    (known, withdrawn): (&KnownData, &Withdrawn),
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
-    let mut table = Table::create::<ChatRow<'_>>(out, "chat")?;
+    let mut table = Table::create::<ChatRow<'_>>(output, "chat")?;
     let mut all = Vec::new();
     if let Some(store) = SqliteStore::find(data).await? {
         all = store.messages().await?;
@@ -47,6 +69,7 @@ pub(super) async fn write_table(
         let message = &said.message;
         if withdrawn.participants.contains(&message.participant)
             || withdrawn.groups.contains(&message.group)
+            || !options.includes(message.at_us)
         {
             continue;
         }
@@ -55,6 +78,7 @@ pub(super) async fn write_table(
             version: &said.study_version,
             stage_id: &message.stage,
             group_id: &message.group,
+            round: message.episode.as_ref().and_then(|id| known.round(id)),
             episode_id: message.episode.as_deref().unwrap_or_default(),
             participant_id: &message.participant,
             seat: said.seat,
@@ -62,9 +86,9 @@ pub(super) async fn write_table(
             visit: message.visit,
             number: message.number,
             tick: message.tick,
-            sent_us: message.sent_us,
-            at_us: message.at_us,
-            text: &message.text,
+            sent_unix_us: message.sent_us,
+            at_unix_us: message.at_us,
+            text: Typed(&message.text),
         })?;
     }
     report.tables.push(table.finish()?);

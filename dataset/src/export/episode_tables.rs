@@ -1,15 +1,18 @@
 //! The tables of episodes: each episode is simulated again once, and every table takes its rows from that.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use protocol::Seat;
-use protocol::control::EndReason;
 use protocol::log::Header;
 use store::Withdrawn;
 
+use super::known::KnownData;
 use super::notes::NoteTables;
+use super::options::ExportOptions;
+use super::output::Output;
+use super::recomputed::RecomputedTable;
 use super::report::{ExportReport, Skipped};
 use super::seats::SeatTable;
 use super::seen::SeenTable;
@@ -18,72 +21,59 @@ use super::step_events::StepEventTables;
 use super::steps::StepTable;
 use crate::progress::Progress;
 
-/// Every table of episodes; that of frames only if `seen` asks for it.
-fn create_tables(out: &Path, seen: bool) -> anyhow::Result<Vec<Box<dyn EpisodeTable>>> {
+/// Every table of episodes; some only if they are asked for.
+fn create_tables(
+    output: &Output,
+    options: &ExportOptions,
+) -> anyhow::Result<Vec<Box<dyn EpisodeTable>>> {
     let mut tables: Vec<Box<dyn EpisodeTable>> = vec![
-        Box::new(StepTable::create(out)?),
-        Box::new(StepEventTables::create(out)?),
-        Box::new(SeatTable::create(out)?),
-        Box::new(NoteTables::create(out)?),
+        Box::new(StepTable::create(output)?),
+        Box::new(StepEventTables::create(output)?),
+        Box::new(SeatTable::create(output)?),
+        Box::new(NoteTables::create(output)?),
     ];
-    if seen {
-        tables.push(Box::new(SeenTable::create(out)?));
+    if options.seen {
+        tables.push(Box::new(SeenTable::create(output)?));
+    }
+    if options.states {
+        tables.push(Box::new(RecomputedTable::create_states(output)?));
+    }
+    if options.observations {
+        tables.push(Box::new(RecomputedTable::create_observations(output)?));
     }
     Ok(tables)
 }
 
-/// Writes the tables of episodes. `known` are the episodes that the database has, with the ends that it knows, whatever
-/// their files could take.
+/// Writes the tables of episodes. Where a file could not take its end, that of the database counts.
 pub(super) fn write_tables(
     data: &Path,
-    out: &Path,
-    seen: bool,
-    known: &BTreeMap<String, Option<EndReason>>,
-    withdrawn: &Withdrawn,
+    output: &Output,
+    options: &ExportOptions,
+    (known, withdrawn): (&KnownData, &Withdrawn),
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
     let files = archive::files(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
-    let mut tables = create_tables(out, seen)?;
+    let mut tables = create_tables(output, options)?;
     let mut progress = Progress::new(files.len());
     for path in files {
-        match simulate_episode(&path) {
-            // The server died when it had the file, and not yet the episode: nobody has played it.
-            Ok(Simulation { log, .. })
-                if log.through.0 == 0 && !known.contains_key(&log.header.episode) => {}
-            Ok(Simulation { log, .. }) if withdrawn.groups.contains(&log.header.group) => {
-                let reason = "somebody of the group withdrew what was recorded".to_owned();
-                report.skipped.push(Skipped { path, reason });
-            }
-            Ok(simulation) => {
-                let Simulation {
-                    log,
-                    spec,
-                    steps,
-                    happenings,
-                } = simulation;
-                let reason = log.ending.map(|ending| ending.reason);
-                let reason = reason.or(known.get(&log.header.episode).copied().flatten());
-                let left_out = list_withdrawn_seats(&log.header, withdrawn);
-                report.episodes += 1;
-                report.running += usize::from(reason.is_none());
-                let episode = SimulatedEpisode {
-                    data,
-                    path,
-                    log,
-                    spec,
-                    steps,
-                    happenings,
-                    reason,
-                    left_out,
-                };
-                for table in &mut tables {
-                    table.add_episode(&episode, report)?;
+        options.stop.check()?;
+        // The name of the file is the id: what is not exported need not be read.
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        if known.includes_episode(&id) {
+            match read_episode(data, path.clone(), known, withdrawn) {
+                Ok(Some(episode)) => {
+                    report.episodes += 1;
+                    report.running += usize::from(episode.reason.is_none());
+                    for table in &mut tables {
+                        table.add_episode(&episode, report)?;
+                    }
                 }
-            }
-            Err(error) => {
-                let reason = format!("{error:#}");
-                report.skipped.push(Skipped { path, reason });
+                Ok(None) => {}
+                Err(error) => {
+                    let reason = format!("{error:#}");
+                    report.skipped.push(Skipped { path, reason });
+                }
             }
         }
         progress.step("episodes");
@@ -91,6 +81,41 @@ pub(super) fn write_tables(
     tables
         .into_iter()
         .try_for_each(|table| table.finish(report))
+}
+
+/// Simulates an episode; `None` if nobody has played it: the server died when it had the file, and not yet the episode.
+fn read_episode<'a>(
+    data: &'a Path,
+    path: PathBuf,
+    known: &KnownData,
+    withdrawn: &Withdrawn,
+) -> anyhow::Result<Option<SimulatedEpisode<'a>>> {
+    let Simulation {
+        log,
+        spec,
+        steps,
+        happenings,
+    } = simulate_episode(&path)?;
+    let id = &log.header.episode;
+    if log.through.0 == 0 && !known.has_episode(id) {
+        return Ok(None);
+    }
+    anyhow::ensure!(
+        !withdrawn.groups.contains(&log.header.group),
+        "somebody of the group withdrew what was recorded"
+    );
+    let reason = log.ending.map(|ending| ending.reason);
+    Ok(Some(SimulatedEpisode {
+        data,
+        path,
+        spec,
+        steps,
+        happenings,
+        reason: reason.or(known.reason(id)),
+        round: known.round(id),
+        left_out: list_withdrawn_seats(&log.header, withdrawn),
+        log,
+    }))
 }
 
 /// The seats of those who withdrew what was recorded of them.

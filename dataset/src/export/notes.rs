@@ -1,46 +1,63 @@
 //! The tables of keys, events, presence and routes, from the notes of pages and of the server.
 
-use std::path::Path;
-
 use env_core::contract::ActionSpec;
 use protocol::Seat;
 use protocol::change::Presence;
 use protocol::control::{KeyEvent, Link, Timing};
-use protocol::log::{Log, Record};
-use serde::Serialize;
+use protocol::log::Record;
 
+use super::column::row;
+use super::output::Output;
 use super::report::ExportReport;
 use super::simulation::{EpisodeTable, SimulatedEpisode, controller_name};
 use super::table::{EpisodeKeys, Table};
 
-/// A key event.
-#[derive(Default, Serialize)]
-struct KeyRow<'a> {
-    life: u8,
-    /// `None` if it entered no tick.
-    tick: Option<u32>,
-    action: u16,
-    action_name: &'a str,
-    down: bool,
-    at_us: i64,
-    /// `None` if the answer was not shown.
-    shown_us: Option<i64>,
-    /// `None` if nothing was.
-    frame_us: Option<i64>,
+row! {
+    /// One row per key event.
+    struct KeyRow<'a> {
+        /// The number of the page at this seat: 0 for the first, one more after each hand-over of the seat.
+        life: u8,
+        /// The tick that the event entered; missing if it entered none.
+        tick: Option<u32>,
+        /// The action of the key.
+        action: u16,
+        /// Its name.
+        action_name: &'a str,
+        /// True if the key was pressed, false if it was released.
+        down: bool,
+        /// The time of the event, microseconds since the Unix epoch.
+        at_unix_us: i64,
+        /// The time of the first frame with the effect; missing if there was none.
+        shown_unix_us: Option<i64>,
+        /// The time of the picture that the person saw when the key moved: the first frame of that tick; missing if there
+        /// was none.
+        frame_unix_us: Option<i64>,
+    }
 }
 
-/// Something that happened beside the steps; what a kind does not have is empty.
-#[derive(Default, Serialize)]
-struct EventRow<'a> {
-    life: u8,
-    kind: &'a str,
-    tick: Option<u32>,
-    count: Option<u32>,
-    ms: Option<u32>,
-    other_seat: Option<u8>,
-    predicted: &'a str,
-    actual: &'a str,
-    controller: &'a str,
+row! {
+    /// One row per event beside the steps: what pages and the server recorded of network, time and hand-overs of seats.
+    /// Columns that a kind does not have are missing.
+    struct EventRow<'a> {
+        /// The number of the page at this seat, as in `keys`.
+        life: u8,
+        /// The kind of event.
+        kind: &'a str,
+        /// The tick.
+        tick: Option<u32>,
+        /// A number.
+        count: Option<u32>,
+        /// A duration, milliseconds.
+        ms: Option<u32>,
+        /// The other seat of the event.
+        other_seat: Option<u8>,
+        /// The name of the predicted action.
+        predicted: &'a str,
+        /// The name of the action that was played.
+        actual: &'a str,
+        /// The new controller of the seat, as in `steps`.
+        controller: &'a str,
+    }
 }
 
 impl EventRow<'_> {
@@ -53,23 +70,26 @@ impl EventRow<'_> {
     }
 }
 
-/// How a person is from a time on.
-#[derive(Default, Serialize)]
-struct PresenceRow<'a> {
-    at_us: u64,
-    /// Since tick 0 was due.
-    at_ms: i64,
-    presence: &'a str,
+row! {
+    /// One row per change of presence.
+    struct PresenceRow<'a> {
+        /// The time of the change, microseconds since the Unix epoch.
+        at_unix_us: u64,
+        /// The state of the person from then on: `here`, `hidden`, `gone` or `returning`.
+        presence: &'a str,
+    }
 }
 
-/// Which way the datagrams of a page to another travel from a time on.
-#[derive(Default, Serialize)]
-struct RouteRow<'a> {
-    other_seat: u8,
-    at_us: u64,
-    /// Since tick 0 was due.
-    at_ms: i64,
-    link: &'a str,
+row! {
+    /// One row per change of a packet route; the seat is the page that sends.
+    struct RouteRow<'a> {
+        /// The receiving page.
+        other_seat: u8,
+        /// The time of the report, microseconds since the Unix epoch.
+        at_unix_us: u64,
+        /// From then on: `direct` or `relay`.
+        link: &'a str,
+    }
 }
 
 /// The tables of notes.
@@ -81,27 +101,27 @@ pub(super) struct NoteTables {
 }
 
 impl NoteTables {
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
+    pub(super) fn create(output: &Output) -> anyhow::Result<Self> {
         Ok(Self {
-            keys: Table::create::<(EpisodeKeys<'_>, KeyRow<'_>)>(out, "keys")?,
-            events: Table::create::<(EpisodeKeys<'_>, EventRow<'_>)>(out, "events")?,
-            presence: Table::create::<(EpisodeKeys<'_>, PresenceRow<'_>)>(out, "presence")?,
-            routes: Table::create::<(EpisodeKeys<'_>, RouteRow<'_>)>(out, "routes")?,
+            keys: Table::create::<(EpisodeKeys<'_>, KeyRow<'_>)>(output, "keys")?,
+            events: Table::create::<(EpisodeKeys<'_>, EventRow<'_>)>(output, "events")?,
+            presence: Table::create::<(EpisodeKeys<'_>, PresenceRow<'_>)>(output, "presence")?,
+            routes: Table::create::<(EpisodeKeys<'_>, RouteRow<'_>)>(output, "routes")?,
         })
     }
 
     /// Adds a record of the log; `lives` are the lives of the seats by then.
     fn add_record(
         &mut self,
-        log: &Log,
-        actions: &[ActionSpec],
+        episode: &SimulatedEpisode<'_>,
         lives: &mut [u8],
         record: &Record,
     ) -> anyhow::Result<()> {
-        let keys = |seat: Seat| EpisodeKeys::new(&log.header, seat);
+        let (log, actions) = (&episode.log, &episode.spec.actions[..]);
+        let keys = |seat: Seat| episode.keys(seat);
         match record {
             Record::Timing { seat, life, timing } => {
-                for row in list_keys(timing, life.0, actions) {
+                for row in list_keys(timing, life.0, log.header.t0_us, actions) {
                     self.keys.add(&(keys(*seat), row))?;
                 }
                 for row in list_events(timing, life.0, actions) {
@@ -158,8 +178,7 @@ impl NoteTables {
                 presence,
             } => {
                 let row = PresenceRow {
-                    at_us: *at_us,
-                    at_ms: since_start_ms(log, *at_us),
+                    at_unix_us: *at_us,
                     presence: presence_name(*presence),
                 };
                 self.presence.add(&(keys(*seat), row))?;
@@ -172,8 +191,7 @@ impl NoteTables {
             } => {
                 let row = RouteRow {
                     other_seat: other.0,
-                    at_us: *at_us,
-                    at_ms: since_start_ms(log, *at_us),
+                    at_unix_us: *at_us,
                     link: link_name(*link),
                 };
                 self.routes.add(&(keys(*seat), row))?;
@@ -209,8 +227,7 @@ impl EpisodeTable for NoteTables {
             _ => false,
         };
         let mut records = log.records.iter().filter(|record| !is_left_out(record));
-        records
-            .try_for_each(|record| self.add_record(log, &episode.spec.actions, &mut lives, record))
+        records.try_for_each(|record| self.add_record(episode, &mut lives, record))
     }
 
     fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
@@ -222,7 +239,14 @@ impl EpisodeTable for NoteTables {
 }
 
 /// The key events of a note.
-fn list_keys<'a>(timing: &Timing, life: u8, actions: &'a [ActionSpec]) -> Vec<KeyRow<'a>> {
+fn list_keys<'a>(
+    timing: &Timing,
+    life: u8,
+    t0_us: u64,
+    actions: &'a [ActionSpec],
+) -> Vec<KeyRow<'a>> {
+    // Pages count from when tick 0 was due.
+    let unix_us = |us: i64| us.saturating_add_unsigned(t0_us);
     // Notes of before do not say it.
     let frames_us = timing.frames_us.iter().copied();
     let frames_us = frames_us.chain(std::iter::repeat(None));
@@ -233,9 +257,9 @@ fn list_keys<'a>(timing: &Timing, life: u8, actions: &'a [ActionSpec]) -> Vec<Ke
         action: key.action,
         action_name: name(actions, key.action),
         down: key.down,
-        at_us: key.at_us,
-        shown_us: Some(key.shown_us).filter(|shown_us| *shown_us != 0),
-        frame_us,
+        at_unix_us: unix_us(key.at_us),
+        shown_unix_us: Some(key.shown_us).filter(|us| *us != 0).map(unix_us),
+        frame_unix_us: frame_us.map(unix_us),
     };
     rows.map(row).collect()
 }
@@ -299,11 +323,6 @@ fn name(actions: &[ActionSpec], action: u16) -> &str {
     actions
         .get(usize::from(action))
         .map_or("", |action| &action.name)
-}
-
-/// A time of the server's clock, microseconds, as milliseconds since tick 0 was due.
-fn since_start_ms(log: &Log, at_us: u64) -> i64 {
-    (i128::from(at_us) - i128::from(log.header.t0_us)).div_euclid(1_000) as i64
 }
 
 fn link_name(link: Link) -> &'static str {

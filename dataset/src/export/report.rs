@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use study::plural::count;
 
+use super::column::Column;
+
 /// A table that was written.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WrittenTable {
@@ -15,6 +17,10 @@ pub struct WrittenTable {
     pub path: PathBuf,
     /// Its rows, without the header.
     pub rows: u64,
+    /// Its description.
+    pub about: String,
+    /// Its columns.
+    pub columns: Vec<Column>,
 }
 
 /// The tables that were written, and the parts of the data that are in none.

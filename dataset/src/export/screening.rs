@@ -3,35 +3,67 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use serde::Serialize;
-use serde_json::Value;
-use store::SqliteStore;
+use store::{Session, SqliteStore};
 use study::Progress;
 use study::screening::Measured;
 
+use super::column::row;
+use super::options::ExportOptions;
+use super::output::Output;
 use super::report::ExportReport;
 use super::table::Table;
 
-/// One session. A column for each measure follows.
-#[derive(Default, Serialize)]
-struct ScreeningRow {
-    study_id: String,
-    version: String,
-    participant_id: String,
-    session_id: String,
-    lacks: String,
+row! {
+    /// One row per session that was screened. Measurements are missing for people who did not agree or could not take
+    /// part, and where nothing could be measured.
+    struct ScreeningRow {
+        /// The study, as in the study file.
+        study_id: String,
+        /// The version of the study, as in the study file.
+        version: String,
+        /// Pseudonym of the person.
+        participant_id: String,
+        /// Pseudonym of the session.
+        session_id: String,
+        /// The keys of `screening` that the person did not meet at the last attempt, separated by spaces; missing for
+        /// people who could take part.
+        lacks: String,
+        /// The kind of device.
+        device: Option<String>,
+        /// True if the browser can connect to other pages.
+        webrtc: Option<bool>,
+        /// True if it can fill the screen.
+        fullscreen: Option<bool>,
+        /// True if it can play sound.
+        audio: Option<bool>,
+        /// True if it takes keys, as far as browsers tell.
+        keyboard: Option<bool>,
+        /// True if it takes touches.
+        touch: Option<bool>,
+        /// Width of the window, CSS pixels.
+        width: Option<u16>,
+        /// Height of the window, CSS pixels.
+        height: Option<u16>,
+        /// Round trip to the server, the median of several, milliseconds.
+        rtt_ms: Option<f64>,
+        /// Frames per second.
+        fps: Option<f64>,
+        /// A step of the slowest environment, the median of several, milliseconds.
+        step_ms: Option<f64>,
+    }
 }
 
-/// Writes `screening.csv`.
+/// Writes `screening`.
 ///
 /// # Errors
 /// The error of the disk or of the database.
 pub(super) async fn write_table(
     data: &Path,
-    out: &Path,
+    output: &Output,
+    options: &ExportOptions,
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
-    let mut table = Table::create_with::<ScreeningRow>(out, "screening", &Measured::NAMES)?;
+    let mut table = Table::create::<ScreeningRow>(output, "screening")?;
     let mut sessions = Vec::new();
     if let Some(store) = SqliteStore::find(data).await? {
         sessions = store.sessions().await?;
@@ -41,25 +73,40 @@ pub(super) async fn write_table(
         let damaged = || format!("the place of {} is damaged", session.participant);
         let progress: Progress = serde_json::from_str(&session.position).with_context(damaged)?;
         let measured = progress.facts().screening.as_deref();
-        if measured.is_none() && progress.lacks().is_empty() {
-            continue;
+        let is_screened = measured.is_some() || !progress.lacks().is_empty();
+        if is_screened && options.includes(session.seen_us) {
+            table.add(&screening_row(session, &progress, measured)?)?;
         }
-        let lacks: Vec<&str> = progress.lacks().iter().map(|lack| lack.name()).collect();
-        let row = ScreeningRow {
-            study_id: session.study,
-            version: session.study_version,
-            participant_id: session.participant,
-            session_id: session.id,
-            lacks: lacks.join(" "),
-        };
-        let measured = measured.map(serde_json::to_value).transpose()?;
-        let cells = Measured::NAMES.map(|name| match measured.as_ref().map(|all| &all[name]) {
-            None | Some(Value::Null) => String::new(),
-            Some(Value::String(text)) => text.clone(),
-            Some(value) => value.to_string(),
-        });
-        table.add(&(row, cells))?;
     }
     report.tables.push(table.finish()?);
     Ok(())
+}
+
+fn screening_row(
+    session: Session,
+    progress: &Progress,
+    measured: Option<&Measured>,
+) -> anyhow::Result<ScreeningRow> {
+    let lacks: Vec<&str> = progress.lacks().iter().map(|lack| lack.name()).collect();
+    let device = measured.map(|measured| serde_json::to_value(measured.device));
+    Ok(ScreeningRow {
+        study_id: session.study,
+        version: session.study_version,
+        participant_id: session.participant,
+        session_id: session.id,
+        lacks: lacks.join(" "),
+        device: device
+            .transpose()?
+            .and_then(|name| name.as_str().map(str::to_owned)),
+        webrtc: measured.map(|measured| measured.webrtc),
+        fullscreen: measured.map(|measured| measured.fullscreen),
+        audio: measured.map(|measured| measured.audio),
+        keyboard: measured.map(|measured| measured.keyboard),
+        touch: measured.map(|measured| measured.touch),
+        width: measured.map(|measured| measured.width),
+        height: measured.map(|measured| measured.height),
+        rtt_ms: measured.and_then(|measured| measured.rtt_ms),
+        fps: measured.and_then(|measured| measured.fps),
+        step_ms: measured.and_then(|measured| measured.step_ms),
+    })
 }

@@ -1,45 +1,58 @@
 //! One row an episode and seat.
 
-use std::path::Path;
-
 use protocol::control::EndReason;
 use protocol::{Controller, Seat};
-use serde::Serialize;
 
+use super::column::row;
+use super::output::Output;
 use super::report::ExportReport;
 use super::simulation::{EpisodeTable, SimulatedEpisode, controller_name};
 use super::table::{EpisodeKeys, Table};
 
-/// An episode, as the participant of a seat went through it.
-#[derive(Default, Serialize)]
-struct SeatRow<'a> {
-    /// `None` for a seat without a person, and in files of earlier programs; so the next two.
-    visit: Option<u16>,
-    episode_index: Option<u16>,
-    episodes: Option<u16>,
-    env: &'a str,
-    env_version: &'a str,
-    params: &'a str,
-    /// Hexadecimal, as no table program keeps 64 bits.
-    seed: String,
-    mode: &'static str,
-    tick_hz: u16,
-    /// At the first tick.
-    controller: &'a str,
-    /// When tick 0 was due, microseconds since the Unix epoch.
-    t0_us: u64,
-    ticks: u32,
-    score: i64,
-    seat_score: i64,
-    success: bool,
+row! {
+    /// One row per episode and seat.
+    struct SeatRow<'a> {
+        /// The visit on the participant's route, as in `responses`; missing for a seat without a person.
+        visit: Option<u16>,
+        /// The index of the episode in the visit, from 0.
+        episode_index: Option<u16>,
+        /// The maximum number of episodes of the visit.
+        episodes: Option<u16>,
+        /// The environment.
+        env: &'a str,
+        /// Its version.
+        env_version: &'a str,
+        /// SHA-256 of its module; missing if it was not played from a built front end.
+        module: &'a str,
+        /// Its parameters, JSON.
+        params: &'a str,
+        /// The seed, 16 hex digits, as no table program keeps 64 bits.
+        seed: String,
+        /// `ticks` or `turns`.
+        mode: &'static str,
+        /// Ticks per second.
+        tick_hz: u16,
+        /// The controller of the seat at the first tick, as in `steps`; `events` has the changes.
+        controller: &'a str,
+        /// The time of tick 0, microseconds since the Unix epoch.
+        t0_unix_us: u64,
+        /// The number of ticks.
+        ticks: u32,
+        /// The last score of the group.
+        score: i64,
+        /// The last score of the seat.
+        seat_score: i64,
+        /// True if the episode was played to its end with a score above 0.
+        success: bool,
+    }
 }
 
 /// The table of seats.
 pub(super) struct SeatTable(Table);
 
 impl SeatTable {
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
-        Table::create::<(EpisodeKeys<'_>, SeatRow<'_>)>(out, "seats").map(Self)
+    pub(super) fn create(output: &Output) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, SeatRow<'_>)>(output, "seats").map(Self)
     }
 }
 
@@ -52,8 +65,8 @@ impl EpisodeTable for SeatTable {
         let seats = (0..).map(Seat).zip(&episode.log.header.controllers);
         let mut seats = seats.filter(|(seat, _)| !episode.left_out.contains(seat));
         seats.try_for_each(|(seat, controller)| {
-            let keys = EpisodeKeys::new(&episode.log.header, seat);
-            self.0.add(&(keys, seat_row(episode, seat, controller)))
+            let row = seat_row(episode, seat, controller);
+            self.0.add(&(episode.keys(seat), row))
         })
     }
 
@@ -79,12 +92,13 @@ fn seat_row<'a>(
         episodes: course.map(|course| course.episodes),
         env: &header.env,
         env_version: &header.env_version,
+        module: &header.module,
         params: &header.params,
         seed: format!("{:016x}", header.seed),
         mode: if header.rules.turns { "turns" } else { "ticks" },
         tick_hz: header.tick_hz,
         controller: controller_name(controller),
-        t0_us: header.t0_us,
+        t0_unix_us: header.t0_us,
         ticks: episode.log.through.0,
         score,
         seat_score: own.next().map_or(0, |step| step.seat_score),

@@ -1,35 +1,44 @@
 //! The table of frames that pages showed, one row for each.
 
-use std::path::Path;
-
 use archive::{Screens, ShownPage};
 use protocol::Tick;
-use serde::Serialize;
 
+use super::column::row;
+use super::output::Output;
 use super::report::{ExportReport, Skipped};
 use super::simulation::{EpisodeTable, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 
-/// One frame.
-#[derive(Default, Serialize)]
-struct SeenRow<'a> {
-    life: u8,
-    at_ms: u32,
-    tick: u32,
-    changes: u16,
-    have: String,
-    ahead: u8,
-    wish: &'a str,
-    hidden: bool,
-    digest: String,
+row! {
+    /// One row per frame that a page showed.
+    struct SeenRow<'a> {
+        /// The number of the page at this seat, as in `keys`.
+        life: u8,
+        /// The time at which it appeared, microseconds since the Unix epoch.
+        at_unix_us: u64,
+        /// The number of ticks that the page had simulated.
+        tick: u32,
+        /// The number of hand-overs of seats that the page knew.
+        changes: u16,
+        /// For each seat, in order: the first tick without an input; later inputs were predicted.
+        have: String,
+        /// The number of ticks beyond `tick` that were shown early, so that the person sees their own action at once.
+        ahead: u8,
+        /// The person's own action in these ticks, if it was not yet fixed; missing if there were no such ticks.
+        wish: &'a str,
+        /// True if the page was hidden.
+        hidden: bool,
+        /// Digest of the shown state, rebuilt; 16 hex digits.
+        digest: String,
+    }
 }
 
 /// The table of frames.
 pub(super) struct SeenTable(Table);
 
 impl SeenTable {
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
-        Table::create::<(EpisodeKeys<'_>, SeenRow<'_>)>(out, "seen").map(Self)
+    pub(super) fn create(output: &Output) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, SeenRow<'_>)>(output, "seen").map(Self)
     }
 
     /// Adds the frames of a page. They end where the page noted what cannot be, and why is given.
@@ -52,7 +61,7 @@ impl SeenTable {
             let wish = episode.spec.actions.get(usize::from(frame.wish));
             let row = SeenRow {
                 life: page.life.0,
-                at_ms: frame.at_ms,
+                at_unix_us: episode.log.header.t0_us + u64::from(frame.at_ms) * 1_000,
                 tick: frame.tick.0,
                 changes: frame.changes,
                 have: have.collect::<Vec<_>>().join(" "),
@@ -63,8 +72,7 @@ impl SeenTable {
                 hidden: frame.hidden,
                 digest: format!("{:016x}", rebuilt.shown),
             };
-            let keys = EpisodeKeys::new(&episode.log.header, page.seat);
-            self.0.add(&(keys, row))?;
+            self.0.add(&(episode.keys(page.seat), row))?;
         }
         Ok(None)
     }

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use archive::{Replica, replay};
 use env_core::{Spec, StepEvent, StepOutcome};
-use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
 
 use super::report::ExportReport;
+use super::table::EpisodeKeys;
 
 /// An episode as it was simulated again.
 pub(super) struct SimulatedEpisode<'a> {
@@ -24,8 +24,17 @@ pub(super) struct SimulatedEpisode<'a> {
     pub(super) happenings: Vec<Happenings>,
     /// The reason of its end; `None` while it runs.
     pub(super) reason: Option<EndReason>,
+    /// Its number among those of the group, from 0; `None` if the database does not know it.
+    pub(super) round: Option<u32>,
     /// The seats of those who withdrew what was recorded of them: no table has their rows.
     pub(super) left_out: BTreeSet<Seat>,
+}
+
+impl SimulatedEpisode<'_> {
+    /// The first cells of a row of a seat.
+    pub(super) fn keys(&self, seat: Seat) -> EpisodeKeys<'_> {
+        EpisodeKeys::new(&self.log.header, self.round, seat)
+    }
 }
 
 /// A table, or several, with rows of each episode.
@@ -44,10 +53,8 @@ pub(super) trait EpisodeTable {
 /// A tick of a seat, before it has the names of its episode.
 pub(super) struct Step {
     pub(super) seat: Seat,
-    pub(super) controller: Controller,
     pub(super) tick: Tick,
     pub(super) action: u16,
-    pub(super) action_name: String,
     pub(super) reward: f32,
     /// Of the group, after the tick.
     pub(super) score: i64,
@@ -68,16 +75,13 @@ pub(super) struct Simulation {
 /// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
 pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     let log = log::read(&fs::read(path)?)?;
-    let changes: Vec<Change> = log.changes().cloned().collect();
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
     let replica = replay(&log, archive::stored(episodes), |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);
         happenings.extend(Happenings::of(tick, replica.spec(), replica.outcome()));
-        steps.extend((0..).map(Seat).zip(row).map(|(seat, action)| {
-            let controller = archive::controller_at(&log.header, &changes, seat, tick);
-            step(replica, seat, controller, *action)
-        }));
+        let seats = (0..).map(Seat).zip(row);
+        steps.extend(seats.map(|(seat, action)| step(replica, seat, *action)));
     })?;
     Ok(Simulation {
         spec: replica.spec().clone(),
@@ -87,15 +91,13 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     })
 }
 
-fn step(replica: &mut Replica, seat: Seat, controller: &Controller, action: u16) -> Step {
+fn step(replica: &mut Replica, seat: Seat, action: u16) -> Step {
     let seat_score = replica.seat_score(seat);
     let outcome = replica.outcome();
     Step {
         seat,
-        controller: controller.clone(),
         tick: Tick(replica.ticks().0 - 1),
         action,
-        action_name: replica.spec().actions[usize::from(action)].name.clone(),
         reward: outcome.rewards[seat.index()],
         score: replica.score(),
         seat_score,

@@ -1,32 +1,39 @@
 //! Events of the environment, one row each; and parts of rewards, one row an amount that was earned under a name.
 
-use std::path::Path;
-
 use protocol::Seat;
-use serde::Serialize;
 
+use super::column::row;
+use super::output::Output;
 use super::report::ExportReport;
 use super::simulation::{EpisodeTable, Happenings, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 
-/// An event: who caused it is the seat of the row.
-#[derive(Default, Serialize)]
-struct StepEventRow<'a> {
-    /// Within the tick, from 0.
-    number: usize,
-    tick: u32,
-    kind: &'a str,
-    /// The seat to which it happened.
-    to_seat: Option<u8>,
-    value: f32,
+row! {
+    /// One row per event of the environment, such as a delivery; the seat is the one that caused it.
+    struct StepEventRow<'a> {
+        /// The place of the event within its tick, from 0; the numbers of people who withdrew are missing.
+        number: usize,
+        /// The tick in which it happened.
+        tick: u32,
+        /// The name that the environment gives to this kind of event.
+        kind: &'a str,
+        /// The seat to which it happened; missing if there is none, or its person withdrew.
+        to_seat: Option<u8>,
+        /// How much; the page of the environment says what it means.
+        value: f32,
+    }
 }
 
-/// A part of a reward.
-#[derive(Default, Serialize)]
-struct RewardRow<'a> {
-    tick: u32,
-    component: &'a str,
-    amount: f32,
+row! {
+    /// One row per part of a reward, for environments that name the parts; parts of 0 are left out.
+    struct RewardRow<'a> {
+        /// The tick for which it was given.
+        tick: u32,
+        /// The name of the part.
+        component: &'a str,
+        /// How much; over all parts of a seat and tick the sum is `reward` in `steps`.
+        amount: f32,
+    }
 }
 
 /// The tables of events and of the parts of rewards.
@@ -36,17 +43,16 @@ pub(super) struct StepEventTables {
 }
 
 impl StepEventTables {
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
+    pub(super) fn create(output: &Output) -> anyhow::Result<Self> {
         Ok(Self {
-            events: Table::create::<(EpisodeKeys<'_>, StepEventRow<'_>)>(out, "step_events")?,
-            rewards: Table::create::<(EpisodeKeys<'_>, RewardRow<'_>)>(out, "rewards")?,
+            events: Table::create::<(EpisodeKeys<'_>, StepEventRow<'_>)>(output, "step_events")?,
+            rewards: Table::create::<(EpisodeKeys<'_>, RewardRow<'_>)>(output, "rewards")?,
         })
     }
 
     fn add(&mut self, episode: &SimulatedEpisode<'_>, tick: &Happenings) -> anyhow::Result<()> {
-        let header = &episode.log.header;
         let name = |names: &'_ [String], at: usize| names.get(at).cloned().unwrap_or_default();
-        let seats = header.controllers.len();
+        let seats = episode.log.header.controllers.len();
         let is_shown = |seat: Seat| seat.index() < seats && !episode.left_out.contains(&seat);
         for (number, event) in tick.events.iter().enumerate() {
             if !is_shown(Seat(event.seat)) {
@@ -59,8 +65,7 @@ impl StepEventTables {
                 to_seat: event.to.filter(|to| is_shown(Seat(*to))),
                 value: event.value,
             };
-            self.events
-                .add(&(EpisodeKeys::new(header, Seat(event.seat)), row))?;
+            self.events.add(&(episode.keys(Seat(event.seat)), row))?;
         }
         for &(seat, component, amount) in tick.rewards.iter().filter(|(seat, ..)| is_shown(*seat)) {
             let row = RewardRow {
@@ -68,7 +73,7 @@ impl StepEventTables {
                 component: &name(&episode.spec.components, component),
                 amount,
             };
-            self.rewards.add(&(EpisodeKeys::new(header, seat), row))?;
+            self.rewards.add(&(episode.keys(seat), row))?;
         }
         Ok(())
     }

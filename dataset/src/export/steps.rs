@@ -1,42 +1,60 @@
 //! One row for each tick and seat.
 
-use std::path::Path;
-
+use env_core::Spec;
 use protocol::Controller;
-use serde::Serialize;
+use protocol::change::Change;
 use store::reason_name;
 
+use super::column::row;
+use super::output::Output;
 use super::report::ExportReport;
 use super::simulation::{EpisodeTable, SimulatedEpisode, Step, controller_name};
 use super::table::{EpisodeKeys, Table};
 
-/// One tick of one seat. Columns have the field's names; `tick` is the step within the episode.
-#[derive(Default, Serialize)]
-struct StepRow<'a> {
-    controller: &'a str,
-    is_bot: bool,
-    tick: u32,
-    action: u16,
-    action_name: &'a str,
-    reward: f32,
-    /// Of the group, after the tick.
-    score: i64,
-    /// Of the seat, after the tick.
-    seat_score: i64,
-    terminated: bool,
-    truncated: bool,
-    /// Why the episode ended; empty while it runs.
-    ended_on: &'a str,
+row! {
+    /// One row per tick and seat: what people and AI partners did, by re-simulation.
+    struct StepRow<'a> {
+        /// The controller of the seat in this tick: `human`, `vacant` (nobody: the no-op), or the policy of the AI
+        /// partner.
+        controller: &'a str,
+        /// True if an AI partner played this tick.
+        is_bot: bool,
+        /// The tick, from 0.
+        tick: u32,
+        /// The action of the seat.
+        action: u16,
+        /// Its name.
+        action_name: &'a str,
+        /// The reward of the seat for this tick, as the environment gives it to learners: it may be shaped, and nobody is
+        /// paid by it.
+        reward: f32,
+        /// The score that people see, after the tick; pay follows it.
+        score: i64,
+        /// The score of the seat, after the tick.
+        seat_score: i64,
+        /// True if the seat reached a terminal state in this tick.
+        terminated: bool,
+        /// True if the seat was cut off in this tick, for example by the horizon.
+        truncated: bool,
+        /// How the episode ended: `played`, `partner_left` or `technical`; missing while it runs.
+        ended_on: &'a str,
+    }
 }
 
 /// The row of a step.
-fn row<'a>(step: &'a Step, ended_on: &'a str) -> StepRow<'a> {
+fn row<'a>(
+    step: &Step,
+    spec: &'a Spec,
+    controller: &'a Controller,
+    ended_on: &'a str,
+) -> StepRow<'a> {
+    let action = spec.actions.get(usize::from(step.action));
     StepRow {
-        controller: controller_name(&step.controller),
-        is_bot: matches!(step.controller, Controller::Ai { .. }),
+        controller: controller_name(controller),
+        is_bot: matches!(controller, Controller::Ai { .. }),
         tick: step.tick.0,
         action: step.action,
-        action_name: &step.action_name,
+        action_name: action.map_or("", |action| &action.name),
         reward: step.reward,
         score: step.score,
         seat_score: step.seat_score,
@@ -50,8 +68,8 @@ fn row<'a>(step: &'a Step, ended_on: &'a str) -> StepRow<'a> {
 pub(super) struct StepTable(Table);
 
 impl StepTable {
-    pub(super) fn create(out: &Path) -> anyhow::Result<Self> {
-        Table::create::<(EpisodeKeys<'_>, StepRow<'_>)>(out, "steps").map(Self)
+    pub(super) fn create(output: &Output) -> anyhow::Result<Self> {
+        Table::create::<(EpisodeKeys<'_>, StepRow<'_>)>(output, "steps").map(Self)
     }
 }
 
@@ -62,11 +80,14 @@ impl EpisodeTable for StepTable {
         _: &mut ExportReport,
     ) -> anyhow::Result<()> {
         let ended_on = episode.reason.map_or("", reason_name);
+        let changes: Vec<Change> = episode.log.changes().cloned().collect();
+        let header = &episode.log.header;
         let steps = episode.steps.iter();
         let mut steps = steps.filter(|step| !episode.left_out.contains(&step.seat));
         steps.try_for_each(|step| {
-            let keys = EpisodeKeys::new(&episode.log.header, step.seat);
-            self.0.add(&(keys, row(step, ended_on)))
+            let controller = archive::controller_at(header, &changes, step.seat, step.tick);
+            let row = row(step, &episode.spec, controller, ended_on);
+            self.0.add(&(episode.keys(step.seat), row))
         })
     }
 

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fs;
 
 use archive::fixtures::{PERSON, PageScript, ZERO, ai, header, log_of, pages, played, two_pages};
 use protocol::change::Presence;
@@ -13,11 +14,19 @@ use super::*;
 use crate::fixtures::{encode, say};
 
 mod cells;
+mod formats;
 
 use cells::Cells;
 
 /// The columns that every table of episodes begins with.
-const KEYS: &str = "study_id version stage_id group_id episode_id participant_id seat";
+const KEYS: &str = "study_id version stage_id group_id round episode_id participant_id seat";
+
+fn with_frames() -> ExportOptions {
+    ExportOptions {
+        seen: true,
+        ..ExportOptions::default()
+    }
+}
 
 fn place() -> StoredPosition {
     StoredPosition {
@@ -54,9 +63,13 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     say(&mut other, 0, 5);
     fs::write(dir.join("e-3.coplay"), b"\x01COPLAY\nnothing of ours").unwrap();
 
-    let summary = export(data.path(), &data.path().join("out"), false)
-        .await
-        .unwrap();
+    let summary = export(
+        data.path(),
+        &data.path().join("out"),
+        &ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     assert_eq!(
         (
             summary.episodes,
@@ -73,7 +86,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     assert_eq!(steps.rows.len(), 34);
     assert_eq!(
         steps.cells(0, KEYS),
-        ["overcooked-dyad", "1", "play", "G-1", "e-1", "P-A", "0"]
+        ["overcooked-dyad", "1", "play", "G-1", "", "e-1", "P-A", "0"]
     );
     assert_eq!(
         steps.cells(0, "controller is_bot tick"),
@@ -118,11 +131,15 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
     };
     store.create_episode(&new).await.unwrap();
     let out = data.path().join("out");
-    let summary = export(data.path(), &out, false).await.unwrap();
+    let summary = export(data.path(), &out, &ExportOptions::default())
+        .await
+        .unwrap();
     assert_eq!((summary.episodes, summary.running), (1, 1));
     let ended = store.end_episode("e-1", EndReason::Technical, None).await;
     ended.unwrap();
-    let summary = export(data.path(), &out, false).await.unwrap();
+    let summary = export(data.path(), &out, &ExportOptions::default())
+        .await
+        .unwrap();
     assert_eq!((summary.episodes, summary.running), (1, 0));
     let steps = Cells::read(path(&summary, "steps"));
     assert_eq!(steps.column("ended_on"), ["technical"; 10]);
@@ -150,9 +167,13 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let appended = episode.append_upload(ZERO, &upload).unwrap();
     assert_eq!((appended.through, appended.diverged), (Tick(15), false));
 
-    let summary = export(data.path(), &data.path().join("out"), false)
-        .await
-        .unwrap();
+    let summary = export(
+        data.path(),
+        &data.path().join("out"),
+        &ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let steps = Cells::read(path(&summary, "steps"));
     let of = |seat: &'static str| {
         let rows = steps.rows.iter().filter(move |row| row["seat"] == seat);
@@ -197,12 +218,16 @@ async fn a_seat_has_its_place_in_the_study() {
     });
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 3);
-    let summary = export(data.path(), &data.path().join("out"), false)
-        .await
-        .unwrap();
+    let summary = export(
+        data.path(),
+        &data.path().join("out"),
+        &ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version params seed mode tick_hz controller t0_us ticks score seat_score success";
+    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks score seat_score success";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
@@ -302,11 +327,15 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     });
     fs::write(dir.join("e-1.coplay"), encode(&header, &records)).unwrap();
 
-    let summary = export(data.path(), &data.path().join("out"), false)
-        .await
-        .unwrap();
+    let summary = export(
+        data.path(),
+        &data.path().join("out"),
+        &ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let keys = Cells::read(path(&summary, "keys"));
-    let own = "life tick action action_name down at_us shown_us frame_us";
+    let own = "life tick action action_name down at_unix_us shown_unix_us frame_unix_us";
     assert_eq!(keys.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!((summary.count_rows("keys"), keys.rows.len()), (Some(2), 2));
     let action = keys.column("action_name")[0];
@@ -314,9 +343,14 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     let key = format!("life=0 tick=2 action=1 action_name={action}");
     assert_eq!(
         keys.filled(0),
-        format!("{key} down=true at_us=480000 shown_us=510000 frame_us=310000")
+        format!(
+            "{key} down=true at_unix_us=1700000000480000 shown_unix_us=1700000000510000 frame_unix_us=1700000000310000"
+        )
     );
-    assert_eq!(keys.filled(1), format!("{key} down=false at_us=480000"));
+    assert_eq!(
+        keys.filled(1),
+        format!("{key} down=false at_unix_us=1700000000480000")
+    );
     let events = Cells::read(path(&summary, "events"));
     let found: Vec<String> = (0..events.rows.len())
         .map(|row| events.filled(row))
@@ -355,8 +389,8 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     assert_eq!(
         [presence.filled(0), presence.filled(1)],
         [
-            "at_us=1700000000001500 at_ms=1 presence=gone",
-            "at_us=1700000002501000 at_ms=2501 presence=returning"
+            "at_unix_us=1700000000001500 presence=gone",
+            "at_unix_us=1700000002501000 presence=returning"
         ]
     );
     assert_eq!(presence.rows.len(), 2);
@@ -369,8 +403,8 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     assert_eq!(
         [routes.filled(0), routes.filled(1)],
         [
-            "other_seat=0 at_us=1699999999998500 at_ms=-2 link=relay",
-            "other_seat=0 at_us=1700000001495000 at_ms=1495 link=direct"
+            "other_seat=0 at_unix_us=1699999999998500 link=relay",
+            "other_seat=0 at_unix_us=1700000001495000 link=direct"
         ]
     );
     assert!(summary.to_string().contains("routes.csv: 2 rows"));
@@ -389,12 +423,14 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
         episode.append_upload(seat, &page.upload).unwrap();
     }
     let out = data.path().join("out");
-    let summary = export(data.path(), &out, false).await.unwrap();
+    let summary = export(data.path(), &out, &ExportOptions::default())
+        .await
+        .unwrap();
     assert_eq!(summary.find_table("seen"), None);
     assert!(!out.join("seen.csv").exists());
-    let summary = export(data.path(), &out, true).await.unwrap();
+    let summary = export(data.path(), &out, &with_frames()).await.unwrap();
     let frames = Cells::read(path(&summary, "seen"));
-    let own = "life at_ms tick changes have ahead wish hidden digest";
+    let own = "life at_unix_us tick changes have ahead wish hidden digest";
     assert_eq!(frames.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(summary.count_rows("seen"), Some(frames.rows.len() as u64));
     assert!(summary.to_string().contains("seen.csv"));
@@ -404,10 +440,10 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
     assert_eq!(digests, shown.collect::<Vec<_>>());
     // 50 ms apart; at first nobody has anything of the other.
     assert_eq!(
-        frames.cells(0, "life at_ms tick changes have"),
-        ["0", "0", "1", "0", "1 0"]
+        frames.cells(0, "life at_unix_us tick changes have"),
+        ["0", "1700000000000000", "1", "0", "1 0"]
     );
-    assert_eq!(frames.column("at_ms")[1], "50");
+    assert_eq!(frames.column("at_unix_us")[1], "1700000000050000");
     assert!(
         frames
             .rows
@@ -430,7 +466,7 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
         episode.append_upload(seat, &page.upload).unwrap();
     }
     let out = data.path().join("out");
-    let summary = export(data.path(), &out, true).await.unwrap();
+    let summary = export(data.path(), &out, &with_frames()).await.unwrap();
     assert_eq!(summary.count_rows("seen"), Some(other.shown.len() as u64));
     let reasons: Vec<_> = summary.skipped.iter().map(|left| &*left.reason).collect();
     assert_eq!(
@@ -496,15 +532,19 @@ async fn responses_have_a_row_for_each_item() {
         .await
         .unwrap();
 
-    let summary = export(data.path(), &data.path().join("out"), false)
-        .await
-        .unwrap();
+    let summary = export(
+        data.path(),
+        &data.path().join("out"),
+        &ExportOptions::default(),
+    )
+    .await
+    .unwrap();
     let responses = Cells::read(path(&summary, "responses"));
     assert_eq!(
         (summary.count_rows("responses"), responses.rows.len()),
         (Some(4), 4)
     );
-    let names = "study_id version participant_id session_id stage_id stage_index visit item value correct flag shown elapsed_ms at";
+    let names = "study_id version participant_id session_id stage_id stage_index visit copy episode_id group_id round item question value value_text correct flag shown page elapsed_ms at_unix_us";
     assert_eq!(responses.names.join(" "), names);
     assert_eq!(
         responses.column("value"),
@@ -522,7 +562,7 @@ async fn responses_have_a_row_for_each_item() {
         ["dyad", "2", "P-A", "7"]
     );
     let first = &responses.rows[0];
-    assert!(first["session_id"].starts_with("S-") && first["at"].ends_with('Z'));
+    assert!(first["session_id"].starts_with("S-") && first["at_unix_us"].len() == 16);
     let shown = responses.column("shown");
     assert_eq!(
         [shown[0], shown[2]],
@@ -531,8 +571,7 @@ async fn responses_have_a_row_for_each_item() {
     );
     assert_eq!(first["elapsed_ms"], "1500", "the time on all pages");
     let pages = Cells::read(path(&summary, "pages"));
-    let names =
-        "study_id version participant_id session_id stage_id stage_index visit page elapsed_ms";
+    let names = "study_id version participant_id session_id stage_id stage_index visit copy episode_id group_id round page elapsed_ms";
     assert_eq!(pages.names.join(" "), names);
     assert_eq!(
         (summary.count_rows("pages"), pages.rows.len()),
@@ -549,11 +588,11 @@ async fn a_table_without_rows_has_its_columns() {
     let data = tempfile::tempdir().unwrap();
     SqliteStore::open(data.path()).await.unwrap().close().await;
     let out = data.path().join("out");
-    let report = export(data.path(), &out, true).await.unwrap();
+    let report = export(data.path(), &out, &with_frames()).await.unwrap();
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
     assert_eq!(
         names.join(" "),
-        "episodes steps step_events rewards seats keys events presence routes seen responses pages sessions screening groups lobby chat"
+        "episodes steps step_events rewards seats keys events presence routes seen responses response_parts pages sessions screening groups lobby chat"
     );
     for table in &report.tables {
         assert_eq!(table.rows, 0);
@@ -561,7 +600,7 @@ async fn a_table_without_rows_has_its_columns() {
         assert!(columns.len() > 6, "{}: {columns:?}", table.name);
     }
     let chat = Cells::read(path(&report, "chat"));
-    let own = "place visit number tick sent_us at_us text";
+    let own = "place visit number tick sent_unix_us at_unix_us text";
     assert_eq!(chat.names.join(" "), format!("{KEYS} {own}"));
 }
 
@@ -574,7 +613,9 @@ async fn a_missing_database_beside_episodes_is_named() {
     let mut episode = archive::Episode::create(&dir, header).unwrap();
     say(&mut episode, 0, 5);
     let out = data.path().join("out");
-    let report = export(data.path(), &out, false).await.unwrap();
+    let report = export(data.path(), &out, &ExportOptions::default())
+        .await
+        .unwrap();
     let [missing] = &report.skipped[..] else {
         panic!("{report}")
     };
@@ -584,8 +625,12 @@ async fn a_missing_database_beside_episodes_is_named() {
 
 #[tokio::test]
 async fn a_folder_that_is_not_there_is_named() {
-    let error = export(Path::new("/nowhere/at all"), Path::new("/tmp"), false)
-        .await
-        .unwrap_err();
+    let error = export(
+        Path::new("/nowhere/at all"),
+        Path::new("/tmp"),
+        &ExportOptions::default(),
+    )
+    .await
+    .unwrap_err();
     assert!(error.to_string().contains("/nowhere/at all"));
 }

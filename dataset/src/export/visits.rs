@@ -5,61 +5,99 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::verify::way_name;
 use anyhow::Context as _;
 use protocol::EnvWay;
-use protocol::control::EndReason;
 use protocol::hash::sha256_hex;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use store::{Episode, Payment, Session, SqliteStore, reason_name};
-use study::payment::written;
+use study::payment::decimals;
 use study::{Progress, UnitAssignment};
 
+use super::column::{Column, ColumnKind, Row, row};
+use super::demographics::Demographics;
+use super::known::KnownData;
+use super::output::Output;
 use super::report::{ExportReport, WrittenTable};
 use super::table::Table;
+use crate::time::parse_unix_us;
+use crate::verify::way_name;
 
-/// One session.
-#[derive(Default, Serialize)]
-struct SessionRow {
-    study_id: String,
-    version: String,
-    participant_id: String,
-    session_id: String,
-    language: String,
-    outcome: String,
-    started_at: String,
-    ended_at: String,
-    time_s: String,
-    groups: String,
-    currency: String,
-    base: String,
-    bonus: String,
-    time_pay: String,
-    total: String,
-    pay_state: String,
-    receipt: String,
-    erased_at: String,
-    treatment: String,
+row! {
+    /// One row per session.
+    struct SessionRow {
+        /// The study, as in the study file.
+        study_id: String,
+        /// The version of the study, as in the study file.
+        version: String,
+        /// Pseudonym of the person.
+        participant_id: String,
+        /// Pseudonym of the session.
+        session_id: String,
+        /// The language that the person read; missing if the study has only one.
+        language: String,
+        /// The outcome; missing while the session is open.
+        outcome: String,
+        /// The start, microseconds since the Unix epoch.
+        started_unix_us: Option<u64>,
+        /// The end, microseconds since the Unix epoch; missing while the session is open.
+        ended_unix_us: Option<u64>,
+        /// Time with signs of life, seconds, as the server heard them.
+        time_s: f64,
+        /// The groups that the person was in, oldest first, separated by spaces.
+        groups: String,
+        /// The currency of the payment.
+        currency: String,
+        /// The fixed part of the payment.
+        base: Option<f64>,
+        /// The bonus.
+        bonus: Option<f64>,
+        /// The pay for time.
+        time_pay: Option<f64>,
+        /// The payment: the result of the rule of the outcome.
+        total: Option<f64>,
+        /// `due`, `paid` or `skipped` (nothing to pay).
+        pay_state: String,
+        /// The reference number that the person was shown.
+        receipt: String,
+        /// When the data of the session were erased by `retention_days`, microseconds since the Unix epoch; otherwise
+        /// missing.
+        erased_unix_us: Option<u64>,
+        /// The levels of all factors of `design.between`, in the order of the study file, joined by slashes.
+        treatment: String,
+    }
 }
 
-/// One episode.
-#[derive(Default, Serialize)]
-struct EpisodeRow {
-    study_id: String,
-    version: String,
-    stage_id: String,
-    group_id: String,
-    episode_id: String,
-    started_at: String,
-    ended_at: String,
-    ended_on: &'static str,
-    ticks: Option<u32>,
-    score: Option<i64>,
-    /// `page` or `host`; empty without a file.
-    way: &'static str,
-    /// On a host, `verified` if it was run again after the end and everything was equal, else `recorded`.
-    claim: &'static str,
+row! {
+    /// One row per episode.
+    struct EpisodeRow {
+        /// The study, as in the study file.
+        study_id: String,
+        /// The version of the study, as in the study file.
+        version: String,
+        /// The stage of the episode.
+        stage_id: String,
+        /// The group.
+        group_id: String,
+        /// The number of the episode among those of the group, from 0: the same for everybody in the group.
+        round: Option<u32>,
+        /// The episode; also the name of its log.
+        episode_id: String,
+        /// The start, microseconds since the Unix epoch.
+        started_unix_us: Option<u64>,
+        /// The end, microseconds since the Unix epoch; missing while it runs.
+        ended_unix_us: Option<u64>,
+        /// How it ended: `played`, `partner_left` or `technical`; missing while it runs.
+        ended_on: &'static str,
+        /// The number of ticks, by the server's simulation.
+        ticks: Option<u32>,
+        /// The score at the end, by the server's simulation.
+        score: Option<i64>,
+        /// Where the world was stepped: `page` or `host`; missing without a file.
+        way: &'static str,
+        /// On a host, `verified` if the server ran the world again after the end and everything was equal, else
+        /// `recorded`; missing for `page`, whose inputs `coplay verify` simulates again.
+        claim: &'static str,
+    }
 }
 
 /// The cells of a row in the columns of the study, by their names.
@@ -124,36 +162,35 @@ fn names(factors: &Value) -> impl Iterator<Item = String> {
     factors.filter_map(|factor| factor["name"].as_str().map(str::to_owned))
 }
 
-/// Writes `sessions.csv`.
+/// Writes `sessions`.
 pub(super) async fn write_sessions(
     data: &Path,
-    out: &Path,
+    output: &Output,
+    (known, joined): (&KnownData, &Demographics),
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
     let designs = Designs::read(data).await?;
-    let mut rows = Vec::new();
+    let (mut payments, mut groups) = (BTreeMap::new(), BTreeMap::new());
     if let Some(store) = SqliteStore::find(data).await? {
-        let payments = store.payments().await?.into_iter();
-        let payments: BTreeMap<String, Payment> = payments
-            .map(|payment| (payment.session.clone(), payment))
-            .collect();
-        let groups = store.groups_of_participants().await?;
-        for session in store.sessions().await? {
-            let joined = groups
-                .get(&session.participant)
-                .map_or(&[][..], Vec::as_slice);
-            rows.push(session_row(
-                &session,
-                payments.get(&session.id),
-                joined,
-                &designs,
-            )?);
-        }
+        let all = store.payments().await?.into_iter();
+        payments.extend(all.map(|payment| (payment.session.clone(), payment)));
+        groups = store.groups_of_participants().await?;
         store.close().await;
     }
-    let own = designs.of_sessions();
-    let table = write_rows(out, "sessions", own, &rows)?;
-    report.tables.push(table);
+    let row = |session: &Session| {
+        let of = groups.get(&session.participant);
+        let payment: Option<&Payment> = payments.get(&session.id);
+        let joined_groups = of.map_or(&[][..], Vec::as_slice);
+        let (row, mut cells) = session_row(session, payment, joined_groups, &designs)?;
+        cells.extend(joined.cells(&session.id));
+        anyhow::Ok((row, cells))
+    };
+    let rows: Vec<_> = known.sessions.iter().map(row).collect::<Result<_, _>>()?;
+    let mut own = designs.of_sessions();
+    own.extend(joined.columns());
+    report
+        .tables
+        .push(write_rows(output, "sessions", own, &rows)?);
     Ok(())
 }
 
@@ -178,7 +215,7 @@ fn session_row(
         .unwrap_or_default();
     let money = |amount: fn(&study::Payment) -> u64| {
         let amount = ended.filter(|_| !currency.is_empty()).map(amount);
-        amount.map_or(String::new(), |amount| written(amount, &currency))
+        amount.map(|amount| amount as f64 / f64::from(10_u32.pow(decimals(&currency) as u32)))
     };
     let treatment = draw.map(|draw| designs.treatment_name(session, draw));
     let row = SessionRow {
@@ -188,9 +225,9 @@ fn session_row(
         session_id: session.id.clone(),
         language: progress.chosen_language().unwrap_or_default().to_owned(),
         outcome: session.outcome.clone().unwrap_or_default(),
-        started_at: session.created_at.clone(),
-        ended_at: session.ended_at.clone().unwrap_or_default(),
-        time_s: format!("{time_s:.1}"),
+        started_unix_us: parse_unix_us(&session.created_at),
+        ended_unix_us: session.ended_at.as_deref().and_then(parse_unix_us),
+        time_s,
         groups: groups.join(" "),
         base: money(|what| what.base),
         bonus: money(|what| what.bonus),
@@ -201,7 +238,7 @@ fn session_row(
             .map_or("", |payment| payment.state.name())
             .to_owned(),
         receipt: ended.map_or(String::new(), |what| what.receipt.clone()),
-        erased_at: session.erased_at.clone().unwrap_or_default(),
+        erased_unix_us: session.erased_at.as_deref().and_then(parse_unix_us),
         treatment: treatment.unwrap_or_default(),
     };
     Ok((row, draw.map(columns).unwrap_or_default()))
@@ -221,22 +258,25 @@ fn columns(draw: &UnitAssignment) -> StudyCells {
     levels.chain(orders).collect()
 }
 
-/// Writes `episodes.csv`. Gives the episodes that the database has, with the reasons of their ends.
+/// Writes `episodes`.
 pub(super) async fn write_episodes(
     data: &Path,
-    out: &Path,
+    output: &Output,
+    known: &KnownData,
     report: &mut ExportReport,
-) -> anyhow::Result<BTreeMap<String, Option<EndReason>>> {
-    let episodes = store::episodes(data).await?;
+) -> anyhow::Result<()> {
     let own = Designs::read(data).await?.of_episodes();
-    let row = |episode: &Episode| episode_row(episode, read_claim(data, episode));
-    let rows: Vec<_> = episodes.iter().map(row).collect::<Result<_, _>>()?;
-    let table = write_rows(out, "episodes", own, &rows)?;
-    report.tables.push(table);
-    let reasons = episodes
-        .into_iter()
-        .map(|episode| (episode.id, episode.reason));
-    Ok(reasons.collect())
+    let rows = known.episodes.iter();
+    let rows = rows.map(|episode| {
+        let mut row = episode_row(episode, read_claim(data, episode))?;
+        row.0.round = known.round(&episode.id);
+        anyhow::Ok(row)
+    });
+    let rows: Vec<_> = rows.collect::<Result<_, _>>()?;
+    report
+        .tables
+        .push(write_rows(output, "episodes", own, &rows)?);
+    Ok(())
 }
 
 /// Where an episode was stepped, and what its file claims of that; nothing without a file that can be read.
@@ -267,9 +307,10 @@ fn episode_row(
         version,
         stage_id: episode.stage.clone(),
         group_id: episode.group.clone(),
+        round: None,
         episode_id: episode.id.clone(),
-        started_at: episode.created_at.clone(),
-        ended_at: episode.ended_at.clone().unwrap_or_default(),
+        started_unix_us: parse_unix_us(&episode.created_at),
+        ended_unix_us: episode.ended_at.as_deref().and_then(parse_unix_us),
         ended_on: episode.reason.map_or("", reason_name),
         ticks: episode.ending.map(|ending| ending.ticks.0),
         score: episode.ending.map(|ending| ending.score),
@@ -291,18 +332,35 @@ fn episode_row(
     Ok((row, columns.collect()))
 }
 
-fn write_rows<R: Default + Serialize>(
-    out: &Path,
+/// The description of a column of the study.
+fn describe_column(name: &str) -> String {
+    match name.split_once('_') {
+        Some(("level", factor)) => {
+            format!("The level of `{factor}`; for a block of parameters its name.")
+        }
+        Some(("order", factor)) => {
+            format!("The levels of `{factor}` in the assigned order, a JSON list.")
+        }
+        Some(("recruiter", _)) => {
+            "From the recruiter: to be kept apart from what is published.".into()
+        }
+        _ => "From the recruiter's file of participants.".into(),
+    }
+}
+
+fn write_rows<R: Row>(
+    output: &Output,
     name: &'static str,
     mut names: BTreeSet<String>,
     rows: &[(R, StudyCells)],
 ) -> anyhow::Result<WrittenTable> {
     names.extend(rows.iter().flat_map(|(_, own)| own.keys().cloned()));
-    let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    let mut table = Table::create_with::<R>(out, name, &names)?;
+    let column = |name: &String| Column::new(name, ColumnKind::Text, &describe_column(name));
+    let columns = names.iter().map(column).collect();
+    let mut table = Table::create_with::<R>(output, name, columns)?;
     for (row, own) in rows {
-        let own = names.iter().map(|name| own.get(*name).map(String::as_str));
-        table.add(&(row, own.collect::<Vec<_>>()))?;
+        let own = names.iter().map(|name| own.get(name).map(String::as_str));
+        table.add_with(row, &own.collect::<Vec<_>>())?;
     }
     table.finish()
 }

@@ -1,6 +1,7 @@
 mod hosted;
 mod inputs;
 mod people;
+mod versions;
 
 use archive::Episode;
 use archive::fixtures::{PERSON, ZERO, ai, header, key, log_of, pages, played, two_pages};

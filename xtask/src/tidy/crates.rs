@@ -66,7 +66,9 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
     ),
     (
         "dataset",
-        &["archive", "env-core", "protocol", "store", "study"],
+        &[
+            "archive", "env-core", "protocol", "store", "study", "survey",
+        ],
     ),
     ("env-host", &["env-core", "protocol"]),
     ("turn", &["protocol"]),

@@ -1,0 +1,120 @@
+//! States and observations: they are not recorded, because re-simulation computes them again.
+
+use archive::{Replica, replay_from};
+use protocol::{Seat, Tick};
+
+use super::column::row;
+use super::output::Output;
+use super::report::ExportReport;
+use super::simulation::{EpisodeTable, SimulatedEpisode};
+use super::table::{EpisodeKeys, Table};
+
+row! {
+    /// One row per state of an episode: the first one, and one after each tick. States belong to all seats: `participant_id`
+    /// and `seat` are those of the first seat.
+    struct StateRow {
+        /// The number of ticks before the state, from 0: an action of tick `t` is chosen in state `t`.
+        tick: u32,
+        /// Its digest, 16 hex digits.
+        digest: String,
+        /// Its canonical bytes, which the environment of the same version takes up again; hex digits in text formats.
+        state: Vec<u8>,
+    }
+}
+
+row! {
+    /// One row per observation of a seat: of the first state, and of the state after each tick.
+    struct ObservationRow {
+        /// The number of ticks before the observation, from 0: the action of tick `t` is chosen after observation `t`.
+        tick: u32,
+        /// The values, in the order of the fields that the environment names; numbers with spaces between in CSV.
+        observation: Vec<f32>,
+    }
+}
+
+/// The table of states, or of observations.
+pub(super) struct RecomputedTable {
+    table: Table,
+    content: Content,
+}
+
+#[derive(Clone, Copy)]
+enum Content {
+    States,
+    Observations,
+}
+
+impl RecomputedTable {
+    pub(super) fn create_states(output: &Output) -> anyhow::Result<Self> {
+        Ok(Self {
+            table: Table::create::<(EpisodeKeys<'_>, StateRow)>(output, "states")?,
+            content: Content::States,
+        })
+    }
+
+    pub(super) fn create_observations(output: &Output) -> anyhow::Result<Self> {
+        Ok(Self {
+            table: Table::create::<(EpisodeKeys<'_>, ObservationRow)>(output, "observations")?,
+            content: Content::Observations,
+        })
+    }
+
+    fn add_state(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        replica: &mut Replica,
+    ) -> anyhow::Result<()> {
+        let Tick(tick) = replica.ticks();
+        match self.content {
+            Content::States => {
+                let mut row = StateRow {
+                    tick,
+                    digest: format!("{:016x}", replica.digest(Tick(tick)).unwrap_or_default()),
+                    state: Vec::new(),
+                };
+                replica.write_state(&mut row.state);
+                self.table.add(&(episode.keys(Seat(0)), row))
+            }
+            Content::Observations => {
+                let seats = (0..replica.spec().seats).map(Seat);
+                let mut seats = seats.filter(|seat| !episode.left_out.contains(seat));
+                seats.try_for_each(|seat| {
+                    let mut row = ObservationRow {
+                        tick,
+                        observation: Vec::new(),
+                    };
+                    replica.observe(seat, &mut row.observation);
+                    self.table.add(&(episode.keys(seat), row))
+                })
+            }
+        }
+    }
+}
+
+impl EpisodeTable for RecomputedTable {
+    fn add_episode(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        _: &mut ExportReport,
+    ) -> anyhow::Result<()> {
+        // A state would tell what somebody did who withdrew.
+        if matches!(self.content, Content::States) && !episode.left_out.is_empty() {
+            return Ok(());
+        }
+        let stored = archive::stored(&episode.data.join(archive::FOLDER));
+        let mut replica = Replica::open(&episode.log.header, stored)?;
+        self.add_state(episode, &mut replica)?;
+        let mut added = Ok(());
+        replay_from(replica, &episode.log, |_, replica| {
+            if added.is_ok() {
+                added = self.add_state(episode, replica);
+            }
+        })?;
+        added
+    }
+
+    fn finish(self: Box<Self>, report: &mut ExportReport) -> anyhow::Result<()> {
+        report.tables.push(self.table.finish()?);
+        Ok(())
+    }
+}

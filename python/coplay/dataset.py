@@ -1,0 +1,376 @@
+"""The data of a study, as tables, episodes and arrays.
+
+`Dataset` opens an export in Parquet, or a data folder, which it exports into a cache first. Tables are read when they are
+asked for; states and observations are computed again, step by step, by the environment itself.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coplay import _coplay
+from coplay.spec import Spec, environments
+
+DICTIONARY = "tables.json"
+
+PROGRAM = "COPLAY_PROGRAM"
+"""The environment variable that names the program `coplay`, where it is not in `PATH`."""
+
+
+def _import(name: str, why: str) -> Any:
+    try:
+        return __import__(name, fromlist=["_"])
+    except ImportError as error:
+        raise ImportError(f"{why} needs {name}: pip install 'coplay[data]' {name}") from error
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of an export. Nothing is read before it is asked for."""
+
+    name: str
+    description: str
+    rows: int
+    columns: Mapping[str, str] = field(repr=False)
+    """The description of each column, by its name."""
+    path: Path = field(repr=False)
+
+    def to_arrow(self, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
+        """The table, or some columns and rows of it, as a `pyarrow.Table`."""
+        parquet = _import("pyarrow.parquet", "reading tables")
+        chosen = None if columns is None else list(columns)
+        return parquet.read_table(self.path, columns=chosen, filters=filters)
+
+    def to_pandas(self, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
+        """The table as a `pandas.DataFrame`; whole numbers with missing values have pandas' type `Int64`."""
+        pandas = _import("pandas", "a data frame")
+        arrow = _import("pyarrow", "reading tables")
+        kinds = {
+            arrow.int16(): pandas.Int16Dtype(),
+            arrow.int32(): pandas.Int32Dtype(),
+            arrow.int64(): pandas.Int64Dtype(),
+            arrow.bool_(): pandas.BooleanDtype(),
+        }
+        table = self.to_arrow(columns, filters)
+        holes = [name for name in table.column_names if table[name].null_count]
+        frame = table.drop_columns(holes).to_pandas()
+        for name in holes:
+            frame[name] = table[name].to_pandas(types_mapper=kinds.get)
+        return frame[table.column_names]
+
+    def to_polars(self) -> Any:
+        """The table as a `polars.DataFrame`."""
+        return _import("polars", "a data frame of polars").read_parquet(self.path)
+
+    def scan(self) -> Any:
+        """The table as a `polars.LazyFrame`: only what a query needs is read."""
+        return _import("polars", "a lazy frame").scan_parquet(self.path)
+
+
+class Episode:
+    """One episode: what was recorded of it, and what can be computed again from that."""
+
+    def __init__(self, dataset: Dataset, id: str, seats: Sequence[Mapping[str, Any]]) -> None:
+        if not seats:
+            raise KeyError(f"there is no episode {id!r}; `dataset.episodes` has all of them")
+        self.id = id
+        self._dataset = dataset
+        self._seats = sorted(seats, key=lambda row: row["seat"])
+        first = self._seats[0]
+        self.stage: str = first["stage_id"]
+        self.group: str = first["group_id"]
+        self.round: int | None = first["round"]
+        self.env: str = first["env"]
+        self.env_version: str = first["env_version"]
+        self.params: dict[str, Any] = json.loads(first["params"] or "{}")
+        self.seed = int(first["seed"], 16)
+        self.ticks: int = first["ticks"]
+        self.score: int = first["score"]
+        self.participants: list[str | None] = [row["participant_id"] for row in self._seats]
+        self._module: str | None = first["module"]
+
+    def __repr__(self) -> str:
+        return f"Episode({self.id!r}, {self.env} {self.env_version}, {self.ticks} ticks, score {self.score})"
+
+    def __len__(self) -> int:
+        return self.ticks
+
+    def _rows(self, table: str) -> Any:
+        return self._dataset[table].to_pandas(filters=[("episode_id", "==", self.id)])
+
+    @cached_property
+    def steps(self) -> Any:
+        """The rows of `steps`."""
+        return self._rows("steps")
+
+    @cached_property
+    def events(self) -> Any:
+        """The rows of `step_events`: what happened in the environment."""
+        return self._rows("step_events")
+
+    def _by_seat(self, column: str, kind: Any) -> NDArray[Any]:
+        seats = self._dataset._spec(self).seats
+        values = np.zeros((self.ticks, seats), kind)
+        steps = self.steps
+        if len(steps) != values.size:
+            raise ValueError(f"episode {self.id}: somebody withdrew, so the steps of a seat are missing")
+        values[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps[column].to_numpy()
+        return values
+
+    @cached_property
+    def actions(self) -> NDArray[np.int64]:
+        """The actions, `[tick, seat]`."""
+        return self._by_seat("action", np.int64)
+
+    @cached_property
+    def rewards(self) -> NDArray[np.float32]:
+        """The rewards, `[tick, seat]`."""
+        return self._by_seat("reward", np.float32)
+
+    @cached_property
+    def is_human(self) -> NDArray[np.bool_]:
+        """Whether a person played, `[tick, seat]`."""
+        steps = self.steps
+        human = np.zeros((self.ticks, self._dataset._spec(self).seats), bool)
+        human[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps["controller"] == "human"
+        return human
+
+    def world(self) -> _coplay.World:
+        """The environment at its first state."""
+        world = _coplay.World(self._dataset._source(self), json.dumps(self.params))
+        world.reset(self.seed)
+        return world
+
+    def replay(self) -> Iterator[_coplay.World]:
+        """The environment in every state: the first one, and the state after each tick.
+
+        Raises `ValueError` at the end if the simulation has another score than the recording.
+        """
+        world = self.world()
+        yield world
+        for row in self.actions:
+            world.step([int(action) for action in row])
+            yield world
+        if world.score() != self.score:
+            raise ValueError(
+                f"episode {self.id}: the simulation has score {world.score()}, the recording {self.score}; "
+                "`coplay verify` says more"
+            )
+
+    def observations(self, seat: int) -> NDArray[np.float32]:
+        """The observations of a seat, `[tick, value]`, one more than ticks: the last one follows the last action."""
+        return np.stack([world.observe(seat) for world in self.replay()])
+
+    def pixels(self, seat: int | None = None, scale: int = 8) -> NDArray[np.uint8]:
+        """The picture in every state, `[tick, row, column, channel]`, as a seat sees it, or all of it."""
+        return np.stack([world.pixels(scale, seat) for world in self.replay()])
+
+    def states(self) -> list[bytes]:
+        """The state before each tick and at the end, as `World.set_state` takes it up."""
+        return [world.get_state([]) for world in self.replay()]
+
+
+class Dataset:
+    """The data of a study.
+
+    `dataset.sessions`, `dataset.steps` and so on are tables (`dataset.tables` lists them), `dataset.episode(id)` is one
+    episode, and iteration gives every episode.
+    """
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, seen: bool = False, cache: str | os.PathLike[str] | None = None
+    ) -> None:
+        """Opens a data folder, or a folder that `coplay export --format parquet` wrote.
+
+        A data folder is exported into `cache` (by default a folder of the user's cache), again if it has changed; `seen`
+        adds the frames that pages showed. The program `coplay` must be in `PATH`, or named by `COPLAY_PROGRAM`.
+        """
+        self.path = Path(path)
+        self._data: Path | None = None
+        folder = self.path
+        if not (folder / DICTIONARY).is_file():
+            if not (folder / "episodes").is_dir() and not (folder / "coplay.sqlite").is_file():
+                raise FileNotFoundError(
+                    f"{folder} is neither a data folder (`episodes`, `coplay.sqlite`) nor an export (`{DICTIONARY}`)"
+                )
+            self._data = folder
+            folder = _export(folder, seen, None if cache is None else Path(cache))
+        facts = json.loads((folder / DICTIONARY).read_text(encoding="utf-8"))
+        if facts["format"] != "parquet":
+            raise ValueError(
+                f"{folder} has tables as {facts['format']}; write them with `coplay export --format parquet`"
+            )
+        self.tables: dict[str, Table] = {}
+        """Every table by its name."""
+        for table in facts["tables"]:
+            columns = {column["name"]: column["description"] for column in table["columns"]}
+            path_of = folder / f"{table['name']}.parquet"
+            name = table["name"]
+            self.tables[name] = Table(name, table["about"], table["rows"], columns, path_of)
+        self._specs: dict[tuple[str, str], Spec] = {}
+
+    def __repr__(self) -> str:
+        rows = ", ".join(f"{table.name}: {table.rows}" for table in self.tables.values())
+        return f"Dataset({str(self.path)!r}; {rows})"
+
+    def __getitem__(self, table: str) -> Table:
+        """A table by its name."""
+        try:
+            return self.tables[table]
+        except KeyError:
+            known = ", ".join(self.tables)
+            raise KeyError(f"there is no table {table!r}; there are {known}") from None
+
+    def __getattr__(self, name: str) -> Table:
+        tables = self.__dict__.get("tables", {})
+        if name in tables:
+            found: Table = tables[name]
+            return found
+        raise AttributeError(f"Dataset has neither an attribute nor a table {name!r}")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.tables]
+
+    @cached_property
+    def _seats(self) -> dict[str, list[dict[str, Any]]]:
+        seats: dict[str, list[dict[str, Any]]] = {}
+        for row in self["seats"].to_arrow().to_pylist():
+            seats.setdefault(row["episode_id"], []).append(row)
+        return seats
+
+    def episode(self, id: str) -> Episode:
+        """The episode with this id."""
+        return Episode(self, id, self._seats.get(id, []))
+
+    def __iter__(self) -> Iterator[Episode]:
+        for id in self._seats:
+            yield self.episode(id)
+
+    def __len__(self) -> int:
+        return len(self._seats)
+
+    def _source(self, episode: Episode) -> str:
+        """What the environment of an episode is opened from: its id, or the module that was stored."""
+        if episode.env in environments():
+            here = Spec.from_json(_coplay.World(episode.env, json.dumps(episode.params)).spec())
+            if here.version == episode.env_version:
+                return episode.env
+        if self._data is not None and episode._module:
+            module = self._data / "modules" / f"{episode._module}.wasm"
+            if module.is_file():
+                return str(module)
+        raise ValueError(
+            f"episode {episode.id} was played with {episode.env} {episode.env_version}, which this package does not have; "
+            "open the data folder itself, which stores its module"
+        )
+
+    def _spec(self, episode: Episode) -> Spec:
+        key = (f"{episode.env} {episode.env_version}", json.dumps(episode.params, sort_keys=True))
+        if key not in self._specs:
+            self._specs[key] = Spec.from_json(_coplay.World(self._source(episode), key[1]).spec())
+        return self._specs[key]
+
+    def statistics(self, function: Callable[[Episode], Mapping[str, Any] | Any]) -> Any:
+        """A data frame with a row per episode: its keys, and what the function gives for it.
+
+        The function gets an `Episode`, and gives a value, or several by name.
+        """
+        pandas = _import("pandas", "a data frame")
+        rows = []
+        for episode in self:
+            value = function(episode)
+            named = dict(value) if isinstance(value, Mapping) else {"value": value}
+            keys = {"episode_id": episode.id, "stage_id": episode.stage, "group_id": episode.group}
+            rows.append({**keys, "round": episode.round, **named})
+        return pandas.DataFrame(rows)
+
+    def to_numpy(
+        self,
+        *,
+        seat: int,
+        observation: str = "features",
+        stage: str | None = None,
+        human_only: bool = False,
+        scale: int = 8,
+    ) -> dict[str, NDArray[Any]]:
+        """The steps of a seat for offline reinforcement learning, over all episodes (or those of a stage).
+
+        `observation` is `"features"` (what policies see), `"pixels"` (what people see), or `"none"`. The arrays are
+        `observations`, `next_observations`, `actions`, `rewards`, `terminations`, `truncations`, `is_first`, `is_last`,
+        `is_human` and `episodes` (the number of the episode); `human_only` keeps the steps that a person played.
+        """
+        if observation not in ("features", "pixels", "none"):
+            raise ValueError(f'observation: {observation!r} is none of "features", "pixels", "none"')
+        parts: dict[str, list[NDArray[Any]]] = {}
+        for number, episode in enumerate(self):
+            if episode.ticks == 0 or (stage is not None and episode.stage != stage):
+                continue
+            if not 0 <= seat < self._spec(episode).seats:
+                raise ValueError(f"seat: episode {episode.id} has no seat {seat}")
+            own = episode.steps[episode.steps["seat"] == seat].sort_values("tick")
+            last = np.arange(episode.ticks) == episode.ticks - 1
+            terminated = own["terminated"].to_numpy(bool)
+            columns: dict[str, NDArray[Any]] = {
+                "actions": episode.actions[:, seat],
+                "rewards": episode.rewards[:, seat],
+                "terminations": terminated,
+                "truncations": own["truncated"].to_numpy(bool) | (last & ~terminated),
+                "is_first": np.arange(episode.ticks) == 0,
+                "is_last": last,
+                "is_human": episode.is_human[:, seat],
+                "episodes": np.full(episode.ticks, number),
+            }
+            if observation != "none":
+                pictures = observation == "pixels"
+                seen = episode.pixels(seat, scale) if pictures else episode.observations(seat)
+                columns |= {"observations": seen[:-1], "next_observations": seen[1:]}
+            chosen = columns["is_human"] if human_only else slice(None)
+            for name, values in columns.items():
+                parts.setdefault(name, []).append(values[chosen])
+        if not parts:
+            raise ValueError("there is no step: no episode of this stage was played")
+        return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _export(data: Path, seen: bool, cache: Path | None) -> Path:
+    """Exports a data folder into the cache, unless it is there as it is now."""
+    program = os.environ.get(PROGRAM) or shutil.which("coplay")
+    if program is None:
+        raise FileNotFoundError(
+            f"{data} is a data folder, and the program `coplay`, which exports it, is not in PATH; name it with {PROGRAM}, "
+            "or open a folder that `coplay export --format parquet` wrote"
+        )
+    if cache is None:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+        cache = Path(root) / "coplay" / "exports"
+    whole = data.resolve()
+    # Reading makes empty files beside the database, which say nothing.
+    databases = [whole / "coplay.sqlite", whole / "coplay.sqlite-wal"]
+    files = sorted([*databases, *whole.glob("episodes/*.coplay")])
+    stats = {file.name: file.stat() for file in files if file.exists()}
+    marks = [(name, of.st_size, of.st_mtime_ns) for name, of in stats.items() if of.st_size]
+    name = hashlib.sha256(str(whole).encode()).hexdigest()[:16]
+    state = hashlib.sha256(repr((marks, seen)).encode()).hexdigest()[:16]
+    folder = cache / f"{name}-{state}"
+    if (folder / DICTIONARY).is_file():
+        return folder
+    for earlier in cache.glob(f"{name}-*"):
+        shutil.rmtree(earlier, ignore_errors=True)
+    cache.mkdir(parents=True, exist_ok=True)
+    command = [program, "export", "--data", str(whole), "--format", "parquet", "--out", str(folder)]
+    done = subprocess.run([*command, *(["--seen"] if seen else [])], capture_output=True, text=True, check=False)
+    if not (folder / DICTIONARY).is_file():
+        raise RuntimeError(f"`coplay export` failed: {done.stderr.strip() or done.stdout.strip()}")
+    return folder

@@ -1,0 +1,160 @@
+"""The data of a study: tables, episodes, arrays, and the loader of Minari."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import coplay
+
+ROOT = Path(__file__).parents[2]
+PROGRAM = os.environ.get("COPLAY_PROGRAM")
+pytestmark = pytest.mark.skipif(PROGRAM is None, reason="COPLAY_PROGRAM names no program")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """The data folder of two people and an AI partner, as an earlier program wrote it."""
+    folder = tmp_path_factory.mktemp("study") / "data"
+    shutil.copytree(ROOT / "tests" / "data-folders" / "v1" / "overcooked-coord" / "data", folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(folder, tmp_path_factory):
+    return coplay.Dataset(folder, cache=tmp_path_factory.mktemp("cache"))
+
+
+def test_tables_have_types_and_descriptions(data):
+    assert data.steps.rows == 13_200
+    assert "seat" in data.steps.columns and data.steps.description
+    frame = data.steps.to_pandas(["episode_id", "tick", "reward", "is_bot"])
+    assert list(frame.columns) == ["episode_id", "tick", "reward", "is_bot"]
+    assert [str(kind) for kind in frame.dtypes][1:] == ["int64", "float32", "bool"]
+    keys = data["keys"].to_pandas()
+    assert str(keys.shown_unix_us.dtype) == "Int64", "whole numbers stay whole beside missing ones"
+    assert "steps" in dir(data)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = data.nothing
+    with pytest.raises(KeyError, match="there are episodes"):
+        data["nothing"]
+
+
+def test_a_folder_is_exported_again_only_if_it_changed(folder, data, tmp_path):
+    first = coplay.Dataset(folder, cache=tmp_path).sessions.path
+    before = first.stat().st_ino
+    assert coplay.Dataset(folder, cache=tmp_path).sessions.path.stat().st_ino == before
+    (folder / "episodes" / "e-new.coplay").write_bytes(b"\x01COPLAY\n")
+    try:
+        changed = coplay.Dataset(folder, cache=tmp_path).sessions.path
+        assert changed != first and not first.exists()
+    finally:
+        (folder / "episodes" / "e-new.coplay").unlink()
+
+
+def test_every_episode_is_simulated_as_it_was_played(data):
+    assert len(data) == 9
+    for episode in data:
+        worlds = sum(1 for _ in episode.replay())
+        assert worlds == episode.ticks + 1
+        assert episode.actions.shape == episode.rewards.shape == episode.is_human.shape
+
+
+def test_observations_rewards_and_events_fit_together(data):
+    episode = max(data, key=lambda episode: episode.score)
+    assert episode.score > 0
+    seen = episode.observations(0)
+    assert seen.shape[0] == episode.ticks + 1 and seen.dtype == np.float32
+    events = episode.events
+    assert (events.kind == "delivery").sum() > 0
+    world = episode.world()
+    total = np.zeros_like(episode.rewards)
+    for tick, row in enumerate(episode.actions):
+        rewards, *_ = world.step([int(action) for action in row])
+        total[tick] = rewards[: total.shape[1]]
+    assert np.array_equal(total, episode.rewards), "the table has what the environment gives"
+    pixels = next(iter(data)).pixels(scale=4)
+    assert pixels.dtype == np.uint8 and pixels.ndim == 4
+
+
+def test_arrays_for_offline_learning(data):
+    steps = data.to_numpy(seat=0, stage="play")
+    played = [episode for episode in data if episode.stage == "play"]
+    ticks = sum(episode.ticks for episode in played)
+    assert all(len(values) == ticks for values in steps.values())
+    assert steps["is_first"].sum() == steps["is_last"].sum() == len(played)
+    ended = steps["terminations"] | steps["truncations"]
+    assert np.array_equal(ended & steps["is_last"], steps["is_last"])
+    inner = ~steps["is_last"][:-1]
+    assert np.array_equal(steps["next_observations"][:-1][inner], steps["observations"][1:][inner])
+    by_people = data.to_numpy(seat=0, stage="play", human_only=True, observation="none")
+    assert len(by_people["actions"]) == steps["is_human"].sum() and "observations" not in by_people
+    with pytest.raises(ValueError, match="no seat 7"):
+        data.to_numpy(seat=7)
+
+
+def test_a_new_statistic_equals_the_recorded_one(data):
+    found = data.statistics(lambda episode: {"score": episode.score, "ticks": len(episode)})
+    recorded = data.episodes.to_pandas().set_index("episode_id").score
+    joined = found.set_index("episode_id").join(recorded, rsuffix="_recorded")
+    assert (joined.score == joined.score_recorded).all()
+
+
+def test_what_is_no_data_is_named(data, tmp_path):
+    with pytest.raises(FileNotFoundError, match="neither a data folder"):
+        coplay.Dataset(tmp_path)
+    with pytest.raises(KeyError, match="no episode"):
+        data.episode("e-none")
+
+
+def test_minari_reads_what_was_played(folder, data, tmp_path, monkeypatch):
+    minari = pytest.importorskip("minari")
+    out = tmp_path / "datasets"
+    done = subprocess.run(
+        [PROGRAM, "export", "--data", folder, "--format", "minari", "--out", out],
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    monkeypatch.setenv("MINARI_DATASETS_PATH", str(out))
+    names = sorted(minari.list_local_datasets())
+    by_stage = [name for name in names if "-play-" in name]
+    assert [name.rsplit("-", 2)[1] for name in by_stage] == ["joint", "seat0", "seat1"]
+    joint, seat0, _ = (minari.load_dataset(name) for name in by_stage)
+    played = {episode.id: episode for episode in data if episode.stage == "play"}
+    assert seat0.total_episodes == len(played)
+    assert seat0.total_steps == sum(len(episode) for episode in played.values())
+    for found, metadata in zip(
+        seat0.iterate_episodes(), seat0.storage.get_episode_metadata(seat0.episode_indices), strict=True
+    ):
+        episode = played[metadata["options"]["episode_id"]]
+        assert seat0.observation_space.contains(found.observations[0])
+        assert np.array_equal(found.observations, episode.observations(0))
+        assert np.array_equal(found.actions, episode.actions[:, 0])
+        assert np.allclose(found.rewards, episode.rewards[:, 0])
+        assert found.terminations[-1] or found.truncations[-1]
+    together = next(joint.iterate_episodes())
+    assert set(together.observations) == {"seat0", "seat1"}
+    assert joint.action_space.contains({seat: of[0] for seat, of in together.actions.items()})
+    seats = together.infos["reward_seat0"] + together.infos["reward_seat1"]
+    assert np.allclose(seats[:-1], together.rewards)
+
+
+def snippets(page):
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", ["analysis.md", "joining-tables.md"])
+def test_the_snippets_of_a_page_run_one_after_the_other(page, folder, tmp_path):
+    program = snippets(page)
+    assert program.count("print(") >= 5
+    environment = {**os.environ, "COPLAY_DATA": str(folder), "XDG_CACHE_HOME": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

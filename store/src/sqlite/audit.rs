@@ -1,0 +1,40 @@
+//! The audit trail: uses of what is not for everybody.
+
+use sqlx::Row as _;
+
+use super::SqliteStore;
+use crate::{AuditEntry, StoreError};
+
+/// The first version of the database that has it.
+const FIRST: usize = 16;
+
+impl SqliteStore {
+    /// Records what a command showed or wrote; once this has returned, it may do so.
+    pub async fn append_audit(&self, command: &str, action: &str) -> Result<(), StoreError> {
+        sqlx::query("INSERT INTO audit (command, action) VALUES (?, ?)")
+            .bind(command)
+            .bind(action)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// The audit trail, oldest entry first.
+    pub async fn audit(&self) -> Result<Vec<AuditEntry>, StoreError> {
+        // A folder that is only read may be older than the table.
+        if self.version().await? < FIRST {
+            return Ok(Vec::new());
+        }
+        let rows = sqlx::query("SELECT at, command, action FROM audit ORDER BY number")
+            .fetch_all(&self.pool)
+            .await?;
+        let entries = rows.iter().map(|row| {
+            Ok(AuditEntry {
+                at: row.try_get(0)?,
+                command: row.try_get(1)?,
+                action: row.try_get(2)?,
+            })
+        });
+        Ok(entries.collect::<Result<_, sqlx::Error>>()?)
+    }
+}
