@@ -5,13 +5,15 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 mod args;
+mod export_args;
 mod limits;
 
 use args::study_folder;
 pub use args::{
-    AccessArgs, AgentCheckArgs, DevArgs, ExportArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs,
-    ServeArgs, StudyArgs, TurnArgs,
+    AccessArgs, AgentCheckArgs, DevArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
+    StudyArgs, TurnArgs,
 };
+pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
@@ -142,8 +144,8 @@ Examples:
     /// Write the data as tables.
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, screening, groups, lobby, chat, episodes, seats,
-steps (one row per tick and seat), step_events, rewards, keys, events, presence and routes; and tables.json, which
-describes every column. docs/data.md describes them, too.
+steps (one row per tick and seat), step_events, rewards, keys, events, presence, routes, quality, session_quality and
+exclusions; and tables.json, which describes every column. docs/data.md describes them, too.
 The tables take the place of those of an earlier export when all of them are complete; until then, and if the command is
 interrupted, nothing in the folder changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
@@ -157,9 +159,23 @@ Examples:
   coplay export --data coplay-data --out tables --demographics prolific_export.csv
       Join the recruiter's file of participants with sessions, without identifiers.
   coplay export --data coplay-data --out datasets --format minari
-      Write data sets for offline reinforcement learning, into a new folder.
+      Write data sets for offline reinforcement learning, into a new folder; --format lerobot writes those of LeRobot.
+  coplay export --data coplay-data --out tables --exclusions my-study/study.yaml
+      Run changed exclusion rules over old data.
   coplay export --data coplay-data --out tables --json | jq .skipped")]
     Export(ExportArgs),
+    /// Write the study as one archive that can be published.
+    #[command(after_help = "\
+Writes recordings, modules, models, study files and tables, and describes them as RO-Crate, Croissant (with RAI), Psych-DS
+and BIDS. Recruiters' identifiers, keys and completion codes are left out, and so are the recordings of groups from which
+somebody withdrew. `coplay verify FILE.zip` checks every file and simulates every episode again.
+
+The file of facts, at least:
+  {\"description\": \"…\", \"authors\": [\"…\"], \"license\": \"CC-BY-4.0\", \"url\": \"https://doi.org/…\"}
+
+Example:
+  coplay crate --data coplay-data --facts facts.json --out study.zip")]
+    Crate(CrateArgs),
     /// Show the person behind an identifier, to answer a complaint.
     #[command(after_help = "\
 Takes a pseudonym, a session, a reference number, or what the recruiter calls a participant or a submission. Shows the
@@ -187,6 +203,9 @@ The last hash of the ledger is printed. Note it elsewhere: with --ledger-hash, a
 Example:
   coplay verify --data coplay-data --json")]
     Verify {
+        /// An archive or folder that `coplay crate` wrote, instead of a data folder.
+        #[arg(value_name = "CRATE", conflicts_with_all = ["data", "ledger_hash"])]
+        published: Option<PathBuf>,
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
         data: PathBuf,

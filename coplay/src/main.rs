@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod exports;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -18,13 +19,12 @@ use catalog::lint;
 use clap::Parser as _;
 use clock::Clock;
 use coplay::cli::{
-    Cli, Command, DevArgs, EnvCommand, ExportArgs, Language, NewCommand, PayArgs, PyodideCommand,
-    RehearseArgs, RetainArgs, ServeArgs,
+    Cli, Command, DevArgs, EnvCommand, Language, NewCommand, PayArgs, PyodideCommand, RehearseArgs,
+    RetainArgs, ServeArgs,
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
 use coplay::{dev, pyodide, python_env, retain, template};
-use dataset::export::{ExportOptions, StopFlag};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -91,13 +91,24 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Dev(args) => try_out(args).await,
         Command::Serve(args) => serve(args).await,
         Command::Rehearse(args) => rehearsal(args).await,
-        Command::Export(args) => export(args).await,
+        Command::Export(args) => exports::run(args).await,
+        Command::Crate(args) => exports::run_crate(args).await,
         Command::Who { id, data, json } => {
             let found = dataset::who::find_people(&data, &id).await?;
             report(&found, json)?;
             Ok(done_if(!found.people.is_empty()))
         }
         Command::Verify {
+            published: Some(published),
+            json,
+            ..
+        } => {
+            let found = dataset::study_crate::check_crate(&published)?;
+            report(&found, json)?;
+            Ok(done_if(found.is_fine()))
+        }
+        Command::Verify {
+            published: None,
             data,
             ledger_hash,
             json,
@@ -130,61 +141,6 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Pyodide { command } => python_of_pages(command),
         Command::Agent { command } => agents::run(command),
         Command::New { what } => start(what),
-    }
-}
-
-/// `coplay export`.
-async fn export(args: ExportArgs) -> anyhow::Result<ExitCode> {
-    page_python::add_folder(args.data.clone());
-    let Some(format) = args.format.of_tables() else {
-        return export_datasets(args).await;
-    };
-    let options = ExportOptions {
-        format,
-        seen: args.seen,
-        states: args.states,
-        observations: args.observations,
-        since_us: args.since,
-        identifiers: args.with_identifiers,
-        demographics: args.demographics,
-        stop: StopFlag::default(),
-    };
-    let stop = options.stop.clone();
-    let work = async move { dataset::export::export(&args.data, &args.out, &options).await };
-    let summary = run_until_stopped(work, stop).await?;
-    report(&summary, args.json)?;
-    Ok(done_if(summary.skipped.is_empty()))
-}
-
-/// `coplay export --format minari`.
-async fn export_datasets(args: ExportArgs) -> anyhow::Result<ExitCode> {
-    if let Some(option) = args.list_table_options().first() {
-        eprintln!(
-            "coplay: {option} is for tables; leave it out, or choose --format csv, parquet or jsonl"
-        );
-        return Ok(ExitCode::from(USAGE));
-    }
-    let stop = StopFlag::default();
-    let own = stop.clone();
-    let work = async move { dataset::minari::export_minari(&args.data, &args.out, &own).await };
-    let summary = run_until_stopped(work, stop).await?;
-    report(&summary, args.json)?;
-    Ok(done_if(summary.skipped.is_empty()))
-}
-
-/// Runs an export on a thread of its own, as it computes for long; it cleans up when it is asked to stop.
-async fn run_until_stopped<T: Send + 'static>(
-    work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
-    stop: StopFlag,
-) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Handle::current();
-    let mut work = tokio::task::spawn_blocking(move || runtime.block_on(work));
-    tokio::select! {
-        done = &mut work => done?,
-        () = stopped() => {
-            stop.stop();
-            work.await?
-        }
     }
 }
 

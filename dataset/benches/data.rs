@@ -9,7 +9,8 @@ use std::time::Instant;
 
 use archive::Episode;
 use archive::fixtures::{PERSON, header, two_pages};
-use dataset::export::{ExportOptions, TableFormat, export};
+use dataset::export::{ExportOptions, StopFlag, TableFormat, export};
+use dataset::lerobot::export_lerobot;
 use dataset::minari::export_minari;
 use dataset::verify::{EpisodeVerdict, verify};
 use protocol::Seat;
@@ -94,21 +95,27 @@ fn main() {
             "MB",
         );
     }
-    let out = folder.path().join("minari");
-    let before = Instant::now();
-    let stop = dataset::export::StopFlag::default();
-    let report = runtime.block_on(export_minari(&data, &out, &stop)).unwrap();
-    let steps: usize = report.datasets.iter().map(|dataset| dataset.steps).sum();
-    print(
-        "minari: steps per second",
-        steps as f64 / before.elapsed().as_secs_f64(),
-        "steps/s",
-    );
-    print(
-        "minari: per participant-hour",
-        folder_len(&out) as f64 / hours / 1e6,
-        "MB",
-    );
+    let stop = StopFlag::default();
+    for name in ["minari", "lerobot"] {
+        let out = folder.path().join(name);
+        let before = Instant::now();
+        let report = match name {
+            "minari" => runtime.block_on(export_minari(&data, &out, &stop)),
+            _ => runtime.block_on(export_lerobot(&data, &out, &stop)),
+        };
+        let datasets = report.unwrap().datasets;
+        let steps: usize = datasets.iter().map(|dataset| dataset.steps).sum();
+        print(
+            &format!("{name}: steps per second"),
+            steps as f64 / before.elapsed().as_secs_f64(),
+            "steps/s",
+        );
+        print(
+            &format!("{name}: per participant-hour"),
+            folder_len(&out) as f64 / hours / 1e6,
+            "MB",
+        );
+    }
     if let Some(peak) = peak_memory() {
         print("greatest memory of all of this", peak, "MB");
     }

@@ -7,11 +7,13 @@ mod chat;
 mod column;
 mod demographics;
 mod episode_tables;
+mod exclusions;
 mod groups;
 mod known;
 mod notes;
 mod options;
 mod output;
+mod quality;
 mod question;
 mod recomputed;
 mod report;
@@ -37,7 +39,7 @@ pub use output::DICTIONARY;
 use output::Output;
 pub use report::{ExportReport, Skipped, WrittenTable};
 pub use sink::TableFormat;
-pub(crate) use sink::write_batches;
+pub(crate) use sink::{BatchWriter, write_batches};
 
 /// Writes the tables into the folder `out`: they are there whole, or those of an earlier export are unchanged.
 /// Work of more than two seconds tells its progress on the standard error.
@@ -69,10 +71,11 @@ pub async fn export(
     let known = KnownData::read(data, options).await?;
     visits::write_episodes(data, &output, &known, &mut report).await?;
     let facts = (&known, &withdrawn);
-    episode_tables::write_tables(data, &output, options, facts, &mut report)?;
+    let totals = episode_tables::write_tables(data, &output, options, facts, &mut report)?;
     responses::write_tables(data, &output, options, &known, &mut report).await?;
     visits::write_sessions(data, &output, (&known, &joined), &mut report).await?;
     screening::write_table(data, &output, options, &mut report).await?;
+    exclusions::write_tables(data, &output, options, facts, &totals, &mut report).await?;
     groups::write_tables(data, &output, options, &known, &mut report).await?;
     chat::write_table(data, &output, options, facts, &mut report).await?;
     options.stop.check()?;

@@ -9,10 +9,13 @@ pub mod cells;
 pub mod export;
 #[cfg(test)]
 mod fixtures;
+pub mod lerobot;
 pub mod minari;
 mod output_tree;
 pub mod pay;
 pub mod progress;
+pub mod recording;
+pub mod study_crate;
 pub mod time;
 pub mod verify;
 pub mod who;

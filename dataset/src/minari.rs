@@ -5,72 +5,28 @@
 //! its action, reward and flags are padding.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use archive::{Replica, replay_from};
 use arrow_array::{
     ArrayRef, BooleanArray, FixedSizeListArray, Float32Array, Float64Array, Int64Array,
     RecordBatch, StructArray,
 };
 use arrow_schema::{DataType, Field, Fields, Schema};
 use env_core::Spec;
-use protocol::change::Change;
-use protocol::log::{self, Log};
-use protocol::{Controller, Seat, Tick};
-use serde::Serialize;
 use serde_json::{Value, json};
-use store::data_folder;
-use study::plural::count;
 
 use crate::export::{Skipped, StopFlag, write_batches};
 use crate::output_tree::OutputTree;
-use crate::progress::Progress;
+use crate::recording::{DatasetsReport, Recording, WrittenDataset, read_recordings};
 
 /// The most rows of an episode: its reader would see two episodes in more.
 const MAX_ROWS: usize = 131_072;
 
 /// The version of Minari whose format this is.
 const MINARI: &str = "0.5.4";
-
-/// The data sets that were written.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct MinariReport {
-    /// The folder to name in `MINARI_DATASETS_PATH`.
-    pub root: PathBuf,
-    /// Every data set.
-    pub datasets: Vec<WrittenDataset>,
-    /// Episodes that were left out, each with the reason.
-    pub skipped: Vec<Skipped>,
-}
-
-/// A data set that was written.
-#[derive(Clone, Debug, Serialize)]
-pub struct WrittenDataset {
-    /// Its name, as `minari.load_dataset` takes it.
-    pub id: String,
-    /// Its episodes.
-    pub episodes: usize,
-    /// The steps of all of them.
-    pub steps: usize,
-}
-
-/// Everything of an episode, for each tick in order.
-struct Recording {
-    log: Log,
-    spec: Spec,
-    /// `[seat][tick, value]`, one more than ticks.
-    observations: Vec<Vec<f32>>,
-    /// `[seat][tick]`
-    actions: Vec<Vec<i64>>,
-    rewards: Vec<Vec<f64>>,
-    terminations: Vec<Vec<bool>>,
-    truncations: Vec<Vec<bool>>,
-    is_human: Vec<Vec<bool>>,
-}
 
 /// A data set that is being written.
 struct Building {
@@ -88,44 +44,31 @@ pub async fn export_minari(
     data: &Path,
     out: &Path,
     stop: &StopFlag,
-) -> anyhow::Result<MinariReport> {
-    anyhow::ensure!(
-        data_folder::is_there(data),
-        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
-        data.display()
-    );
-    let withdrawn = store::withdrawn(data).await?;
+) -> anyhow::Result<DatasetsReport> {
     let tree = OutputTree::create(out)?;
-    let mut report = MinariReport {
+    let mut report = DatasetsReport {
         root: tree.target().to_owned(),
-        ..MinariReport::default()
+        variable: "MINARI_DATASETS_PATH",
+        ..DatasetsReport::default()
     };
-    let files = archive::files(data)?;
-    let mut progress = Progress::new(files.len());
     let mut building: BTreeMap<String, Building> = BTreeMap::new();
-    for path in files {
-        stop.check()?;
-        match read_recording(&path) {
-            Ok(recording) => {
-                let header = &recording.log.header;
-                let is_gone = header
-                    .participants
-                    .iter()
-                    .any(|name| withdrawn.participants.contains(name));
-                if is_gone || withdrawn.groups.contains(&header.group) {
-                    let reason = "somebody withdrew what was recorded".to_owned();
-                    report.skipped.push(Skipped { path, reason });
-                } else if recording.log.through.0 > 0 {
-                    add_recording(tree.folder(), &recording, &mut building)?;
-                }
-            }
-            Err(error) => {
-                let reason = format!("{error:#}");
-                report.skipped.push(Skipped { path, reason });
-            }
+    let mut too_long = Vec::new();
+    read_recordings(data, stop, &mut report, |recording| {
+        let ticks = recording.ticks();
+        if ticks < MAX_ROWS {
+            return add_recording(tree.folder(), recording, &mut building);
         }
-        progress.step("episodes");
-    }
+        too_long.push(Skipped {
+            path: archive::path(&data.join(archive::FOLDER), &recording.log.header.episode)?,
+            reason: format!(
+                "it has {ticks} ticks, and Minari reads at most {} as one episode",
+                MAX_ROWS - 1
+            ),
+        });
+        Ok(())
+    })
+    .await?;
+    report.skipped.extend(too_long);
     for (id, dataset) in building {
         dataset.finish()?;
         let Building {
@@ -137,87 +80,11 @@ pub async fn export_minari(
             steps,
         });
     }
-    stop.check()?;
     tree.publish()?;
     Ok(report)
 }
 
-fn read_recording(path: &Path) -> anyhow::Result<Recording> {
-    let log = log::read(&fs::read(path)?)?;
-    let ticks = log.through.0 as usize;
-    anyhow::ensure!(
-        ticks < MAX_ROWS,
-        "it has {ticks} ticks, and Minari reads at most {} as one episode",
-        MAX_ROWS - 1
-    );
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let changes: Vec<Change> = log.changes().cloned().collect();
-    let mut replica = Replica::open(&log.header, archive::stored(folder))?;
-    let seats = log.seats();
-    let mut recording = Recording {
-        spec: replica.spec().clone(),
-        observations: vec![Vec::new(); seats],
-        actions: vec![Vec::new(); seats],
-        rewards: vec![Vec::new(); seats],
-        terminations: vec![Vec::new(); seats],
-        truncations: vec![Vec::new(); seats],
-        is_human: vec![Vec::new(); seats],
-        log,
-    };
-    let Recording {
-        log, observations, ..
-    } = &mut recording;
-    observe(&mut replica, observations);
-    let header = log.header.clone();
-    let (mut rewards, mut actions) = (vec![Vec::new(); seats], vec![Vec::new(); seats]);
-    let (mut ends, mut cuts, mut human) = (actions.clone(), actions.clone(), actions.clone());
-    replay_from(replica, log, |row, replica| {
-        let tick = Tick(replica.ticks().0 - 1);
-        for (seat, action) in row.iter().enumerate() {
-            let outcome = replica.outcome();
-            actions[seat].push(i64::from(*action));
-            rewards[seat].push(f64::from(outcome.rewards[seat]));
-            ends[seat].push(i64::from(outcome.terminated >> seat & 1));
-            cuts[seat].push(i64::from(outcome.truncated >> seat & 1));
-            let controller = archive::controller_at(&header, &changes, Seat(seat as u8), tick);
-            human[seat].push(i64::from(*controller == Controller::Human));
-        }
-        observe(replica, observations);
-    })?;
-    let flags = |all: Vec<Vec<i64>>| -> Vec<Vec<bool>> {
-        all.iter()
-            .map(|of| of.iter().map(|flag| *flag == 1).collect())
-            .collect()
-    };
-    (recording.actions, recording.rewards) = (actions, rewards);
-    (recording.terminations, recording.truncations) = (flags(ends), flags(cuts));
-    recording.is_human = flags(human);
-    recording.cut_off();
-    Ok(recording)
-}
-
-fn observe(replica: &mut Replica, observations: &mut [Vec<f32>]) {
-    let mut values = Vec::new();
-    for (seat, all) in (0..).map(Seat).zip(observations) {
-        replica.observe(seat, &mut values);
-        all.extend_from_slice(&values);
-    }
-}
-
 impl Recording {
-    /// An episode that ended before its environment did is cut off at its last step.
-    fn cut_off(&mut self) {
-        for (terminations, truncations) in self.terminations.iter().zip(&mut self.truncations) {
-            if let (Some(false), Some(last)) = (terminations.last(), truncations.last_mut()) {
-                *last = true;
-            }
-        }
-    }
-
-    fn seats(&self) -> usize {
-        self.log.seats()
-    }
-
     /// Observation, action and infos of a seat, as columns.
     fn columns(&self, seat: usize) -> [ArrayRef; 3] {
         let len = self.spec.observation_len() as i32;
@@ -244,13 +111,7 @@ fn add_recording(
     recording: &Recording,
     building: &mut BTreeMap<String, Building>,
 ) -> anyhow::Result<()> {
-    let header = &recording.log.header;
-    let len = recording.spec.observation_len();
-    let base = format!(
-        "coplay/{}-{}-{len}",
-        plain(&header.study),
-        plain(&header.stage)
-    );
+    let base = recording.dataset_name();
     let all: Vec<[ArrayRef; 3]> = (0..recording.seats())
         .map(|seat| recording.columns(seat))
         .collect();
@@ -273,7 +134,7 @@ fn add_recording(
     let names = || (0..recording.seats()).map(|seat| format!("seat{seat}"));
     let together = |part: usize| structure(names().zip(all.iter().map(|of| Arc::clone(&of[part]))));
     let sum = |tick: usize| -> f64 { recording.rewards.iter().map(|of| of[tick]).sum() };
-    let ticks = recording.log.through.0 as usize;
+    let ticks = recording.ticks();
     let flags = |all: &[Vec<bool>]| -> Vec<bool> {
         (0..ticks)
             .map(|tick| all.iter().all(|of| of[tick]))
@@ -438,13 +299,6 @@ fn structure(columns: impl IntoIterator<Item = (String, ArrayRef)>) -> ArrayRef 
     Arc::new(StructArray::new(Fields::from(fields), arrays, None))
 }
 
-/// The part of a name that Minari allows.
-fn plain(name: &str) -> String {
-    name.chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
-        .collect()
-}
-
 /// The space of observations: the ranges that the environment states, and otherwise any number.
 fn box_space(spec: &Spec) -> Value {
     let bound = |at: usize, any: f64| -> Vec<f64> {
@@ -471,21 +325,4 @@ fn discrete_space(spec: &Spec) -> Value {
 fn dict_space(names: impl Iterator<Item = String>, space: &Value) -> Value {
     let spaces: serde_json::Map<String, Value> = names.map(|name| (name, space.clone())).collect();
     json!({"type": "Dict", "subspaces": spaces})
-}
-
-impl fmt::Display for MinariReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "MINARI_DATASETS_PATH={}", self.root.display())?;
-        for WrittenDataset {
-            id,
-            episodes,
-            steps,
-        } in &self.datasets
-        {
-            write!(f, "\n{id}: {}, {steps} steps", count(*episodes, "episode"))?;
-        }
-        let mut skipped = self.skipped.iter();
-        skipped
-            .try_for_each(|left| write!(f, "\nleft out: {}: {}", left.path.display(), left.reason))
-    }
 }

@@ -37,6 +37,12 @@ impl OutputTree {
         &self.target
     }
 
+    /// Gives a file or folder of it the name; the rest is removed.
+    pub(crate) fn publish_part(self, name: &str) -> anyhow::Result<()> {
+        let failed = || format!("cannot write {}", self.target.display());
+        fs::rename(self.part.join(name), &self.target).with_context(failed)
+    }
+
     /// Gives the folder its name.
     pub(crate) fn publish(self) -> anyhow::Result<()> {
         let failed = || format!("cannot write {}", self.target.display());

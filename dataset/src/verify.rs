@@ -225,7 +225,7 @@ fn compare(report: &mut VerifyReport, known: &store::Episode) {
 }
 
 /// Checks every file, as many at a time as the machine has processors; the results are in the order of the files.
-fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Verified>> {
+pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Verified>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let progress = Mutex::new(Progress::new(files.len()));

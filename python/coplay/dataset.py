@@ -1,7 +1,8 @@
 """The data of a study, as tables, episodes and arrays.
 
-`Dataset` opens an export in Parquet, or a data folder, which it exports into a cache first. Tables are read when they are
-asked for; states and observations are computed again, step by step, by the environment itself.
+`Dataset` opens an export in Parquet, a study that `coplay crate` wrote, or a data folder, which it exports into a cache
+first. Tables are read when they are asked for; states and observations are computed again, step by step, by the
+environment itself.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import os
 import shutil
 import subprocess
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -25,6 +27,8 @@ from coplay.spec import Spec, environments
 
 DICTIONARY = "tables.json"
 
+CRATE = "ro-crate-metadata.json"
+
 PROGRAM = "COPLAY_PROGRAM"
 """The environment variable that names the program `coplay`, where it is not in `PATH`."""
 
@@ -33,7 +37,8 @@ def _import(name: str, why: str) -> Any:
     try:
         return __import__(name, fromlist=["_"])
     except ImportError as error:
-        raise ImportError(f"{why} needs {name}: pip install 'coplay[data]' {name}") from error
+        package = name.split(".")[0]
+        raise ImportError(f"{why} needs {package}: pip install {package}") from error
 
 
 @dataclass(frozen=True)
@@ -192,21 +197,26 @@ class Dataset:
     def __init__(
         self, path: str | os.PathLike[str], *, seen: bool = False, cache: str | os.PathLike[str] | None = None
     ) -> None:
-        """Opens a data folder, or a folder that `coplay export --format parquet` wrote.
+        """Opens a data folder, a folder that `coplay export --format parquet` wrote, or what `coplay crate` wrote.
 
-        A data folder is exported into `cache` (by default a folder of the user's cache), again if it has changed; `seen`
+        An archive is unpacked into `cache`. A data folder is exported into `cache` (by default a folder of the user's cache), again if it has changed; `seen`
         adds the frames that pages showed. The program `coplay` must be in `PATH`, or named by `COPLAY_PROGRAM`.
         """
         self.path = Path(path)
         self._data: Path | None = None
         folder = self.path
+        if zipfile.is_zipfile(folder):
+            folder = _unpack(folder, _cache(cache))
+        if (folder / CRATE).is_file():
+            self._data = folder / "record"
+            folder = folder / "tables"
         if not (folder / DICTIONARY).is_file():
             if not (folder / "episodes").is_dir() and not (folder / "coplay.sqlite").is_file():
                 raise FileNotFoundError(
                     f"{folder} is neither a data folder (`episodes`, `coplay.sqlite`) nor an export (`{DICTIONARY}`)"
                 )
             self._data = folder
-            folder = _export(folder, seen, None if cache is None else Path(cache))
+            folder = _export(folder, seen, _cache(cache))
         facts = json.loads((folder / DICTIONARY).read_text(encoding="utf-8"))
         if facts["format"] != "parquet":
             raise ValueError(
@@ -344,7 +354,32 @@ class Dataset:
         return {name: np.concatenate(values) for name, values in parts.items()}
 
 
-def _export(data: Path, seen: bool, cache: Path | None) -> Path:
+def _cache(cache: str | os.PathLike[str] | None) -> Path:
+    """The folder of what was exported and unpacked."""
+    if cache is not None:
+        return Path(cache)
+    root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "coplay" / "exports"
+
+
+def _unpack(archive: Path, cache: Path) -> Path:
+    """Unpacks an archive that `coplay crate` wrote into the cache, unless it is there."""
+    stat = archive.stat()
+    mark = repr((str(archive.resolve()), stat.st_size, stat.st_mtime_ns))
+    folder = cache / hashlib.sha256(mark.encode()).hexdigest()[:16]
+    if (folder / CRATE).is_file():
+        return folder
+    part = folder.with_suffix(".part")
+    shutil.rmtree(part, ignore_errors=True)
+    with zipfile.ZipFile(archive) as packed:
+        if CRATE not in packed.namelist():
+            raise ValueError(f"{archive} is no archive that `coplay crate` wrote: it has no {CRATE}")
+        packed.extractall(part)
+    part.rename(folder)
+    return folder
+
+
+def _export(data: Path, seen: bool, cache: Path) -> Path:
     """Exports a data folder into the cache, unless it is there as it is now."""
     program = os.environ.get(PROGRAM) or shutil.which("coplay")
     if program is None:
@@ -352,9 +387,6 @@ def _export(data: Path, seen: bool, cache: Path | None) -> Path:
             f"{data} is a data folder, and the program `coplay`, which exports it, is not in PATH; name it with {PROGRAM}, "
             "or open a folder that `coplay export --format parquet` wrote"
         )
-    if cache is None:
-        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-        cache = Path(root) / "coplay" / "exports"
     whole = data.resolve()
     # Reading makes empty files beside the database, which say nothing.
     databases = [whole / "coplay.sqlite", whole / "coplay.sqlite-wal"]

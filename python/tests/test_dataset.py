@@ -1,10 +1,12 @@
 """The data of a study: tables, episodes, arrays, and the loader of Minari."""
 
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -142,6 +144,76 @@ def test_minari_reads_what_was_played(folder, data, tmp_path, monkeypatch):
     assert joint.action_space.contains({seat: of[0] for seat, of in together.actions.items()})
     seats = together.infos["reward_seat0"] + together.infos["reward_seat1"]
     assert np.allclose(seats[:-1], together.rewards)
+
+
+FACTS = """{"description": "A rehearsal.", "authors": ["Ada Example"], "license": "CC-BY-4.0", "url": "https://example.org"}"""
+
+
+@pytest.fixture(scope="module")
+def published(folder, tmp_path_factory):
+    """The same study as an archive that can be published."""
+    place = tmp_path_factory.mktemp("published")
+    (place / "facts.json").write_text(FACTS, encoding="utf-8")
+    command = [PROGRAM, "crate", "--data", folder, "--facts", place / "facts.json", "--out", place / "study.zip"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return place / "study.zip"
+
+
+def test_a_published_study_is_opened_as_a_data_folder_is(published, data, tmp_path):
+    found = coplay.Dataset(published, cache=tmp_path)
+    assert len(found) == len(data)
+    longest = max(found, key=len)
+    assert np.array_equal(longest.observations(0), data.episode(longest.id).observations(0))
+    with pytest.raises(ValueError, match="no archive"):
+        with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
+            other.writestr("a.txt", "a")
+        coplay.Dataset(tmp_path / "other.zip", cache=tmp_path)
+
+
+def test_the_program_verifies_what_it_published(published):
+    done = subprocess.run([PROGRAM, "verify", published], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_mlcroissant_reads_the_published_tables(published, data, tmp_path):
+    croissant = pytest.importorskip("mlcroissant")
+    with zipfile.ZipFile(published) as archive:
+        archive.extractall(tmp_path)
+    described = croissant.Dataset(jsonld=tmp_path / "croissant.json")
+    assert not described.metadata.issues.errors, described.metadata.issues.report()
+    found = {row["episodes/episode_id"].decode(): row["episodes/score"] for row in described.records("episodes")}
+    recorded = data.episodes.to_arrow(["episode_id", "score"]).to_pylist()
+    assert found == {row["episode_id"]: row["score"] for row in recorded} and found
+
+
+def test_lerobot_data_sets_are_frames_with_an_index(folder, data, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    pandas = pytest.importorskip("pandas")
+    out = tmp_path / "datasets"
+    done = subprocess.run(
+        [PROGRAM, "export", "--data", folder, "--format", "lerobot", "--out", out],
+        capture_output=True, text=True, check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    [root] = [path for path in (out / "coplay").iterdir() if "-play-" in path.name and path.name.endswith("seat0")]
+    played = [episode for episode in data if episode.stage == "play"]
+    frames = parquet.read_table(root / "data").to_pandas()
+    assert len(frames) == sum(len(episode) for episode in played)
+    assert (frames["index"] == range(len(frames))).all()
+    episodes = parquet.read_table(root / "meta" / "episodes").to_pylist()
+    statistics = json.loads((root / "meta" / "stats.json").read_text(encoding="utf-8"))
+    for row in episodes:
+        episode = data.episode(row["episode_id"])
+        own = frames[row["dataset_from_index"] : row["dataset_to_index"]]
+        seen = np.stack(own["observation.state"].to_numpy())
+        assert np.array_equal(seen, episode.observations(0)[:-1])
+        assert np.array_equal(own["action"].to_numpy(), episode.actions[:, 0])
+    seen = np.stack(frames["observation.state"].to_numpy())
+    for name, value in [("mean", seen.mean(0)), ("std", seen.std(0)), ("min", seen.min(0)), ("max", seen.max(0))]:
+        assert np.allclose(statistics["observation.state"][name], value, atol=1e-4), name
+    tasks = pandas.read_parquet(root / "meta" / "tasks.parquet")
+    assert tasks.index[0].startswith("Stage play") and tasks.task_index.tolist() == [0]
 
 
 def snippets(page):

@@ -100,6 +100,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     let mut about = parts.about?;
     let (recruitment, bonus) = (parts.recruitment?, parts.bonus?);
     let (net, design, sentences) = (parts.net?, parts.design?, parts.sentences?);
+    let exclusions = parts.exclusions?;
     let ReadTimeline {
         stages,
         tree,
@@ -124,6 +125,9 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     if let Some(bonus) = &bonus {
         keys["bonus"] = json!(bonus);
     }
+    if !exclusions.is_empty() {
+        keys["exclusions"] = json!(exclusions);
+    }
     if !sentences.is_empty() {
         keys["texts"] = json!(sentences);
     }
@@ -140,6 +144,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         keeping: about.keeping,
         recruitment: recruitment.unwrap_or_default(),
         bonus,
+        exclusions,
         net,
         timeline,
         models: Vec::new(),

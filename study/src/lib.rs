@@ -18,6 +18,7 @@ mod canonical;
 pub mod design;
 pub mod disconnect;
 mod draft;
+pub mod exclusion;
 mod folder;
 pub mod formula;
 mod host;

@@ -29,6 +29,9 @@ pub(crate) const MAX_VIEW: usize = protocol::control::MAX_MESSAGE - 4096;
 /// Languages of a study.
 pub(crate) const MAX_LANGUAGES: usize = 40;
 
+/// Rules of `exclusions`.
+pub(crate) const MAX_EXCLUSIONS: usize = 40;
+
 /// Stages of a study.
 pub(crate) const MAX_STAGES: usize = 200;
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::about::{self, About};
 use crate::design::{self, Design};
 use crate::disconnect::{self, Net};
+use crate::exclusion::{self, ExclusionRule};
 use crate::folder::Source;
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_FILE;
@@ -47,6 +48,7 @@ pub(crate) struct Parts {
     pub about: Option<About>,
     pub recruitment: Option<Option<Recruitment>>,
     pub bonus: Option<Option<Formula>>,
+    pub exclusions: Option<Vec<ExclusionRule>>,
     pub net: Option<Net>,
     pub design: Option<Design>,
     pub timeline: Option<ReadTimeline>,
@@ -106,6 +108,11 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let bonus = bonus.maybe(|place| Formula::read(&place, &facts, &Type::Number));
     let recruitment =
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
+    let doc = "Rules that mark the data of sessions in the tables, with a reason. They have no other effect.";
+    let exclusions = fields.key("exclusions", doc);
+    let exclusions = exclusions
+        .maybe(|place| exclusion::read(&place))
+        .map(Option::unwrap_or_default);
     fields.done();
     let mut recruitment = recruitment;
     if let Some(Some(recruitment)) = &mut recruitment {
@@ -127,6 +134,7 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
         about,
         recruitment,
         bonus,
+        exclusions,
         net,
         design,
         timeline,

@@ -3,6 +3,7 @@
 use crate::about::Keeping;
 use crate::design::Design;
 use crate::disconnect::Net;
+use crate::exclusion::ExclusionRule;
 use crate::formula::Formula;
 use crate::host::PartnerModel;
 use crate::media::Media;
@@ -48,6 +49,8 @@ pub struct Study {
     pub recruitment: Recruitment,
     /// The bonus, a formula over episodes and answers.
     pub bonus: Option<Formula>,
+    /// The rules that mark the data of sessions.
+    pub exclusions: Vec<ExclusionRule>,
     /// How pages reach each other.
     pub net: Net,
     /// The stages, in the order of the file, after the screening if there is one; the last one is an end stage. What is

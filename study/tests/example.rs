@@ -168,6 +168,20 @@ fn the_documented_screening_loads() {
 }
 
 #[test]
+fn the_documented_exclusion_rules_load() {
+    let yaml = &yaml_of("exclusions")[0];
+    let study = load("documented-exclusions", yaml);
+    let names: Vec<&str> = study.exclusions.iter().map(|rule| &*rule.name).collect();
+    assert_eq!(names, ["inactive", "absent", "no-score", "inattentive"]);
+    let again = study::exclusion::read_exclusions("rules.yaml", yaml);
+    assert_eq!(again.as_ref(), Ok(&study.exclusions));
+    // As a data folder stores them.
+    let stored: serde_json::Value = serde_json::from_str(&study.canonical).expect("JSON");
+    let stored = serde_json::json!({"exclusions": stored["exclusions"]}).to_string();
+    assert_eq!(study::exclusion::read_exclusions("stored", &stored), again);
+}
+
+#[test]
 fn the_documented_block_and_design_load() {
     let visits = |name: &str, parts: &str| load(name, parts).timeline.len();
     let (blocks, design) = (&yaml_of("blocks")[0], &yaml_of("designs")[0]);

@@ -1,6 +1,6 @@
 //! The tables of episodes: each episode is simulated again once, and every table takes its rows from that.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -12,6 +12,7 @@ use super::known::KnownData;
 use super::notes::NoteTables;
 use super::options::ExportOptions;
 use super::output::Output;
+use super::quality::{PersonTotals, QualityTable};
 use super::recomputed::RecomputedTable;
 use super::report::{ExportReport, Skipped};
 use super::seats::SeatTable;
@@ -44,17 +45,19 @@ fn create_tables(
     Ok(tables)
 }
 
-/// Writes the tables of episodes. Where a file could not take its end, that of the database counts.
+/// Writes the tables of episodes, and gives the totals of each person. Where a file could not take its end, that of the
+/// database counts.
 pub(super) fn write_tables(
     data: &Path,
     output: &Output,
     options: &ExportOptions,
     (known, withdrawn): (&KnownData, &Withdrawn),
     report: &mut ExportReport,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<BTreeMap<String, PersonTotals>> {
     let files = archive::files(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
     let mut tables = create_tables(output, options)?;
+    let mut quality = QualityTable::create(output)?;
     let mut progress = Progress::new(files.len());
     for path in files {
         options.stop.check()?;
@@ -68,6 +71,7 @@ pub(super) fn write_tables(
                     for table in &mut tables {
                         table.add_episode(&episode, report)?;
                     }
+                    quality.add_episode(&episode)?;
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -80,7 +84,8 @@ pub(super) fn write_tables(
     }
     tables
         .into_iter()
-        .try_for_each(|table| table.finish(report))
+        .try_for_each(|table| table.finish(report))?;
+    quality.finish(report)
 }
 
 /// Simulates an episode; `None` if nobody has played it: the server died when it had the file, and not yet the episode.

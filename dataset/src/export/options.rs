@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use study::exclusion::ExclusionRule;
+
 use super::sink::TableFormat;
 
 /// The choice of what an export writes.
@@ -23,6 +25,8 @@ pub struct ExportOptions {
     pub identifiers: bool,
     /// A file of the recruiter with a row per participant, to join with the table of sessions.
     pub demographics: Option<PathBuf>,
+    /// Rules that take the place of those of the studies.
+    pub exclusions: Option<Vec<ExclusionRule>>,
     /// Ends the export early.
     pub stop: StopFlag,
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::column::{CellSink, Column};
 
 use self::parquet::ParquetSink;
-pub(crate) use self::parquet::write_batches;
+pub(crate) use self::parquet::{BatchWriter, write_batches};
 
 /// A format of tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -152,6 +152,36 @@ pub(crate) fn write_batches(
     Ok(())
 }
 
+/// A file of batches that is written piece by piece.
+pub(crate) struct BatchWriter(ArrowWriter<File>);
+
+impl BatchWriter {
+    pub(crate) fn create(path: &Path, schema: SchemaRef) -> anyhow::Result<Self> {
+        let file =
+            File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+        let writer = ArrowWriter::try_new(file, schema, Some(properties(GROUP_ROWS)))?;
+        Ok(Self(writer))
+    }
+
+    pub(crate) fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
+        self.0.write(batch)?;
+        if self.0.in_progress_size() > GROUP_BYTES {
+            self.0.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Bytes by now, with an estimate of those that are not on the disk.
+    pub(crate) fn size(&self) -> usize {
+        self.0.bytes_written() + self.0.in_progress_size()
+    }
+
+    pub(crate) fn finish(self) -> anyhow::Result<()> {
+        self.0.into_inner()?.sync_all()?;
+        Ok(())
+    }
+}
+
 /// A Parquet file.
 pub(super) struct ParquetSink {
     writer: ArrowWriter<File>,

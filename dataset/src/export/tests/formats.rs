@@ -1,5 +1,6 @@
 //! Formats, and what an export is asked to write.
 
+use arrow_array::{Array as _, Int64Array};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use server_core::arbiter::Identity;
 
@@ -328,4 +329,131 @@ async fn data_sets_of_minari_have_one_folder_per_episode_and_seat() {
         .await
         .unwrap_err();
     assert!(again.to_string().contains("is there already"), "{again}");
+}
+
+/// A column of numbers of a Parquet file.
+fn numbers(file: &Path, column: &str) -> Vec<i64> {
+    let file = fs::File::open(file).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let batches = reader.build().unwrap().map(Result::unwrap);
+    let all = batches.flat_map(|batch| {
+        let array = batch.column_by_name(column).unwrap();
+        let array = array.as_any().downcast_ref::<Int64Array>().unwrap();
+        array.values().to_vec()
+    });
+    all.collect()
+}
+
+#[tokio::test]
+async fn data_sets_of_lerobot_have_the_schema_and_the_statistics_of_its_format() {
+    let data = folder().await;
+    let out = data.path().join("datasets");
+    let stop = StopFlag::default();
+    let report = crate::lerobot::export_lerobot(data.path(), &out, &stop)
+        .await
+        .unwrap();
+    let [first, second] = &report.datasets[..] else {
+        panic!("{report}")
+    };
+    assert!(first.id.ends_with("hz-seat0") && second.id.ends_with("hz-seat1"));
+    assert_eq!((first.episodes, first.steps), (1, 12));
+    let root = out.join(&first.id);
+    let json = |path: &str| -> serde_json::Value {
+        serde_json::from_str(&fs::read_to_string(root.join(path)).unwrap()).unwrap()
+    };
+    let info = json("meta/info.json");
+    assert_eq!(info["codebase_version"], "v3.0");
+    assert_eq!(
+        (&info["total_frames"], &info["splits"]["train"]),
+        (&12.into(), &"0:1".into())
+    );
+    let file = root.join("data/chunk-000/file-000.parquet");
+    let reader = ParquetRecordBatchReaderBuilder::try_new(fs::File::open(&file).unwrap()).unwrap();
+    let fields: Vec<String> = reader
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| field.name().clone())
+        .collect();
+    let features = info["features"].as_object().unwrap();
+    assert!(fields.iter().eq(features.keys()), "{fields:?}");
+    for needed in [
+        "timestamp",
+        "frame_index",
+        "episode_index",
+        "index",
+        "task_index",
+        "action",
+        "observation.state",
+    ] {
+        assert!(features.contains_key(needed), "{needed}");
+    }
+    let names = features["observation.state"]["names"].as_array().unwrap();
+    assert_eq!(
+        features["observation.state"]["shape"],
+        serde_json::json!([names.len()])
+    );
+    assert_eq!(numbers(&file, "frame_index"), (0..12).collect::<Vec<_>>());
+    let actions = numbers(&file, "action");
+    let stats = json("meta/stats.json");
+    assert!(features.keys().all(|name| stats.get(name).is_some()));
+    let mean = actions.iter().sum::<i64>() as f64 / 12.0;
+    let found = stats["action"]["mean"][0].as_f64().unwrap();
+    assert!((found - mean).abs() < 1e-9, "{found} is not {mean}");
+    assert_eq!(
+        stats["action"]["max"][0].as_f64(),
+        actions.iter().max().map(|most| *most as f64)
+    );
+    assert_eq!(
+        stats["observation.state"]["std"].as_array().unwrap().len(),
+        names.len()
+    );
+    let episodes = root.join("meta/episodes/chunk-000/file-000.parquet");
+    assert_eq!(numbers(&episodes, "dataset_to_index"), [12]);
+    assert_eq!(numbers(&root.join("meta/tasks.parquet"), "task_index"), [0]);
+}
+
+#[tokio::test]
+async fn rules_mark_sessions_by_their_quality_and_give_a_reason() {
+    let data = folder().await;
+    let rules = "exclusions:\n- {name: short, when: episodes < 3, reason: too few}\n\
+                 - {name: lost, when: lost_share > 0.5, reason: away}\n\
+                 - {name: inattentive, when: attention_failed > 0, reason: asleep}\n";
+    let options = ExportOptions {
+        exclusions: Some(study::exclusion::read_exclusions("rules.yaml", rules).unwrap()),
+        ..ExportOptions::default()
+    };
+    let out = data.path().join("out");
+    let report = export(data.path(), &out, &options).await.unwrap();
+    let marked = Cells::read(path(&report, "exclusions"));
+    assert_eq!(marked.column("rule"), ["short", "lost", "inattentive"]);
+    assert_eq!(marked.column("excluded"), ["true", "false", "false"]);
+    assert_eq!(marked.column("reason"), ["too few", "", ""]);
+    assert_eq!(marked.column("when")[1], "lost_share > 0.5");
+    let quality = Cells::read(path(&report, "quality"));
+    let steps = Cells::read(path(&report, "steps"));
+    let own = steps
+        .column("controller")
+        .iter()
+        .filter(|name| **name == "human")
+        .count();
+    let own = own.to_string();
+    assert_eq!(quality.cells(0, "own_ticks lost_ticks"), [&*own, "0"]);
+    let session = Cells::read(path(&report, "session_quality"));
+    assert_eq!(
+        session.cells(0, "episodes attention_failed completed"),
+        ["1", "0", "false"]
+    );
+    let share = quality.cells(0, "noop_share");
+    assert_eq!(session.cells(0, "noop_share"), share);
+    assert!(
+        share[0]
+            .parse::<f64>()
+            .is_ok_and(|share| (0.0..=1.0).contains(&share))
+    );
+    // A study without rules marks nobody.
+    let report = export(data.path(), &out, &ExportOptions::default())
+        .await
+        .unwrap();
+    assert_eq!(report.count_rows("exclusions"), Some(0));
 }

@@ -1,0 +1,113 @@
+//! Arguments of `coplay export` and `coplay crate`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use dataset::export::TableFormat;
+
+/// Arguments of `coplay export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Folder for the tables; created if missing.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// Format of the tables.
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    pub format: ExportFormat,
+    /// Only what is new or changed since then, such as 2026-11-25 or 2026-11-25T14:00Z.
+    #[arg(long, value_name = "TIME", value_parser = point_in_time)]
+    pub since: Option<u64>,
+    /// Also write what each page showed: one row per frame, up to 60 rows per second and person.
+    #[arg(long)]
+    pub seen: bool,
+    /// Also write every state, computed again.
+    #[arg(long)]
+    pub states: bool,
+    /// Also write the observation of each seat before each tick and at the end, computed again.
+    #[arg(long)]
+    pub observations: bool,
+    /// Also write recruiters' identifiers, into the table of sessions.
+    #[arg(long)]
+    pub with_identifiers: bool,
+    /// Run the rules of the key `exclusions` of this file, instead of those of the study.
+    #[arg(long, value_name = "FILE")]
+    pub exclusions: Option<PathBuf>,
+    /// Join this file of the recruiter, with a row per participant, with the table of sessions.
+    #[arg(long, value_name = "FILE")]
+    pub demographics: Option<PathBuf>,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl ExportArgs {
+    /// The options that are given and mean something for tables alone.
+    pub fn list_table_options(&self) -> Vec<&'static str> {
+        let options = [
+            ("--since", self.since.is_some()),
+            ("--seen", self.seen),
+            ("--states", self.states),
+            ("--observations", self.observations),
+            ("--with-identifiers", self.with_identifiers),
+            ("--demographics", self.demographics.is_some()),
+            ("--exclusions", self.exclusions.is_some()),
+        ];
+        let given = options.into_iter().filter(|(_, is_given)| *is_given);
+        given.map(|(name, _)| name).collect()
+    }
+}
+
+/// A format of exports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Comma-separated values, for table programs.
+    Csv,
+    /// Typed columns with descriptions, for Python and R.
+    Parquet,
+    /// One JSON object per line and row.
+    Jsonl,
+    /// Data sets of Minari, one per stage and seat and a joint one.
+    Minari,
+    /// Data sets of LeRobot (v3.0), one per stage and seat.
+    Lerobot,
+}
+
+impl ExportFormat {
+    /// The format of tables; `None` for data sets.
+    pub fn of_tables(self) -> Option<TableFormat> {
+        match self {
+            Self::Csv => Some(TableFormat::Csv),
+            Self::Parquet => Some(TableFormat::Parquet),
+            Self::Jsonl => Some(TableFormat::Jsonl),
+            Self::Minari | Self::Lerobot => None,
+        }
+    }
+}
+
+/// Arguments of `coplay crate`.
+#[derive(Debug, Args)]
+pub struct CrateArgs {
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// The archive to write, if the name ends in .zip, else a folder. It must not exist yet.
+    #[arg(long)]
+    pub out: PathBuf,
+    /// A JSON file of what only the authors can say: description, authors, license, url; optionally title, citation,
+    /// published, uses, limitations, biases and social_impact.
+    #[arg(long, value_name = "FILE")]
+    pub facts: PathBuf,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+fn point_in_time(text: &str) -> Result<u64, String> {
+    let read = dataset::time::parse_unix_us(text);
+    read.ok_or_else(|| {
+        "write a date such as 2026-11-25, or a time in UTC such as 2026-11-25T14:00Z".into()
+    })
+}

@@ -1,0 +1,207 @@
+//! Episodes as arrays, one for each seat: what data sets for learning are made of.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use archive::{Replica, replay_from};
+use env_core::Spec;
+use protocol::change::Change;
+use protocol::log::{self, Log};
+use protocol::{Controller, Seat, Tick};
+use serde::Serialize;
+use store::data_folder;
+use study::plural::count;
+
+use crate::export::{Skipped, StopFlag};
+use crate::progress::Progress;
+
+/// Everything of an episode, for each tick in order.
+pub(crate) struct Recording {
+    pub(crate) log: Log,
+    pub(crate) spec: Spec,
+    /// `[seat][tick, value]`, one more than ticks.
+    pub(crate) observations: Vec<Vec<f32>>,
+    /// `[seat][tick]`
+    pub(crate) actions: Vec<Vec<i64>>,
+    pub(crate) rewards: Vec<Vec<f64>>,
+    pub(crate) terminations: Vec<Vec<bool>>,
+    pub(crate) truncations: Vec<Vec<bool>>,
+    pub(crate) is_human: Vec<Vec<bool>>,
+}
+
+/// The data sets that were written.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DatasetsReport {
+    /// The folder of all data sets.
+    pub root: PathBuf,
+    /// Every data set.
+    pub datasets: Vec<WrittenDataset>,
+    /// Episodes that were left out, each with the reason.
+    pub skipped: Vec<Skipped>,
+    /// The environment variable of the loader that names the folder.
+    pub variable: &'static str,
+}
+
+/// A data set that was written.
+#[derive(Clone, Debug, Serialize)]
+pub struct WrittenDataset {
+    /// Its name, as the loader takes it.
+    pub id: String,
+    /// Its episodes.
+    pub episodes: usize,
+    /// The steps of all of them.
+    pub steps: usize,
+}
+
+impl fmt::Display for DatasetsReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.variable, self.root.display())?;
+        for WrittenDataset {
+            id,
+            episodes,
+            steps,
+        } in &self.datasets
+        {
+            write!(f, "\n{id}: {}, {steps} steps", count(*episodes, "episode"))?;
+        }
+        let mut skipped = self.skipped.iter();
+        skipped
+            .try_for_each(|left| write!(f, "\nleft out: {}: {}", left.path.display(), left.reason))
+    }
+}
+
+/// Reads the episodes of a data folder one after the other. Those that cannot be simulated, and those from which somebody
+/// withdrew, are put into the report; those without a tick are passed over.
+///
+/// # Errors
+/// There is no data folder, the disk fails, the export was asked to stop, or `add` fails.
+pub(crate) async fn read_recordings(
+    data: &Path,
+    stop: &StopFlag,
+    report: &mut DatasetsReport,
+    mut add: impl FnMut(&Recording) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        data_folder::is_there(data),
+        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
+        data.display()
+    );
+    let withdrawn = store::withdrawn(data).await?;
+    let files = archive::files(data)?;
+    let mut progress = Progress::new(files.len());
+    for path in files {
+        stop.check()?;
+        match read_recording(&path) {
+            Ok(recording) => {
+                let header = &recording.log.header;
+                let mut people = header.participants.iter();
+                let is_gone = people.any(|name| withdrawn.participants.contains(name));
+                if is_gone || withdrawn.groups.contains(&header.group) {
+                    let reason = "somebody withdrew what was recorded".to_owned();
+                    report.skipped.push(Skipped { path, reason });
+                } else if recording.log.through.0 > 0 {
+                    add(&recording)?;
+                }
+            }
+            Err(error) => {
+                let reason = format!("{error:#}");
+                report.skipped.push(Skipped { path, reason });
+            }
+        }
+        progress.step("episodes");
+    }
+    stop.check()
+}
+
+fn read_recording(path: &Path) -> anyhow::Result<Recording> {
+    let log = log::read(&fs::read(path)?)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let changes: Vec<Change> = log.changes().cloned().collect();
+    let mut replica = Replica::open(&log.header, archive::stored(folder))?;
+    let seats = log.seats();
+    let mut recording = Recording {
+        spec: replica.spec().clone(),
+        observations: vec![Vec::new(); seats],
+        actions: vec![Vec::new(); seats],
+        rewards: vec![Vec::new(); seats],
+        terminations: vec![Vec::new(); seats],
+        truncations: vec![Vec::new(); seats],
+        is_human: vec![Vec::new(); seats],
+        log,
+    };
+    let Recording {
+        log,
+        observations,
+        actions,
+        rewards,
+        terminations,
+        truncations,
+        is_human,
+        ..
+    } = &mut recording;
+    observe(&mut replica, observations);
+    let header = log.header.clone();
+    replay_from(replica, log, |row, replica| {
+        let tick = Tick(replica.ticks().0 - 1);
+        for (seat, action) in row.iter().enumerate() {
+            let outcome = replica.outcome();
+            actions[seat].push(i64::from(*action));
+            rewards[seat].push(f64::from(outcome.rewards[seat]));
+            terminations[seat].push(outcome.terminated >> seat & 1 == 1);
+            truncations[seat].push(outcome.truncated >> seat & 1 == 1);
+            let controller = archive::controller_at(&header, &changes, Seat(seat as u8), tick);
+            is_human[seat].push(*controller == Controller::Human);
+        }
+        observe(replica, observations);
+    })?;
+    recording.cut_off();
+    Ok(recording)
+}
+
+fn observe(replica: &mut Replica, observations: &mut [Vec<f32>]) {
+    let mut values = Vec::new();
+    for (seat, all) in (0..).map(Seat).zip(observations) {
+        replica.observe(seat, &mut values);
+        all.extend_from_slice(&values);
+    }
+}
+
+impl Recording {
+    /// An episode that ended before its environment did is cut off at its last step.
+    fn cut_off(&mut self) {
+        for (terminations, truncations) in self.terminations.iter().zip(&mut self.truncations) {
+            if let (Some(false), Some(last)) = (terminations.last(), truncations.last_mut()) {
+                *last = true;
+            }
+        }
+    }
+
+    /// The number of seats.
+    pub(crate) fn seats(&self) -> usize {
+        self.log.seats()
+    }
+
+    /// The number of ticks.
+    pub(crate) fn ticks(&self) -> usize {
+        self.log.through.0 as usize
+    }
+
+    /// The name of the data sets of the stage, without the seat: `coplay/STUDY-STAGE-LEN`.
+    pub(crate) fn dataset_name(&self) -> String {
+        let header = &self.log.header;
+        let len = self.spec.observation_len();
+        format!(
+            "coplay/{}-{}-{len}",
+            plain(&header.study),
+            plain(&header.stage)
+        )
+    }
+}
+
+/// The part of a name that loaders allow.
+fn plain(name: &str) -> String {
+    name.chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
+        .collect()
+}

@@ -1,0 +1,245 @@
+//! Rules that mark the data of a session. In the file: `exclusions`.
+//!
+//! A rule sets a flag in the tables, with its reason, and does nothing else: nobody is paid less or sent away. So rules can
+//! be changed, and run again over old data.
+
+use std::collections::BTreeMap;
+
+use formula::Value;
+use serde::Serialize;
+
+use crate::formula::{Formula, Type, Types};
+use crate::limits::MAX_EXCLUSIONS;
+use crate::problem::{Problem, ProblemReport};
+use crate::read::Cursor;
+use crate::yaml;
+
+/// The longest reason, characters.
+const MAX_REASON: usize = 300;
+
+/// A rule that marks the data of a session.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExclusionRule {
+    /// Its name in the tables.
+    pub name: String,
+    /// It marks sessions for which this holds.
+    pub when: Formula,
+    /// The reason, for those who read the tables.
+    pub reason: String,
+}
+
+/// The quality of the data of a session, over all episodes that the person played. Shares are from 0 to 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SessionQuality {
+    /// Episodes in which the person had a seat.
+    pub episodes: u32,
+    /// Those of them that did not end as `played`.
+    pub unfinished: u32,
+    /// Those of them with a score of 0 or less.
+    pub zero_scores: u32,
+    /// The share of the person's ticks without an action (with the no-op).
+    pub noop_share: Option<f64>,
+    /// The share of the person's ticks in stretches of at least five seconds without an action.
+    pub idle_share: Option<f64>,
+    /// The longest stretch without an action, seconds.
+    pub longest_idle_s: Option<f64>,
+    /// The share of the time in which the page was out of sight.
+    pub hidden_share: Option<f64>,
+    /// The share of the time in which the page was gone.
+    pub away_share: Option<f64>,
+    /// The share of the ticks in which an AI partner or nobody played for the person.
+    pub lost_share: Option<f64>,
+    /// Items of `attention` that were answered wrongly or not at all.
+    pub attention_failed: u32,
+    /// Time with signs of life, minutes.
+    pub minutes: f64,
+    /// True if the session ended as `completed`.
+    pub completed: bool,
+}
+
+impl SessionQuality {
+    /// The types of the values, for formulas.
+    fn types() -> Types {
+        let numbers = [
+            "episodes",
+            "unfinished",
+            "zero_scores",
+            "noop_share",
+            "idle_share",
+            "longest_idle_s",
+            "hidden_share",
+            "away_share",
+            "lost_share",
+            "attention_failed",
+            "minutes",
+        ];
+        let numbers = numbers.map(|name| (name.to_owned(), Type::Number));
+        let mut types = Types::from(numbers);
+        types.insert("completed".to_owned(), Type::Bool);
+        types
+    }
+
+    /// The values that formulas ask for; what was not measured is left out.
+    fn values(&self) -> BTreeMap<String, Value> {
+        let count = |count: u32| Some(f64::from(count));
+        let numbers = [
+            ("episodes", count(self.episodes)),
+            ("unfinished", count(self.unfinished)),
+            ("zero_scores", count(self.zero_scores)),
+            ("noop_share", self.noop_share),
+            ("idle_share", self.idle_share),
+            ("longest_idle_s", self.longest_idle_s),
+            ("hidden_share", self.hidden_share),
+            ("away_share", self.away_share),
+            ("lost_share", self.lost_share),
+            ("attention_failed", count(self.attention_failed)),
+            ("minutes", Some(self.minutes)),
+        ];
+        let numbers = numbers.into_iter();
+        let known =
+            numbers.filter_map(|(name, number)| Some((name.to_owned(), Value::Number(number?))));
+        let completed = ("completed".to_owned(), Value::Bool(self.completed));
+        known.chain([completed]).collect()
+    }
+}
+
+impl ExclusionRule {
+    /// Tells whether the rule marks a session; `None` if it has no value, because something was not measured.
+    pub fn applies(&self, quality: &SessionQuality) -> Option<bool> {
+        match self.when.eval(&quality.values()) {
+            Ok(Value::Bool(holds)) => Some(holds),
+            _ => None,
+        }
+    }
+}
+
+/// Reads the list.
+pub(crate) fn read(place: &Cursor<'_>) -> Option<Vec<ExclusionRule>> {
+    let places = place.list("rules", MAX_EXCLUSIONS)?;
+    let rules: Vec<Option<ExclusionRule>> = places.iter().map(read_rule).collect();
+    let rules: Vec<ExclusionRule> = rules.into_iter().collect::<Option<_>>()?;
+    for (number, rule) in rules.iter().enumerate() {
+        let mut before = rules[..number].iter();
+        if before.any(|other| other.name == rule.name) {
+            places[number].wrong_at(
+                "name",
+                format!("`{}` is there twice; name each rule differently", rule.name),
+            );
+            return None;
+        }
+    }
+    Some(rules)
+}
+
+fn read_rule(place: &Cursor<'_>) -> Option<ExclusionRule> {
+    let mut fields = place.fields("a rule")?;
+    let name = fields.key("name", "The name of the rule in the table `exclusions`.");
+    let name = name.need("inactive", |place| place.id());
+    let doc = "A formula over the quality of a session, such as `noop_share >= 0.975`. The rule marks sessions for \
+               which it holds.";
+    let when = fields.key("when", doc);
+    let types = SessionQuality::types();
+    let when = when.need("noop_share >= 0.975", |place| {
+        Formula::read(&place, &types, &Type::Bool)
+    });
+    let doc = "The reason, for those who read the tables.";
+    let reason = fields.key("reason", doc);
+    let reason = reason.need("did nothing in nearly every tick", |place| {
+        place.text(MAX_REASON)
+    });
+    fields.done();
+    Some(ExclusionRule {
+        name: name?,
+        when: when?,
+        reason: reason?,
+    })
+}
+
+/// Reads the rules of a study file, or of any file with a key `exclusions`; other keys are passed over.
+///
+/// # Errors
+/// Every [`Problem`], with `file` as its file.
+pub fn read_exclusions(file: &str, text: &str) -> Result<Vec<ExclusionRule>, Vec<Problem>> {
+    let report = ProblemReport::new(file);
+    let source = yaml::parse(text.trim_start_matches('\u{feff}'), &report);
+    let rules = source.and_then(|source| {
+        let root = Cursor::root(&source, &report);
+        match root.at("exclusions") {
+            Some(place) => read(&place),
+            None => {
+                root.wrong("there is no key `exclusions`; write `exclusions: [{name: …, when: …, reason: …}]`");
+                None
+            }
+        }
+    });
+    report.result(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn quality() -> SessionQuality {
+        SessionQuality {
+            episodes: 8,
+            zero_scores: 5,
+            noop_share: Some(0.98),
+            lost_share: Some(0.2),
+            minutes: 12.5,
+            completed: true,
+            ..SessionQuality::default()
+        }
+    }
+
+    fn rule(when: &str) -> Result<ExclusionRule, Vec<Problem>> {
+        let text = format!("exclusions:\n  - {{name: r, when: {when:?}, reason: why}}\n");
+        read_exclusions("rules.yaml", &text).map(|mut rules| rules.remove(0))
+    }
+
+    #[test]
+    fn a_rule_marks_the_sessions_for_which_it_holds() {
+        for (when, expected) in [
+            ("noop_share >= 0.975", Some(true)),
+            ("lost_share > 0.35", Some(false)),
+            ("zero_scores >= 5 && episodes == 8", Some(true)),
+            ("!completed", Some(false)),
+            ("hidden_share > 0.5", None),
+        ] {
+            assert_eq!(rule(when).unwrap().applies(&quality()), expected, "{when}");
+        }
+    }
+
+    #[test]
+    fn every_value_has_a_type_and_every_type_a_value() {
+        let all = SessionQuality {
+            idle_share: Some(0.0),
+            longest_idle_s: Some(0.0),
+            hidden_share: Some(0.0),
+            away_share: Some(0.0),
+            ..quality()
+        };
+        let (types, values) = (SessionQuality::types(), all.values());
+        assert!(types.keys().eq(values.keys()), "{types:?} {values:?}");
+        let json = serde_json::to_value(all).unwrap();
+        assert!(types.keys().all(|name| json.get(name).is_some()), "{json}");
+    }
+
+    #[test]
+    fn faults_are_told_where_they_are() {
+        let wrong = rule("noops > 1").unwrap_err();
+        assert_eq!(
+            (wrong[0].line, wrong[0].path.as_str()),
+            (2, "exclusions[0].when")
+        );
+        assert!(wrong[0].message.contains("noops"), "{}", wrong[0]);
+        let none = read_exclusions("study.yaml", "study: {id: x}\n").unwrap_err();
+        assert!(
+            none[0].message.contains("no key `exclusions`"),
+            "{}",
+            none[0]
+        );
+        let twice = "exclusions:\n- {name: a, when: completed, reason: b}\n- {name: a, when: completed, reason: b}\n";
+        let twice = read_exclusions("study.yaml", twice).unwrap_err();
+        assert!(twice[0].message.contains("twice"), "{}", twice[0]);
+    }
+}
