@@ -262,6 +262,27 @@ Examples:
         #[command(subcommand)]
         command: AgentCommand,
     },
+    /// Print the completions of this command for a shell.
+    #[command(after_help = "\
+The wheel and the archive of a release contain them already.
+
+Examples:
+  coplay completions bash > ~/.local/share/bash-completion/completions/coplay
+  coplay completions fish > ~/.config/fish/completions/coplay.fish")]
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Write the manual pages of this command, one for each subcommand, into a folder.
+    #[command(after_help = "\
+Example:
+  coplay manual --out ~/.local/share/man/man1
+      Then `man coplay` and `man coplay-serve` show them.")]
+    Manual {
+        /// Folder to write to; created if missing.
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
     /// Create a study or an environment from a template; without a name, list the templates.
     #[command(after_help = "\
 Examples:

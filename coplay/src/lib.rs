@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod dev;
+pub mod manual;
 pub mod options;
 pub mod pyodide;
 pub mod python_env;

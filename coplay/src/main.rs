@@ -24,7 +24,7 @@ use coplay::cli::{
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
-use coplay::{dev, pyodide, python_env, retain, template};
+use coplay::{dev, manual, pyodide, python_env, retain, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -140,6 +140,15 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Env { command } => environments(command),
         Command::Pyodide { command } => python_of_pages(command),
         Command::Agent { command } => agents::run(command),
+        Command::Completions { shell } => {
+            manual::write_completions(shell, &mut io::stdout().lock())?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Manual { out } => {
+            let pages = manual::write_manual(&out)?;
+            println!("{} in {}", count(pages.len(), "manual page"), out.display());
+            Ok(ExitCode::SUCCESS)
+        }
         Command::New { what } => start(what),
     }
 }

@@ -114,9 +114,7 @@ fn module_names(workspace: &Workspace) -> Vec<String> {
 /// and one source would have another hash on every machine.
 fn wasm(workspace: &Workspace, profile: &str, what: &[&str]) -> Command {
     let mut flags = vec![remap(&workspace.root, "/coplay")];
-    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
-    flags.extend(home.map(|home| remap(&home, "/cargo")));
+    flags.extend(cargo_home().map(|home| remap(&home, "/cargo")));
     let mut cargo = workspace.cargo(&["build", "--target", WASM, "--profile", profile]);
     cargo
         .args(what)
@@ -125,7 +123,14 @@ fn wasm(workspace: &Workspace, profile: &str, what: &[&str]) -> Command {
     cargo
 }
 
-fn remap(from: &Path, to: &str) -> String {
+/// Where cargo unpacks the sources of third-party crates.
+pub(crate) fn cargo_home() -> Option<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+}
+
+/// The flag of the compiler that writes one path in place of another.
+pub(crate) fn remap(from: &Path, to: &str) -> String {
     format!("--remap-path-prefix={}={to}", from.display())
 }
 

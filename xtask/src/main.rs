@@ -9,6 +9,7 @@ mod browsers;
 mod build;
 mod demo;
 mod deny;
+mod dist;
 mod dst;
 mod exports;
 mod figures;
@@ -38,6 +39,7 @@ cargo xtask COMMAND [OPTIONS]
   test        everything that must hold; --quick while editing, --all once in a while
   lints       clippy over everything, for host and wasm
   build       the page, the environment modules and the server
+  dist        a release: wheel, archive, container file, bill of materials
   setup       what the other commands need and this machine lacks
   dst         whole studies in simulated networks, by seed
   hostile     dishonest clients against the real program
@@ -69,6 +71,7 @@ fn dispatch() -> Result<()> {
             Some("bench") => bench::command(parser),
             Some("build") => build::command(parser),
             Some("demo") => demo::command(parser),
+            Some("dist") => dist::command(parser),
             Some("dst") => dst::command(parser),
             Some("exports") => exports::command(parser),
             Some("hostile") => hostile::command(parser),

@@ -1,4 +1,5 @@
-//! The notices of third-party crates that a release contains: in the page, in the modules, or in the server.
+//! The notices of third-party crates that a release contains: in the page, in the modules, in the server, or in the
+//! Python package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -14,7 +15,7 @@ use crate::workspace::{Workspace, output};
 pub(crate) const FILE: &str = "third-party-notices.txt";
 
 /// The crates of ours that make up a release.
-const RELEASED: [&str; 3] = ["coplay", "client-wasm", "env-core"];
+const RELEASED: [&str; 4] = ["coplay", "client-wasm", "env-core", "coplay-python"];
 
 /// Beginnings of the names of files that are to be passed on, in capitals.
 const TEXTS: [&str; 6] = [
@@ -28,18 +29,26 @@ const TEXTS: [&str; 6] = [
 
 /// Writes the notices into a folder.
 pub(crate) fn write(workspace: &Workspace, folder: &Path) -> Result<()> {
+    let notices = make_notices(&list_released(workspace)?)?;
+    fs::write(folder.join(FILE), notices).with_context(|| format!("writing {FILE}"))
+}
+
+/// The third-party crates that a release contains.
+///
+/// # Errors
+/// Cargo cannot describe the workspace.
+pub(crate) fn list_released(workspace: &Workspace) -> Result<BTreeSet<ThirdParty>> {
     let mut cargo = workspace.cargo(&["metadata", "--format-version", "1", "--locked"]);
     let metadata: Value = serde_json::from_str(&output(&mut cargo)?)?;
-    let notices = make_notices(&list_crates(&metadata, &RELEASED))?;
-    fs::write(folder.join(FILE), notices).with_context(|| format!("writing {FILE}"))
+    Ok(list_crates(&metadata, &RELEASED))
 }
 
 /// A third-party crate, as its manifest has it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct ThirdParty {
-    name: String,
-    version: String,
-    license: String,
+pub(crate) struct ThirdParty {
+    pub(crate) name: String,
+    pub(crate) version: String,
+    pub(crate) license: String,
     manifest: String,
 }
 

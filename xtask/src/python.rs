@@ -153,6 +153,11 @@ impl Venv {
         Ok(venv)
     }
 
+    /// One that is there already.
+    pub(crate) fn at(folder: PathBuf) -> Self {
+        Self(folder)
+    }
+
     /// A program of it, run in the root.
     pub(crate) fn command(&self, workspace: &Workspace, program: &str) -> std::process::Command {
         let folder = if cfg!(windows) { "Scripts" } else { "bin" };
@@ -180,7 +185,7 @@ pub(crate) fn environment_at(
 }
 
 /// Makes an empty environment, with a Python that is new enough.
-fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
+pub(crate) fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
     let python = env::var_os("COPLAY_PYTHON").unwrap_or_else(|| "python3".into());
     let ask = "import sys; print(sys.version_info >= (3, 11))";
     let answer = output(workspace.command(&python).args(["-c", ask]));

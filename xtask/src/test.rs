@@ -14,7 +14,7 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, exports, hosts, modules, net, parity, rehearse, tidy};
+use crate::{browsers, build, deny, dist, exports, hosts, modules, net, parity, rehearse, tidy};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -31,8 +31,8 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            browsers, tests in docs, rehearsals and crowds
 --all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
            and TensorFlow export today (some gigabytes the first time), the release build and
-           with it every pairing of browsers and the kill test of `rehearse`, and trunk
-           where it is installed. Puts the result into docs/testing.md";
+           with it every pairing of browsers and the kill test of `rehearse`, a release as
+           `dist` makes it, installed and tried, and trunk where it is installed. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
 cargo xtask lints [--page]
@@ -200,6 +200,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         hosts::check_pages(workspace, &chromium, count)
     })?;
     tally.step("release build", |_| build::all(workspace, false))?;
+    tally.step("release, installed (dist)", |count| {
+        dist::check(workspace, count)
+    })?;
     tally.step("every pairing of browsers (node)", |count| {
         counted(&mut net::pairings(workspace, &chromium)?, count)
     })?;
