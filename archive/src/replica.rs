@@ -371,7 +371,7 @@ pub(super) fn world(
 }
 
 /// Opens it, with the pictures that its file brings.
-fn open_world(
+pub(super) fn open_world(
     header: &Header,
     stored: &Stored,
 ) -> Result<(Box<dyn World + Send>, Vec<Sprite>), ReplicaError> {
