@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 34] = [
+const MAY_KNOW: [(&str, &[&str]); 35] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -68,6 +68,10 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
         "dataset",
         &["archive", "env-core", "protocol", "store", "study"],
     ),
+    (
+        "replay",
+        &["archive", "env-core", "policy", "protocol", "rollback"],
+    ),
     ("env-host", &["env-core", "protocol"]),
     ("turn", &["protocol"]),
     ("clock", &[]),
@@ -100,6 +104,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "env-host",
             "page-python",
             "rehearsal",
+            "replay",
             "server-core",
             "signaling-server",
             "store",
@@ -114,6 +119,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "clock",
             "page-python",
             "protocol",
+            "replay",
             "server-core",
             "store",
             "study",
