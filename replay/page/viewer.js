@@ -71,7 +71,7 @@ class Stage {
   tellAdvice({ name, likely }, taken) {
     const line = element('span', `${name} would: `, { class: 'soft' });
     likely.forEach(({ share, action }, at) => {
-      line.append(at ? ', ' : '', element(action === taken ? 'b' : 'span', `${action} ${share} %`));
+      line.append(at ? ', ' : '', element(action === taken ? 'b' : 'span', share === 100 ? action : `${action} ${share} %`));
     });
     return line;
   }
