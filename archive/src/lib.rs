@@ -44,7 +44,7 @@ pub use known::cut;
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};
-pub use shown::{Frames, Rebuilt, Screens, ShownPage};
+pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
 pub use upload::AppendedUpload;
 
 /// Folder of the episode files in a data folder.

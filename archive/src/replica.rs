@@ -400,7 +400,7 @@ pub(super) fn world(
 type Opened = (Box<dyn World + Send>, Option<Vec<Sprite>>);
 
 /// Opens it, with the pictures that its file brings.
-fn open_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
+pub(super) fn open_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
     if !is_native(header) {
         return stored_world(header, stored);
     }

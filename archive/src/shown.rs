@@ -3,15 +3,17 @@
 use std::collections::BTreeMap;
 use std::vec;
 
+use env_core::guest::Sprite;
 use env_core::{Policy, World};
 use protocol::change::Change;
 use protocol::datagram::MAX_INPUTS;
-use protocol::log::{Log, Record};
+use protocol::log::{Header, Log, Record};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat};
 use rollback::{Config, Rebuilder};
 
-use super::replica::{ReplicaError, add_network, world};
+use super::Stored;
+use super::replica::{ReplicaError, add_network, open_world, world};
 
 /// The frames that the pages of an episode showed.
 pub struct Screens<'a> {
@@ -72,13 +74,7 @@ impl<'a> Screens<'a> {
         &self,
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Vec<ShownPage<'_>>, ReplicaError> {
-        let mut partners = policy::Partners::default();
-        let changes = self.changes.iter().map(|change| &change.controller);
-        for controller in self.log.header.controllers.iter().chain(changes) {
-            if let Controller::Ai { policy } = controller {
-                add_network(&mut partners, policy, &stored)?;
-            }
-        }
+        let partners = find_partners(self.log, &stored)?;
         let page = |((seat, life), chunks): ((Seat, u8), Vec<_>)| {
             let world = world(&self.log.header, &stored)?;
             let life = Life(life);
@@ -151,6 +147,25 @@ impl Iterator for Frames<'_> {
 }
 
 impl Frames<'_> {
+    /// The next frame, with what `look` makes of the state that it showed; `None` after the last one. They end at the
+    /// first note that cannot be right, with the reason.
+    pub fn next_with<T>(
+        &mut self,
+        look: impl FnOnce(&Frame, &mut (dyn World + Send)) -> T,
+    ) -> Option<Result<(Frame, T), String>> {
+        let next = self.frame().transpose()?.and_then(|frame| {
+            let rebuilder = self.rebuilder.as_mut();
+            let rebuilder = rebuilder.expect("after a frame that cannot be there is none");
+            let seen = rebuilder.show_world(&frame, |world| look(&frame, &mut **world));
+            seen.map(|seen| (frame, seen))
+                .map_err(|error| error.to_string())
+        });
+        if next.is_err() {
+            self.rebuilder = None;
+        }
+        Some(next)
+    }
+
     /// The next frame as the page noted it, if there is one.
     fn frame(&mut self) -> Result<Option<Frame>, String> {
         let seats = self.seats;
@@ -188,6 +203,41 @@ impl Frames<'_> {
             frame,
         })
     }
+}
+
+/// Opens the world of an episode, in any state, with the pictures that its draw lists name.
+///
+/// # Errors
+/// [`ReplicaError`]
+pub fn open_past_world(
+    header: &Header,
+    stored: &Stored,
+) -> Result<(Box<dyn World + Send>, Vec<Sprite>), ReplicaError> {
+    let (world, sprites) = open_world(header, stored)?;
+    let Some(sprites) = sprites else {
+        let native = env_core::envs::sprites(&header.env)?.iter();
+        let sprites = native.map(|sprite| Sprite {
+            name: sprite.name.into(),
+            svg: sprite.svg.into(),
+        });
+        return Ok((world, sprites.collect()));
+    };
+    Ok((world, sprites))
+}
+
+/// Reads the models of all AI partners that played in an episode.
+///
+/// # Errors
+/// [`ReplicaError::Network`]
+pub fn find_partners(log: &Log, stored: &Stored) -> Result<policy::Partners, ReplicaError> {
+    let mut partners = policy::Partners::default();
+    let changes = log.changes().map(|change| &change.controller);
+    for controller in log.header.controllers.iter().chain(changes) {
+        if let Controller::Ai { policy } = controller {
+            add_network(&mut partners, policy, stored)?;
+        }
+    }
+    Ok(partners)
 }
 
 #[cfg(test)]

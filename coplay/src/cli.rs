@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 mod args;
 mod export_args;
 mod limits;
+mod replay_args;
 
 use args::study_folder;
 pub use args::{
@@ -15,6 +16,7 @@ pub use args::{
 };
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
+pub use replay_args::{BranchArgs, ReplayArgs};
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
 #[derive(Debug, Parser)]
@@ -216,6 +218,10 @@ Example:
         #[arg(long)]
         json: bool,
     },
+    /// Show an episode again, tick by tick, beside what each seat was shown.
+    Replay(ReplayArgs),
+    /// Continue an episode from an exact state with another controller of a seat, and tabulate the results.
+    Branch(BranchArgs),
     /// Show the payments due, and write the recruiter's bonus file.
     #[command(after_help = "\
 The payment of a session is computed once, when the session ends, by the rule of its outcome in the study file: base,

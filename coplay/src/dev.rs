@@ -21,6 +21,7 @@ use catalog::read_study;
 use serde::Serialize;
 use signaling_server::admin::{self, Admin};
 use signaling_server::http::secure_alone;
+use signaling_server::replays::{self, SharedReplays};
 use signaling_server::server::{Server, ServerOptions};
 use signaling_server::world_faults::{WorldFault, WorldFaults};
 use store::data_folder;
@@ -45,7 +46,14 @@ const MAX_PAGE: usize = 1024 * 1024;
 const TRIAL: &str = "trial";
 
 /// The files that stay when a data folder is reset, so that links stay as they were printed.
-const KEPT: [&str; 5] = [TRIAL, "lock", "links.key", "admin.key", "turn.secret"];
+const KEPT: [&str; 6] = [
+    TRIAL,
+    "lock",
+    "links.key",
+    "admin.key",
+    "replay.key",
+    "turn.secret",
+];
 
 /// The state of the study, as its pages learn it.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -157,7 +165,8 @@ pub async fn run(
             news.anew += u32::from(anew);
             news.faults.clear();
         }
-        let server = with_pages(server, admin, reload.then(|| Arc::clone(&news)));
+        let replays = server.replays().context("the data folder")?;
+        let server = with_pages(server, admin, replays, reload.then(|| Arc::clone(&news)));
         let listener = listener
             .try_clone()
             .and_then(TcpListener::from_std)
@@ -209,8 +218,13 @@ fn told_faults(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
 }
 
 /// Adds the page for researchers to a server, and, with news, what its pages follow them by.
-fn with_pages(server: Server, admin: Admin, news: Option<Shared>) -> Server {
-    let admin = admin::router(Arc::new(admin));
+fn with_pages(
+    server: Server,
+    admin: Admin,
+    replays: SharedReplays,
+    news: Option<Shared>,
+) -> Server {
+    let admin = admin::router(Arc::new(admin)).merge(replays::router(replays));
     let faults = Arc::clone(&server.faults);
     server.wrapped(move |router| match news {
         None => router.merge(admin),

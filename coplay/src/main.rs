@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 mod agents;
+mod branches;
 mod exports;
+mod replays;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -135,6 +137,8 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             writeln!(out, "{}", serde_json::to_string_pretty(&study::schema())?)?;
             Ok(ExitCode::SUCCESS)
         }
+        Command::Replay(args) => replays::run(args).await,
+        Command::Branch(args) => branches::run(args),
         Command::Pay(args) => payments(args).await,
         Command::Retain(args) => erase(args).await,
         Command::Env { command } => environments(command),
@@ -357,6 +361,8 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
     announce(url, &server, &data, None, args.json).context("the standard output")?;
+    let replays = server.replays().context("the data folder")?;
+    let server = server.wrapped(|router| router.merge(signaling_server::replays::router(replays)));
     server.serve(listener, stop).await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use clap::Parser as _;
 use coplay::cli::Cli;
 
 const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
-const GUIDES: [(&str, &str); 9] = [
+const GUIDES: [(&str, &str); 10] = [
     ("prolific", include_str!("../../docs/prolific.md")),
     ("mturk", include_str!("../../docs/mturk.md")),
     ("deploy", include_str!("../../docs/deploy.md")),
@@ -25,6 +25,7 @@ const GUIDES: [(&str, &str); 9] = [
         include_str!("../../docs/methods-section.md"),
     ),
     ("moving", include_str!("../../docs/moving.md")),
+    ("replay", include_str!("../../docs/replay.md")),
     (
         "troubleshooting",
         include_str!("../../docs/troubleshooting.md"),

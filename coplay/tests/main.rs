@@ -10,5 +10,6 @@ mod own_module;
 mod records;
 mod refusals;
 mod rehearse;
+mod replays;
 mod study;
 mod your_environment;

@@ -32,3 +32,18 @@ impl Progress {
         }
     }
 }
+
+/// Work in many parts, which tells how far it is once it takes more than two seconds.
+pub struct LongWork(Progress);
+
+impl LongWork {
+    /// Begins work that has so many parts.
+    pub fn begin(parts: usize) -> Self {
+        Self(Progress::new(parts))
+    }
+
+    /// Counts a part; `what` names the parts.
+    pub fn finish_part(&mut self, what: &str) {
+        self.0.step(what);
+    }
+}

@@ -117,6 +117,18 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
     /// # Errors
     /// [`RebuildError`]; what follows is then of no use.
     pub fn show(&mut self, frame: &Frame) -> Result<u64, RebuildError> {
+        self.show_world(frame, |world| world.digest())
+    }
+
+    /// Gives what `look` makes of the state that the next frame showed.
+    ///
+    /// # Errors
+    /// [`RebuildError`]; what follows is then of no use.
+    pub fn show_world<T>(
+        &mut self,
+        frame: &Frame,
+        look: impl FnOnce(&mut W) -> T,
+    ) -> Result<T, RebuildError> {
         let number = self.shown;
         self.shown += 1;
         if number == 0 {
@@ -136,11 +148,11 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         if !session.go_to(frame.tick.0, &mut self.left) {
             return Err(RebuildError::Frame(number));
         }
-        let mut digest = 0;
+        let mut seen = None;
         session.look_ahead(u32::from(frame.ahead), frame.wish, |world| {
-            digest = world.digest();
+            seen = Some(look(world));
         });
-        Ok(digest)
+        Ok(seen.expect("a look ahead always ends with a look"))
     }
 
     /// Where the page's life of the seat began that showed this frame.

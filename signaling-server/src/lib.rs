@@ -19,6 +19,7 @@ pub mod http;
 mod http_range;
 pub mod listener;
 pub mod origins;
+pub mod replays;
 pub mod server;
 pub mod socket;
 pub mod turn_sockets;

@@ -37,6 +37,7 @@ use crate::gate::ConnectionGate;
 use crate::http::build_handler;
 use crate::listener::serve_connections;
 use crate::origins::{Origins, refuse_foreign};
+use crate::replays::SharedReplays;
 use crate::socket::Connections;
 use crate::turn_sockets::{self, Turn, TurnOptions};
 use crate::world_faults::WorldFaults;
@@ -254,6 +255,14 @@ impl Server {
     pub fn wrapped(mut self, wrap: impl FnOnce(Router) -> Router + Send + 'static) -> Self {
         self.wrap = Some(Box::new(wrap));
         self
+    }
+
+    /// The replays of its data folder, for those who have a link to one.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn replays(&self) -> std::io::Result<SharedReplays> {
+        SharedReplays::open(self.data.path(), self.app.clock.clone())
     }
 
     /// The port of the STUN and TURN server.

@@ -162,7 +162,9 @@ impl Release {
 
 /// The date that is so many days after 1970-01-01: year, month, day.
 fn civil(days: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let (mut year, mut left) = (1970, days);
     loop {
         let days = if is_leap(year) { 366 } else { 365 };

@@ -9,8 +9,9 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::Context as _;
+use env_core::Spec;
 use policy::Network;
-use policy::network::ActionChoice;
+pub use policy::network::ActionChoice;
 use protocol::hash::sha256_hex;
 use serde::Serialize;
 
@@ -94,6 +95,23 @@ pub fn show(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<AgentDescr
         operators: outline.operators,
         compiled,
     })
+}
+
+/// Compiles a model for an environment, to play as a study would let it: a decision every so many ticks, the greatest value
+/// or a draw at a temperature, with the action mask or without. Gives the name under which it plays, and its bytes.
+///
+/// # Errors
+/// The file is no model, or it does not play the environment.
+pub fn compile_file(
+    file: &Path,
+    spec: &Spec,
+    choice: ActionChoice,
+) -> anyhow::Result<(String, Vec<u8>)> {
+    let network = onnx::read(&read(file)?, spec, choice);
+    let network = network.with_context(|| file.display().to_string())?;
+    let bytes = network.encode()?;
+    let stem = file.file_name().unwrap_or_default().to_string_lossy();
+    Ok((policy::named(&stem, &sha256_hex(&bytes)), bytes))
 }
 
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {

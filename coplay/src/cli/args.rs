@@ -271,7 +271,7 @@ pub struct StudyArgs {
 }
 
 /// A number above 0.
-fn positive(text: &str) -> Result<f64, String> {
+pub(super) fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "expected a number above 0".to_owned())
@@ -307,7 +307,7 @@ pub(super) fn study_folder(named: &str) -> Result<PathBuf, String> {
 }
 
 /// An address that participants open.
-fn address(named: &str) -> Result<String, String> {
+pub(super) fn address(named: &str) -> Result<String, String> {
     let host = ["https://", "http://"]
         .iter()
         .find_map(|scheme| named.strip_prefix(scheme));

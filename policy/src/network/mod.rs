@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use choice::ActionChoice;
 pub use functions::{Conv, Map, Matrices, Pair, Pooling, Reduction};
+pub use player::ActionValues;
 pub(crate) use player::Player;
 pub use program::KernelStep;
 

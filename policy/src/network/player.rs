@@ -114,6 +114,30 @@ impl Player {
     }
 }
 
+/// A network that tells the values of the actions, one observation after the other, and plays nothing itself.
+pub struct ActionValues(Player);
+
+impl ActionValues {
+    /// Asks a network about an environment, from the start of an episode on.
+    ///
+    /// # Errors
+    /// [`Misfit`]
+    pub fn new(network: Arc<Network>, spec: &Spec) -> Result<Self, Misfit> {
+        Player::new(network, spec).map(Self)
+    }
+
+    /// The values of the actions for an observation, after all that were given before.
+    pub fn next(&mut self, observation: &[f32], mask: u64) -> &[f32] {
+        self.0.decide(observation, mask);
+        &self.0.values[usize::from(self.0.network.logits)]
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.0.network
+    }
+}
+
 impl Network {
     /// The values of the actions for what it takes of an observation, after what is remembered, which it replaces; for tests and tools.
     /// Both are as long as the network says; `mask` has the actions that may have an effect, as bits.

@@ -3,7 +3,7 @@
 use super::{Finding, Tree};
 
 /// The folders of the cores.
-const CORES: [&str; 16] = [
+const CORES: [&str; 17] = [
     "archive",
     "batch",
     "client-core",
@@ -14,6 +14,7 @@ const CORES: [&str; 16] = [
     "peer",
     "policy",
     "protocol",
+    "replay",
     "rollback",
     "server-core",
     "simulation",

@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 34] = [
+const MAY_KNOW: [(&str, &[&str]); 35] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -70,6 +70,10 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "archive", "env-core", "protocol", "store", "study", "survey",
         ],
     ),
+    (
+        "replay",
+        &["archive", "env-core", "policy", "protocol", "rollback"],
+    ),
     ("env-host", &["env-core", "protocol"]),
     ("turn", &["protocol"]),
     ("clock", &[]),
@@ -102,6 +106,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "env-host",
             "page-python",
             "rehearsal",
+            "replay",
             "server-core",
             "signaling-server",
             "store",
@@ -116,6 +121,7 @@ const MAY_KNOW: [(&str, &[&str]); 34] = [
             "clock",
             "page-python",
             "protocol",
+            "replay",
             "server-core",
             "store",
             "study",

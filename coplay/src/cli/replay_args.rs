@@ -1,0 +1,100 @@
+//! Arguments of `coplay replay` and `coplay branch`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `coplay replay`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Computes the episode again from its log, and shows it in a page: the confirmed pictures beside the frames that a seat was
+shown, with differences marked; actions, rewards, events, key presses with the answer of the screen, faults of the network,
+and controllers. The page has a slider, speeds from 0.25 to 16, single steps, and keyboard shortcuts. Links such as
+#t=412&seat=1 lead to a tick and a seat.
+Without --html or --link, the page is served on 127.0.0.1 until Ctrl-C. Two episodes are shown side by side, on one clock.
+The file of --html needs no server and no network, and names no participant. Chat is left out unless --with-chat asks for it.
+With --link, a signed link is printed, under which a running `coplay serve` shows this one episode until the link expires.
+
+Examples:
+  coplay replay E-7Q2MXK40ZD --data /srv/my-study
+  coplay replay E-7Q2MXK40ZD E-W3T9C8R1HB --data /srv/my-study
+  coplay replay E-7Q2MXK40ZD --data /srv/my-study --ask agent.onnx
+  coplay replay E-7Q2MXK40ZD --data /srv/my-study --html supplement.html
+  coplay replay E-7Q2MXK40ZD --data /srv/my-study --link --server https://study.example.edu --expires-h 48")]
+pub struct ReplayArgs {
+    /// The episode, as the column episode_id of the tables names it; a second one is shown beside it.
+    #[arg(required = true, num_args = 1..=2, value_name = "EPISODE")]
+    pub episodes: Vec<String>,
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Write one HTML file with everything in it, instead of serving it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "link"])]
+    pub html: Option<PathBuf>,
+    /// Show what people wrote to each other.
+    #[arg(long)]
+    pub with_chat: bool,
+    /// Also show what this controller would have done in each seat at each tick: a model (a file that ends in .onnx), or a
+    /// policy of this program, such as cook. May be given several times; the AI partners of the episode are always asked.
+    #[arg(long, value_name = "CONTROLLER", conflicts_with = "link")]
+    pub ask: Vec<String>,
+    /// Port on 127.0.0.1; 0 takes a free one.
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Print a signed link to the episode on a running server.
+    #[arg(long, requires = "server")]
+    pub link: bool,
+    /// Public address of that server, such as https://study.example.edu.
+    #[arg(long, value_name = "URL", requires = "link", value_parser = super::args::address)]
+    pub server: Option<String>,
+    /// Hours until the link expires.
+    #[arg(long, value_name = "HOURS", default_value_t = 24, requires = "link", value_parser = clap::value_parser!(u32).range(1..=87_600))]
+    pub expires_h: u32,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `coplay branch`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The state after so many ticks is the recorded one, bit for bit. From there the new controller plays the seat. AI partners of
+other seats go on from their own recorded states, and answer what happens now. People's seats play the actions that they
+played, and do nothing after the last one.
+The first run has the seed of the episode, and each later run another one, so runs differ if the new controller draws at
+random. If all runs are equal, the report says so.
+
+Examples:
+  coplay branch E-7Q2MXK40ZD --tick 300 --seat 1 --with cook --data /srv/my-study
+  coplay branch E-7Q2MXK40ZD --tick 300 --seat 1 --with agent.onnx --temperature 1 --runs 1000 --data /srv/my-study --json")]
+pub struct BranchArgs {
+    /// The episode, as the column episode_id of the tables names it.
+    pub episode: String,
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Ticks after which the new controller begins.
+    #[arg(long)]
+    pub tick: u32,
+    /// Its seat.
+    #[arg(long)]
+    pub seat: u32,
+    /// The new controller: a model (a file that ends in .onnx), or a policy of this program, such as cook, random or idle.
+    #[arg(long, value_name = "CONTROLLER")]
+    pub with: String,
+    /// Number of runs.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub runs: u32,
+    /// Of a model: draw actions at this temperature, instead of taking the one with the greatest value.
+    #[arg(long, value_parser = super::args::positive)]
+    pub temperature: Option<f64>,
+    /// Of a model: ticks from one decision to the next.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    pub every_ticks: u8,
+    /// Of a model: choose only among the actions that the action mask allows.
+    #[arg(long)]
+    pub action_mask: bool,
+    /// Print one JSON object for scripts, with every run.
+    #[arg(long)]
+    pub json: bool,
+}

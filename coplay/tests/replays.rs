@@ -1,0 +1,168 @@
+//! Replays and branches of an episode, as a script and a browser with a link see them.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use archive::fixtures::{ai, header, played};
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, StatusCode};
+use clock::Clock;
+use protocol::Tick;
+use protocol::control::EndReason;
+use protocol::log::{Ending, LogWriter, Record, read};
+use serde_json::Value;
+use signaling_server::replays::{ReplayKey, SharedReplays, router};
+use tower::ServiceExt as _;
+
+fn coplay(args: &[&str], data: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .args(args)
+        .arg("--data")
+        .arg(data)
+        .output()
+        .unwrap()
+}
+
+/// A data folder with the episode `e-1` of two AI partners, and `e-2`, which has no end.
+fn data_folder() -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join(archive::FOLDER);
+    std::fs::create_dir_all(&folder).unwrap();
+    let header = header([ai("random"), ai("cook")], 200);
+    let rows = played(&header).rows;
+    let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
+    let first = Tick(0);
+    let actions = Record::Actions { first, rows };
+    writer.append(&actions, &mut bytes).unwrap();
+    std::fs::write(folder.join("e-2.coplay"), &bytes).unwrap();
+    let log = read(&bytes).unwrap();
+    let unused = |_: &str| Err(std::io::Error::other("no file is needed"));
+    let replica = archive::replay(&log, unused, |_, _| {}).unwrap();
+    let ending: Ending = replica.ending(EndReason::Played);
+    writer.append(&Record::End(ending), &mut bytes).unwrap();
+    std::fs::write(folder.join("e-1.coplay"), &bytes).unwrap();
+    dir
+}
+
+fn json(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn refused(output: &Output) -> String {
+    assert_eq!(output.status.code(), Some(1));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn an_episode_becomes_one_file_that_does_not_name_it() {
+    let dir = data_folder();
+    let file = dir.path().join("replay.html");
+    let html = file.to_str().unwrap();
+    let found = json(&coplay(
+        &["replay", "e-1", "--html", html, "--json"],
+        dir.path(),
+    ));
+    let page = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(found["bytes"], page.len());
+    assert_eq!(found["ticks"], serde_json::json!([200]));
+    assert!(page.contains("<title>Overcooked</title>") && !page.contains("e-1"));
+    assert!(!page.contains("{{"), "every place is filled");
+}
+
+#[test]
+fn what_is_not_there_is_told_with_the_way_to_find_it() {
+    let dir = data_folder();
+    let told = refused(&coplay(&["replay", "e-3", "--html", "x"], dir.path()));
+    assert!(
+        told.contains("no episode e-3") && told.contains("episode_id"),
+        "{told}"
+    );
+    let told = refused(&coplay(&["replay", "../e", "--html", "x"], dir.path()));
+    assert!(told.contains("not the id of an episode"), "{told}");
+    let order = [
+        "branch", "e-1", "--seat", "0", "--with", "cook", "--tick", "200",
+    ];
+    let told = refused(&coplay(&order, dir.path()));
+    assert!(told.contains("name a tick from 0 to 199"), "{told}");
+    let folder = tempfile::tempdir().unwrap();
+    let told = refused(&coplay(&["replay", "e-1", "--html", "x"], folder.path()));
+    assert!(told.contains("no data folder"), "{told}");
+}
+
+#[test]
+fn a_branch_with_the_same_controller_from_the_start_repeats_the_record() {
+    let dir = data_folder();
+    let branch = |with: &str, runs: &str| {
+        let order = ["branch", "e-1", "--tick", "0", "--seat", "0", "--json"];
+        let order = [&order[..], &["--with", with, "--runs", runs]].concat();
+        json(&coplay(&order, dir.path()))
+    };
+    let same = branch("random", "1");
+    assert_eq!(same["recorded"]["ticks"], 200);
+    assert_eq!(same["runs"][0]["score"], same["recorded"]["score"]);
+    assert_eq!(same["outcomes"], serde_json::json!({ "truncated": 1 }));
+    let many = branch("random", "30");
+    assert_eq!(many["runs"].as_array().unwrap().len(), 30);
+    assert_eq!(many["runs"][0], same["runs"][0]);
+    assert!(many["distinct"].as_u64().unwrap() > 1);
+    let cook = branch("cook", "3");
+    assert_eq!(cook["distinct"], 1);
+    assert!(cook["score"]["mean"].as_f64() > many["score"]["mean"].as_f64());
+}
+
+#[tokio::test]
+async fn a_link_shows_its_episode_until_it_expires_and_nothing_else() {
+    let dir = data_folder();
+    let clock = Clock::start();
+    let now_s = clock.now_us() / 1_000_000;
+    let routes = router(SharedReplays::open(dir.path(), clock).unwrap());
+    let key = ReplayKey::open(dir.path()).unwrap();
+    let ask = async |link: String| {
+        let request = Request::get(link).body(Body::empty()).unwrap();
+        let response = routes.clone().oneshot(request).await.unwrap();
+        let (status, policy) = (
+            response.status(),
+            response.headers()["content-security-policy"].clone(),
+        );
+        let body = to_bytes(response.into_body(), 1 << 20).await.unwrap();
+        (status, policy, String::from_utf8(body.into()).unwrap())
+    };
+    let link = key.link("e-1", now_s + 3_600, false);
+    let (status, policy, page) = ask(link.clone()).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(policy.to_str().unwrap().starts_with("default-src 'none'"));
+    assert!(page.contains("<title>Overcooked</title>") && !page.contains("e-1"));
+    let status = async |link: String| ask(link).await.0;
+    assert_eq!(
+        status(link.replace("e-1", "e-2")).await,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(
+        status(link.replace("false", "true")).await,
+        StatusCode::NOT_FOUND
+    );
+    assert_eq!(status("/replay/e-1".into()).await, StatusCode::NOT_FOUND);
+    let expired = key.link("e-1", now_s - 1, false);
+    assert_eq!(status(expired).await, StatusCode::GONE);
+    let running = key.link("e-2", now_s + 3_600, false);
+    assert_eq!(status(running).await, StatusCode::CONFLICT);
+}
+
+#[test]
+fn a_link_is_printed_for_an_episode_that_is_over() {
+    let dir = data_folder();
+    let link = |episode: &str| {
+        let server = ["--link", "--server", "https://study.example.edu", "--json"];
+        coplay(&[&["replay", episode], &server[..]].concat(), dir.path())
+    };
+    let found = json(&link("e-1"));
+    let text = found["link"].as_str().unwrap();
+    assert!(
+        text.starts_with("https://study.example.edu/replay/e-1?until="),
+        "{text}"
+    );
+    let told = refused(&link("e-2"));
+    assert!(told.contains("has no end yet"), "{told}");
+}

@@ -1,0 +1,184 @@
+//! Advice: what policies would have done in each seat at each tick, had they played it from the start.
+//!
+//! A policy observes what the seat could, and remembers its own past; the actions of the episode are not its own.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use archive::{ReplicaError, Stored};
+use env_core::{Action, Policy, Spec, World};
+use policy::network::ActionValues;
+use policy::{Network, Partners};
+use protocol::Controller;
+use protocol::log::Log;
+use serde::Serialize;
+
+/// A policy that is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Adviser {
+    /// Its name; that of a model ends in the SHA-256 of its bytes.
+    pub name: String,
+    /// The bytes of a model.
+    pub model: Option<Vec<u8>>,
+}
+
+/// The answers of one policy.
+#[derive(Debug, Serialize)]
+pub(crate) struct Advice {
+    name: String,
+    /// For each seat the probabilities in percent, `[tick, action]`, row-major.
+    seats: Vec<Vec<u8>>,
+    #[serde(skip)]
+    minds: Vec<Mind>,
+}
+
+/// A policy in a seat.
+enum Mind {
+    Script(Box<dyn Policy>),
+    Model {
+        values: Box<ActionValues>,
+        /// Ticks until the next decision.
+        rest: u8,
+    },
+}
+
+impl std::fmt::Debug for Mind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Script(_) => "Script",
+            Self::Model { .. } => "Model",
+        })
+    }
+}
+
+/// Opens those who are asked: the AI partners that played in the episode, and others.
+///
+/// # Errors
+/// [`ReplicaError`] for one that cannot play the environment.
+pub(crate) fn open_advisers(
+    log: &Log,
+    others: &[Adviser],
+    spec: &Spec,
+    stored: &Stored,
+) -> Result<Vec<Advice>, ReplicaError> {
+    let changes = log.changes().map(|change| &change.controller);
+    let controllers = log.header.controllers.iter().chain(changes);
+    let own = controllers.filter_map(|controller| match controller {
+        Controller::Ai { policy } => Some(policy.clone()),
+        Controller::Human | Controller::Vacant => None,
+    });
+    // In their order, each once.
+    let mut known = BTreeSet::new();
+    let own = own.map(|name| Adviser { name, model: None });
+    let all = own.chain(others.iter().cloned());
+    let all = all.filter(|adviser| known.insert(adviser.name.clone()));
+    all.map(|adviser| Advice::open(adviser, log.header.seed, spec, stored))
+        .collect()
+}
+
+impl Advice {
+    fn open(
+        adviser: Adviser,
+        seed: u64,
+        spec: &Spec,
+        stored: &Stored,
+    ) -> Result<Self, ReplicaError> {
+        let Adviser { name, model } = adviser;
+        let unknown = || ReplicaError::Policy {
+            name: name.clone(),
+            env: spec.id.clone(),
+        };
+        let seats = usize::from(spec.seats);
+        let minds = match policy::sha256_of(&name) {
+            None => {
+                let open = |seat| {
+                    let mut policy = Partners::default().open(&name, spec)?;
+                    policy.reset(seat, seed);
+                    Some(Mind::Script(policy))
+                };
+                (0..seats).map(open).collect::<Option<Vec<Mind>>>()
+            }
+            Some(sha256) => {
+                let bytes = model.or_else(|| stored(sha256).ok());
+                let network = bytes.and_then(|bytes| Network::decode(&bytes).ok());
+                let network = network.map(Arc::new);
+                let open = |network: &Arc<Network>| {
+                    let values = ActionValues::new(Arc::clone(network), spec).ok()?;
+                    let values = Box::new(values);
+                    Some(Mind::Model { values, rest: 0 })
+                };
+                network.and_then(|network| (0..seats).map(|_| open(&network)).collect())
+            }
+        };
+        Ok(Self {
+            minds: minds.ok_or_else(unknown)?,
+            name: shorten(&name),
+            seats: vec![Vec::new(); seats],
+        })
+    }
+
+    /// Asks for the next step of every seat.
+    pub(crate) fn ask(&mut self, world: &mut dyn World, observation: &mut Vec<f32>) {
+        let spec = world.spec().clone();
+        let minds = self.minds.iter_mut().zip(&mut self.seats).enumerate();
+        for (seat, (mind, answers)) in minds {
+            world.observe(seat, observation);
+            let mask = world.mask(seat);
+            let shares = mind.shares(&spec, observation, mask);
+            answers.extend(shares.iter().map(|share| (share * 100.0 + 0.5) as u8));
+        }
+    }
+}
+
+/// A name with only the start of its hash.
+pub(crate) fn shorten(policy: &str) -> String {
+    match policy::sha256_of(policy) {
+        Some(sha256) => policy.replace(sha256, &sha256[..8]),
+        None => policy.to_owned(),
+    }
+}
+
+impl Mind {
+    /// The probability of each action.
+    fn shares(&mut self, spec: &Spec, observation: &[f32], mask: u64) -> Vec<f32> {
+        let all = spec.actions.len();
+        let alone = |action: Action| {
+            let mut shares = vec![0.0; all];
+            let taken = shares.get_mut(usize::from(action));
+            taken.into_iter().for_each(|share| *share = 1.0);
+            shares
+        };
+        match self {
+            Self::Script(policy) => alone(match policy.wants_mask() {
+                true => policy.act_masked(observation, mask),
+                false => policy.act(observation),
+            }),
+            Self::Model { rest, .. } if *rest > 0 => {
+                *rest -= 1;
+                alone(spec.noop)
+            }
+            Self::Model { values, rest } => {
+                let choice = values.network().choice;
+                *rest = choice.every - 1;
+                let answers = values.next(observation, mask).to_vec();
+                let best = values.network().best_action(&answers, mask);
+                let top = answers.get(best).copied().unwrap_or_default();
+                let temperature = choice.temperature.unwrap_or(1.0);
+                let allowed = if choice.is_masked { mask } else { u64::MAX };
+                let weight = |(action, value): (usize, &f32)| {
+                    let is_allowed = action >= 64 || allowed >> action & 1 == 1;
+                    let power = (value - top) / temperature;
+                    match is_allowed && !power.is_nan() {
+                        true => libm::expf(power),
+                        false => 0.0,
+                    }
+                };
+                let mut weights: Vec<f32> = answers.iter().enumerate().map(weight).collect();
+                let sum: f32 = weights.iter().sum();
+                weights.iter_mut().for_each(|weight| *weight /= sum);
+                weights.resize(all, 0.0);
+                weights
+            }
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Replays: what happened in an episode, tick by tick, computed from its log.
+//!
+//! [`Replay`] has the confirmed pictures of the whole world and of each seat, the frames that each page showed, actions,
+//! controllers, rewards, events, key presses and faults of the network. [`write_page`] makes one HTML file of it.
+//! [`Timeline`] goes to any tick, and [`Branch`] continues from one with another controller.
+//!
+//! This crate must not know of sockets, clocks, databases and command lines. A replay names no participant.
+
+#![forbid(unsafe_code)]
+
+mod advice;
+mod branch;
+mod episode;
+mod notes;
+mod page;
+mod pictures;
+mod screens;
+mod timeline;
+
+pub use advice::Adviser;
+pub use branch::{Branch, BranchError, BranchLane, BranchRun};
+pub use episode::{ChatLine, Replay, ReplayOptions};
+pub use page::write_page;
+pub use timeline::Timeline;

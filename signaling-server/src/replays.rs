@@ -1,0 +1,288 @@
+//! Replays of episodes of a data folder: read and computed, and shown to whoever has a signed link to one, for some time.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use axum::Router;
+use axum::extract::{Path as Part, State};
+use axum::http::{StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use clock::Clock;
+use protocol::Seat;
+use protocol::hash::{sha256, sha256_hex};
+use protocol::log::{self, Log};
+use replay::{Adviser, ChatLine, Replay, ReplayOptions, write_page};
+use store::SqliteStore;
+use store::data_folder::{is_there, secret};
+use tokio::sync::Semaphore;
+
+use crate::http::secure_alone;
+
+/// The policy of the page of a replay, which narrows it further to its own script.
+pub const PAGE_POLICY: &str = "default-src 'none'; img-src blob: data:; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Reads the log of an episode.
+///
+/// # Errors
+/// There is no such folder or episode, or its file is damaged.
+pub fn open_log(data: &Path, episode: &str) -> anyhow::Result<Log> {
+    anyhow::ensure!(
+        is_there(data),
+        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
+        data.display()
+    );
+    let folder = data.join(archive::FOLDER);
+    let path = archive::path(&folder, episode)?;
+    let bytes = std::fs::read(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => anyhow::anyhow!(
+            "there is no episode {episode} in {}: the tables of `coplay export` name them in the column episode_id",
+            data.display()
+        ),
+        _ => anyhow::Error::new(error).context(format!("cannot read {}", path.display())),
+    })?;
+    log::read(&bytes).with_context(|| path.display().to_string())
+}
+
+/// Reads modules and models of a data folder by their SHA-256.
+pub fn stored_files(data: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
+    archive::stored(&data.join(archive::FOLDER))
+}
+
+/// The choices of whoever asks for a replay.
+#[derive(Clone, Debug, Default)]
+pub struct ReplayOrder {
+    /// The heading; without one it is the title of the environment.
+    pub name: Option<String>,
+    /// True to show what people wrote to each other.
+    pub with_chat: bool,
+    /// Policies that are asked what they would have done, beside the AI partners of the episode.
+    pub advisers: Vec<Adviser>,
+}
+
+/// Computes the replay of an episode, as far as it was played, without what people withdrew.
+///
+/// # Errors
+/// As [`open_log`]; the database failed; somebody of the group withdrew the whole of it; or the episode cannot be simulated
+/// by this program.
+pub async fn compute_replay(
+    data: &Path,
+    episode: &str,
+    order: ReplayOrder,
+) -> anyhow::Result<Replay> {
+    let (log, stored) = (open_log(data, episode)?, stored_files(data));
+    let withdrawn = store::withdrawn(data).await?;
+    anyhow::ensure!(
+        !withdrawn.groups.contains(&log.header.group),
+        "somebody of the group of episode {episode} withdrew what was recorded"
+    );
+    let seats = (0..).map(Seat).zip(&log.header.participants);
+    let gone = seats.filter(|(_, who)| withdrawn.participants.contains(*who));
+    let left_out: BTreeSet<Seat> = gone.map(|(seat, _)| seat).collect();
+    let chat = match order.with_chat {
+        true => read_chat(data, episode, &left_out).await?,
+        false => Vec::new(),
+    };
+    let options = ReplayOptions {
+        name: order.name,
+        left_out,
+        chat,
+        advisers: order.advisers,
+    };
+    let computed = tokio::task::spawn_blocking(move || Replay::compute(&log, stored, options));
+    let computed = computed.await.context("the simulation")?;
+    computed.with_context(|| format!("episode {episode} cannot be shown"))
+}
+
+/// The chat messages of an episode, but those of seats that are left out.
+async fn read_chat(
+    data: &Path,
+    episode: &str,
+    left_out: &BTreeSet<Seat>,
+) -> anyhow::Result<Vec<ChatLine>> {
+    let Some(store) = SqliteStore::find(data).await? else {
+        return Ok(Vec::new());
+    };
+    let messages = store.messages().await;
+    store.close().await;
+    let own = messages?.into_iter().filter(|said| {
+        let is_left_out = said.seat.is_some_and(|seat| left_out.contains(&Seat(seat)));
+        said.message.episode.as_deref() == Some(episode) && !is_left_out
+    });
+    let line = |said: store::Said| ChatLine {
+        tick: said.message.tick,
+        seat: said.seat,
+        text: said.message.text,
+    };
+    Ok(own.map(line).collect())
+}
+
+/// The secret of a data folder that signs links to replays.
+#[derive(Debug)]
+pub struct ReplayKey([u8; 32]);
+
+/// The part of a link behind the episode.
+#[derive(Debug)]
+struct SignedQuery {
+    /// When it expires, seconds since the Unix epoch.
+    until: u64,
+    /// True if the page has the chat.
+    chat: bool,
+    key: String,
+}
+
+impl SignedQuery {
+    /// Reads the part of an address behind its question mark.
+    fn parse(text: &str) -> Option<Self> {
+        let value = |name: &str| {
+            let mut pairs = text.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find_map(|(key, value)| (key == name).then_some(value))
+        };
+        Some(Self {
+            until: value("until")?.parse().ok()?,
+            chat: value("chat")?.parse().ok()?,
+            key: value("key")?.to_owned(),
+        })
+    }
+}
+
+impl ReplayKey {
+    /// Reads the secret, and makes it if it is not there.
+    ///
+    /// # Errors
+    /// The disk refused, or the file is not a secret of ours.
+    pub fn open(data: &Path) -> io::Result<Self> {
+        secret(data, "replay.key").map(Self)
+    }
+
+    /// The link to one episode below the address of the server, which opens until then: seconds since the Unix epoch.
+    pub fn link(&self, episode: &str, until_s: u64, with_chat: bool) -> String {
+        let key = self.sign(episode, until_s, with_chat);
+        format!("/replay/{episode}?until={until_s}&chat={with_chat}&key={key}")
+    }
+
+    /// The signature: the hash of the secret and of a hash, so that nobody can make another from one.
+    fn sign(&self, episode: &str, until_s: u64, with_chat: bool) -> String {
+        let signed = sha256(format!("{episode} {until_s} {with_chat}").as_bytes());
+        sha256_hex(&[self.0, signed].concat())
+    }
+
+    /// Compares every digit, so that the time tells nothing.
+    fn fits(&self, episode: &str, query: &SignedQuery) -> bool {
+        let right = self.sign(episode, query.until, query.chat);
+        let pairs = right.bytes().zip(query.key.bytes());
+        let differing = pairs.fold(0, |sum, (one, other)| sum | (one ^ other));
+        right.len() == query.key.len() && differing == 0
+    }
+}
+
+/// The replays that a server shows.
+#[derive(Debug)]
+pub struct SharedReplays {
+    data: PathBuf,
+    key: ReplayKey,
+    clock: Clock,
+    /// One is computed at a time, whoever asks.
+    slot: Semaphore,
+}
+
+impl SharedReplays {
+    /// The replays of a data folder.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn open(data: &Path, clock: Clock) -> io::Result<Self> {
+        Ok(Self {
+            data: data.to_owned(),
+            key: ReplayKey::open(data)?,
+            clock,
+            slot: Semaphore::new(1),
+        })
+    }
+}
+
+/// The route of replays: one page, found by nobody without a signed link.
+pub fn router(replays: SharedReplays) -> Router {
+    Router::new()
+        .route("/replay/{episode}", get(show))
+        .layer(axum::middleware::map_response(secure_alone))
+        .with_state(Arc::new(replays))
+}
+
+async fn show(
+    State(replays): State<Arc<SharedReplays>>,
+    Part(episode): Part<String>,
+    uri: Uri,
+) -> Response {
+    let query = uri.query().and_then(SignedQuery::parse);
+    let Some(query) = query.filter(|query| replays.key.fits(&episode, query)) else {
+        return (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response();
+    };
+    if replays.clock.now_us() / 1_000_000 >= query.until {
+        let told = "This link has expired. Ask for a new one.\n";
+        return (StatusCode::GONE, told).into_response();
+    }
+    let Ok(_permit) = replays.slot.acquire().await else {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    };
+    let order = ReplayOrder {
+        with_chat: query.chat,
+        ..ReplayOrder::default()
+    };
+    match compute_replay(&replays.data, &episode, order).await {
+        Ok(replay) if !replay.is_ended() => {
+            let told = "The episode is not over yet.\n";
+            (StatusCode::CONFLICT, told).into_response()
+        }
+        Ok(replay) => page_response(write_page(&[replay])),
+        Err(error) => {
+            tracing::warn!("a replay cannot be shown: {error:#}");
+            let told = "This episode cannot be shown any more.\n";
+            (StatusCode::NOT_FOUND, told).into_response()
+        }
+    }
+}
+
+/// The page of a replay as it is sent.
+pub fn page_response(page: String) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_SECURITY_POLICY, PAGE_POLICY),
+    ];
+    (headers, page).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_opens_its_episode_its_time_and_its_chat_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let key = ReplayKey::open(dir.path()).unwrap();
+        let query = |until, chat, key: &str| SignedQuery {
+            until,
+            chat,
+            key: key.to_owned(),
+        };
+        let right = key.sign("E-1", 500, false);
+        assert!(key.fits("E-1", &query(500, false, &right)));
+        assert!(!key.fits("E-2", &query(500, false, &right)));
+        assert!(!key.fits("E-1", &query(501, false, &right)));
+        assert!(!key.fits("E-1", &query(500, true, &right)));
+        assert!(!key.fits("E-1", &query(500, false, "")));
+        let other = ReplayKey::open(tempfile::tempdir().unwrap().path()).unwrap();
+        assert!(!other.fits("E-1", &query(500, false, &right)));
+        let link = key.link("E-1", 500, false);
+        let (_, asked) = link.split_once('?').unwrap();
+        assert!(key.fits("E-1", &SignedQuery::parse(asked).unwrap()));
+        for asked in ["", "until=x&chat=true&key=a", "until=5&key=a", "until"] {
+            assert!(SignedQuery::parse(asked).is_none(), "{asked}");
+        }
+    }
+}
