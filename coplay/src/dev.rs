@@ -70,7 +70,7 @@ struct News {
 
 type Shared = Arc<Mutex<News>>;
 
-/// What answers pages: the state, and the environments that broke down.
+/// The state for pages: the study, and the environments that broke down.
 type Told = (Shared, Arc<WorldFaults>);
 
 /// Tells if a data folder is for trying.

@@ -1,4 +1,4 @@
-//! What environments said when they broke down, for the pages of a researcher. Nothing of it is stored.
+//! The errors of environments that broke down, for the pages of a researcher. Nothing of it is stored.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
