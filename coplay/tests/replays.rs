@@ -9,10 +9,13 @@ use axum::http::{Request, StatusCode};
 use clock::Clock;
 use protocol::Tick;
 use protocol::control::EndReason;
-use protocol::log::{Ending, LogWriter, Record, read};
+use protocol::log::{Ending, Header, LogWriter, Record, read};
 use serde_json::Value;
-use signaling_server::replays::{ReplayKey, SharedReplays, router};
+use signaling_server::replays::{ReplayKey, ReplayOrder, SharedReplays, compute_replay, router};
+use store::{Message, SqliteStore};
 use tower::ServiceExt as _;
+
+use crate::records::write_rows;
 
 fn coplay(args: &[&str], data: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_coplay"))
@@ -23,12 +26,16 @@ fn coplay(args: &[&str], data: &Path) -> Output {
         .unwrap()
 }
 
+fn recorded() -> Header {
+    header([ai("random"), ai("cook")], 200)
+}
+
 /// A data folder with the episode `e-1` of two AI partners, and `e-2`, which has no end.
 fn data_folder() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let folder = dir.path().join(archive::FOLDER);
     std::fs::create_dir_all(&folder).unwrap();
-    let header = header([ai("random"), ai("cook")], 200);
+    let header = recorded();
     let rows = played(&header).rows;
     let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
     let first = Tick(0);
@@ -165,4 +172,60 @@ fn a_link_is_printed_for_an_episode_that_is_over() {
     );
     let told = refused(&link("e-2"));
     assert!(told.contains("has no end yet"), "{told}");
+}
+
+/// The replay of the episode `e-1` as its page reads it.
+async fn shown(data: &Path, with_chat: bool) -> Result<Value, String> {
+    let order = ReplayOrder {
+        with_chat,
+        ..ReplayOrder::default()
+    };
+    let replay = compute_replay(data, "e-1", order).await;
+    let replay = replay.map_err(|error| error.to_string())?;
+    Ok(serde_json::to_value(replay).unwrap())
+}
+
+#[tokio::test]
+async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
+    let dir = data_folder();
+    write_rows(dir.path(), &recorded()).await;
+    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let message = |participant: &str, number, episode: Option<&str>| Message {
+        group: "G-1".into(),
+        number,
+        participant: participant.into(),
+        place: 0,
+        stage: "play".into(),
+        visit: 1,
+        round: 1,
+        turn: number,
+        episode: episode.map(str::to_owned),
+        tick: Some(40 + number),
+        sent_us: 5,
+        at_us: 6,
+        text: format!("message {number}"),
+    };
+    for message in [
+        message("P-A", 0, None),
+        message("P-A", 1, Some("e-1")),
+        message("P-B", 2, Some("e-1")),
+    ] {
+        store.save_message(&message).await.unwrap();
+    }
+    let line = |number: u32, seat: u8| {
+        let text = format!("message {number}");
+        serde_json::json!({ "tick": 40 + number, "seat": seat, "text": text })
+    };
+    let found = shown(dir.path(), true).await.unwrap();
+    assert_eq!(found["chat"], Value::Array(vec![line(1, 0), line(2, 1)]));
+    let found = shown(dir.path(), false).await.unwrap();
+    assert_eq!(found["chat"], Value::Array(Vec::new()));
+    assert_eq!(found["seats"][0]["is_withdrawn"], false);
+
+    store.withdraw("P-A", "W-1", false).await.unwrap();
+    let found = shown(dir.path(), true).await.unwrap();
+    assert_eq!(found["chat"], Value::Array(vec![line(2, 1)]));
+    let gone = [0, 1].map(|seat| found["seats"][seat]["is_withdrawn"].clone());
+    assert_eq!(gone, [Value::Bool(true), Value::Bool(false)]);
+    store.close().await;
 }
