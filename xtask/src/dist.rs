@@ -162,7 +162,9 @@ impl Release {
 
 /// The date that is so many days after 1970-01-01: year, month, day.
 fn civil(days: u64) -> (u64, u64, u64) {
-    let is_leap = |year: u64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let is_leap = |year: u64| {
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
+    };
     let (mut year, mut left) = (1970, days);
     loop {
         let days = if is_leap(year) { 366 } else { 365 };
@@ -247,7 +249,7 @@ fn build_program(workspace: &Workspace, release: &Release) -> Result<PathBuf> {
     let mut cargo = workspace.cargo(&order);
     cargo.args(["--target", target]);
     cargo.args(["--config", &flags(workspace, target)]);
-    cargo.env("SOURCE_DATE_EPOCH", release.epoch.to_string());
+    // Without the time: C is compiled again when it changes, and nothing that is compiled tells it.
     run("building the program", &mut cargo)?;
     let folder = workspace.target.join(target).join("release");
     Ok(folder.join(format!("coplay{EXE_SUFFIX}")))
