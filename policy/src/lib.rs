@@ -9,12 +9,14 @@
 
 mod basic;
 mod cook;
+mod imperfect;
 pub mod network;
 mod partners;
 mod state;
 
 use env_core::{Policy, Spec};
 
+pub use imperfect::Imperfection;
 pub use network::Network;
 pub use partners::{Partners, named, sha256_of};
 

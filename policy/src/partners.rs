@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use env_core::{Policy, Spec};
 
+use crate::imperfect::{Imperfect, Imperfection};
 use crate::network::{Network, NetworkError, Player};
 
 /// The name under which a network plays: that of its file, `@`, and the SHA-256 of its bytes in lower-case hex.
@@ -39,8 +40,18 @@ impl Partners {
         sha256_of(name).is_none_or(|sha256| self.0.contains_key(sha256))
     }
 
-    /// The policy of this name for an environment; none if it is unknown, or cannot play it.
+    /// The policy of this name for an environment, with the imperfections in the name; none if it is unknown, or cannot
+    /// play it.
     pub fn open(&self, name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
+        let (base, how) = Imperfection::split(name);
+        let policy = self.open_perfect(&base, spec)?;
+        Some(match how == Imperfection::default() {
+            true => policy,
+            false => Box::new(Imperfect::new(policy, how, spec)),
+        })
+    }
+
+    fn open_perfect(&self, name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
         let Some(sha256) = sha256_of(name) else {
             return crate::by_name(name, spec);
         };

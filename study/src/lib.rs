@@ -32,6 +32,7 @@ pub mod money;
 mod outcome;
 pub mod outline;
 mod page;
+mod partners;
 pub mod payment;
 pub mod plural;
 mod problem;

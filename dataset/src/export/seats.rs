@@ -2,6 +2,7 @@
 
 use protocol::control::EndReason;
 use protocol::{Controller, Seat};
+use study::stage::PartnerOrigin;
 
 use super::column::row;
 use super::output::Output;
@@ -44,6 +45,16 @@ row! {
         seat_score: i64,
         /// True if the episode was played to its end with a score above 0.
         success: bool,
+        /// The name in `partners` of the AI partner in the seat; missing for one that the study does not name there.
+        partner: String,
+        /// Its algorithm, as the study says.
+        algorithm: String,
+        /// Its training seed, as the study says.
+        training_seed: Option<i64>,
+        /// Its checkpoint, as the study says.
+        checkpoint: String,
+        /// SHA-256 of the model of an AI partner.
+        model_sha256: &'a str,
     }
 }
 
@@ -86,6 +97,12 @@ fn seat_row<'a>(
     let of_person = course.filter(|_| *controller == Controller::Human);
     let score = episode.steps.last().map_or(0, |step| step.score);
     let mut own = episode.steps.iter().rev().filter(|step| step.seat == seat);
+    let names = course.map_or(&[][..], |course| course.names.as_slice());
+    let origin = PartnerOrigin::of_seat(seat.index(), names).unwrap_or_default();
+    let model = match controller {
+        Controller::Ai { policy } => protocol::hash::model_sha256(policy),
+        Controller::Human | Controller::Vacant => None,
+    };
     SeatRow {
         visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
         episode_index: course.map(|course| course.episode),
@@ -103,5 +120,10 @@ fn seat_row<'a>(
         score,
         seat_score: own.next().map_or(0, |step| step.seat_score),
         success: episode.reason == Some(EndReason::Played) && score > 0,
+        partner: origin.name,
+        algorithm: origin.algorithm.unwrap_or_default(),
+        training_seed: origin.training_seed,
+        checkpoint: origin.checkpoint.unwrap_or_default(),
+        model_sha256: model.unwrap_or_default(),
     }
 }
