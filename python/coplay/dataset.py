@@ -13,7 +13,7 @@ import os
 import shutil
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -312,20 +312,24 @@ class Dataset:
         seat: int,
         observation: str = "features",
         stage: str | None = None,
+        episodes: Collection[str] | None = None,
         human_only: bool = False,
         scale: int = 8,
     ) -> dict[str, NDArray[Any]]:
-        """The steps of a seat for offline reinforcement learning, over all episodes (or those of a stage).
+        """The steps of a seat for offline reinforcement learning, over all episodes, or those of a stage, or some by id.
 
         `observation` is `"features"` (what policies see), `"pixels"` (what people see), or `"none"`. The arrays are
         `observations`, `next_observations`, `actions`, `rewards`, `terminations`, `truncations`, `is_first`, `is_last`,
         `is_human` and `episodes` (the number of the episode); `human_only` keeps the steps that a person played.
+        Raises `ValueError` if observations of the episodes have different shapes, as those of different layouts have.
         """
         if observation not in ("features", "pixels", "none"):
             raise ValueError(f'observation: {observation!r} is none of "features", "pixels", "none"')
         parts: dict[str, list[NDArray[Any]]] = {}
         for number, episode in enumerate(self):
-            if episode.ticks == 0 or (stage is not None and episode.stage != stage):
+            if episode.ticks == 0 or stage not in (None, episode.stage):
+                continue
+            if episodes is not None and episode.id not in episodes:
                 continue
             if not 0 <= seat < self._spec(episode).seats:
                 raise ValueError(f"seat: episode {episode.id} has no seat {seat}")
@@ -350,7 +354,13 @@ class Dataset:
             for name, values in columns.items():
                 parts.setdefault(name, []).append(values[chosen])
         if not parts:
-            raise ValueError("there is no step: no episode of this stage was played")
+            raise ValueError("there is no step: none of these episodes was played")
+        shapes = {values.shape[1:] for values in parts.get("observations", [])}
+        if len(shapes) > 1:
+            raise ValueError(
+                f"observations have the shapes {sorted(shapes)}, because the episodes have different parameters; "
+                "choose those with the same ones: episodes=[e.id for e in dataset if e.params == ...]"
+            )
         return {name: np.concatenate(values) for name, values in parts.items()}
 
 
