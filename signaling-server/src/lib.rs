@@ -20,5 +20,7 @@ mod http_range;
 pub mod listener;
 pub mod origins;
 pub mod server;
+pub mod site;
+pub mod site_rules;
 pub mod socket;
 pub mod turn_sockets;
