@@ -1,11 +1,12 @@
 // The only script of the page: loads the client, gives it a steady beat, and tells it of failures.
-import init, { Coplay } from "/client_wasm.js";
+import init, { Coplay } from "./client_wasm.js";
 
 // The words of the first second, before the client is there to say more.
 const WORDS = {
   en: {
     old: "This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.",
     failed: "The page could not be loaded. Please reload it; if this stays, try a current Firefox, Chrome, Edge or Safari.",
+    site: "This study cannot be opened here. Please send this sentence to the people who invited you:",
   },
   de: {
     heading: "Gleich geht es los",
@@ -13,6 +14,7 @@ const WORDS = {
     late: "Es dauert länger als es sollte. Prüfen Sie Ihre Verbindung und laden Sie diese Seite neu. Wenn das nicht hilft, öffnen Sie sie in einem aktuellen Chrome, Edge, Firefox oder Safari.",
     old: "Dieser Browser ist zu alt für diese Seite. Bitte öffnen Sie den Link in einem aktuellen Firefox, Chrome, Edge oder Safari.",
     failed: "Die Seite konnte nicht geladen werden. Bitte laden Sie sie neu; wenn es dabei bleibt, versuchen Sie es mit einem aktuellen Firefox, Chrome, Edge oder Safari.",
+    site: "Diese Studie kann hier nicht geöffnet werden. Bitte schicken Sie diesen Satz an die Leute, die Sie eingeladen haben:",
   },
 };
 const wishes = [new URLSearchParams(location.search).get("lang") ?? "", ...(navigator.languages ?? [])];
@@ -25,16 +27,37 @@ for (const [selector, text] of [["h1", words.heading], [".status", words.status]
 }
 
 // Only studies with an environment in Python load it.
-globalThis.coplayOpenPython = async (...given) => (await import("/python_page.js")).openArchive(...given);
+globalThis.coplayOpenPython = async (...given) => (await import("./python_page.js")).openArchive(...given);
 
-const sorry = (message) => {
+const sorry = (message, ...more) => {
   const main = document.getElementById("app");
   const notice = document.createElement("div");
   notice.className = "notice";
   notice.setAttribute("role", "alert");
-  notice.textContent = message;
+  for (const text of [message, ...more]) {
+    const line = document.createElement("p");
+    line.textContent = text;
+    notice.append(line);
+  }
   main.replaceChildren(notice);
 };
+
+// What keeps the files of a site from working with their server, as a sentence; nothing if they do, and on the pages of
+// the server itself. A server that does not answer may do so later: the client tries again and again.
+const findSiteFault = async () => {
+  const named = name => document.querySelector(`meta[name="${name}"]`)?.content;
+  const server = named("coplay-server");
+  if (!server) return undefined;
+  const asked = `${server.replace(/^ws/, "http")}/site?built=${named("coplay-built")}`;
+  try {
+    const answer = await fetch(asked, { credentials: "omit", cache: "no-store" });
+    return answer.ok ? (await answer.json()).fault : undefined;
+  } catch {
+    return undefined;
+  }
+};
+
+const siteFault = findSiteFault();
 
 const start = async () => {
   if (typeof WebAssembly !== "object" || typeof WebSocket !== "function" || typeof Worker !== "function") {
@@ -48,7 +71,9 @@ const start = async () => {
     requestAnimationFrame(() => setTimeout(resolve));
     setTimeout(resolve, 100);
   });
-  await init({ module_or_path: "/client_wasm_bg.wasm" });
+  const fault = await siteFault;
+  if (fault) return sorry(words.site, fault);
+  await init({ module_or_path: new URL("client_wasm_bg.wasm", import.meta.url) });
   const coplay = new Coplay("app");
   window.coplay = coplay;
   // A page that has failed goes on with nothing.
@@ -58,7 +83,7 @@ const start = async () => {
     if (event.error) coplay.fail(`${event.message} (${event.filename}:${event.lineno})`);
   }, { signal });
   addEventListener("unhandledrejection", (event) => coplay.fail(String(event.reason)), { signal });
-  const ticker = new Worker("/ticker.js");
+  const ticker = new Worker(new URL("ticker.js", import.meta.url));
   let beaten = performance.now();
   ticker.onmessage = () => {
     beaten = performance.now();

@@ -1,5 +1,5 @@
 // Brings Python into the page, once, and opens environments in it.
-import { openWorld, startPython } from "/python_world.js";
+import { openWorld, startPython } from "./python_world.js";
 
 /** What a page loads of the release, with its size in the cache and its weight in the progress. */
 const FILES = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide.asm.js"];

@@ -144,7 +144,12 @@ impl Coplay {
     }
 }
 
+/// The address of the session: that of the server that the page of a site names, or else of the server of the page.
 fn session_url() -> Result<String, JsValue> {
+    let named = dom::find_meta("coplay-server");
+    if let Some(server) = named {
+        return Ok(format!("{server}/session"));
+    }
     let location = dom::window().location();
     let scheme = if location.protocol()? == "https:" {
         "wss"

@@ -12,7 +12,7 @@ mod replay_args;
 use args::study_folder;
 pub use args::{
     AccessArgs, AgentCheckArgs, DevArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
-    StudyArgs, TurnArgs,
+    SiteArgs, StudyArgs, TurnArgs,
 };
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
@@ -111,6 +111,20 @@ Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
       If study.example.edu is another machine than this one, and participants' networks block most ports except 443.")]
     Serve(ServeArgs),
+    /// Write the page of a study as plain files, for any web host.
+    #[command(after_help = "\
+The files work on every host of plain files, also in a folder below an address: GitHub Pages, S3, the web space of a
+university. They hold what a page loads: page, environments, networks, pictures and videos. Beside them are compressed
+forms (.gz, .br), for hosts that send such files.
+Texts, questions and the session come from the server. It answers pages of declared addresses only: start it with --site.
+Make the site again, and upload it, when the study or the version of Coplay changes; pages say so if it was forgotten.
+
+Examples:
+  coplay site my-study --server wss://study.example.edu --out site
+      Write the files. Upload them, for example to https://lab.github.io/study/. Then start the server:
+  coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --site https://lab.github.io/study/
+      The printed links begin with the address of the site.")]
+    Site(SiteArgs),
     /// Rehearse a study: let bots take part, with faults, before people do.
     #[command(after_help = "\
 Lets bots take part: they read, agree, answer quizzes and surveys, wait, play, and reach the last page. Half of them

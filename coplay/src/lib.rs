@@ -10,4 +10,5 @@ pub mod pyodide;
 pub mod python_env;
 pub mod rehearsal_clock;
 pub mod retain;
+pub mod site;
 pub mod template;

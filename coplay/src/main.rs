@@ -26,7 +26,7 @@ use coplay::cli::{
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
-use coplay::{dev, manual, pyodide, python_env, retain, template};
+use coplay::{dev, manual, pyodide, python_env, retain, site, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -36,6 +36,7 @@ use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::origins::Origins;
 use signaling_server::server::{AccessRules, Server, ServerOptions};
+use signaling_server::site_rules::find_origin;
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -92,6 +93,10 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Dev(args) => try_out(args).await,
         Command::Serve(args) => serve(args).await,
+        Command::Site(args) => match site::write_site(&args) {
+            Ok(written) => report(&written, args.json).map(|()| ExitCode::SUCCESS),
+            Err(error) => refused(&args.study, error),
+        },
         Command::Rehearse(args) => rehearsal(args).await,
         Command::Export(args) => exports::run(args).await,
         Command::Crate(args) => exports::run_crate(args).await,
@@ -287,6 +292,8 @@ fn done_if(fine: bool) -> ExitCode {
 /// `coplay dev`.
 async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
+    let sites = args.access.site.iter().filter_map(|it| find_origin(it));
+    let origins = args.origin.into_iter().chain(sites).collect();
     let turn = find_turn_address(&args.turn, listen, listen.ip(), 0, None);
     let options = make_options(
         args.study,
@@ -294,12 +301,14 @@ async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
         true,
         turn,
         OnStudyChange::Carry,
-        read_access_rules(&args.access, Vec::new(), Some(Origins::new(args.origin)))?,
+        read_access_rules(&args.access, Vec::new(), Some(Origins::new(origins)))?,
     );
     let listener = bind(listen).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let (study, data) = (options.study.clone(), options.data.clone());
-    let told = |server: &Server, admin: &str| announce(&url, server, &data, Some(admin), args.json);
+    let site = args.access.site.first();
+    let told =
+        |server: &Server, admin: &str| announce(&url, site, server, &data, Some(admin), args.json);
     let stop = Box::pin(stopped());
     match dev::run(options, !args.no_reload, args.fresh, listener, stop, told).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -325,10 +334,14 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         args.changed.into(),
         read_access_rules(&args.access, args.trusted_proxy, None)?,
     );
-    let options = ServerOptions {
+    let mut options = ServerOptions {
         limits: args.limits.limits(),
         ..options
     };
+    if !options.access.sites.is_empty() {
+        // A web server in front may name another host than the one that browsers know.
+        options.access.sites.extend(url.clone());
+    }
     let has_tls = url.as_ref().is_some_and(|url| url.starts_with("https"));
     if has_tls && listen.ip().is_loopback() && options.access.trusted_proxies.is_empty() {
         tracing::warn!(
@@ -360,7 +373,8 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     }
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
-    announce(url, &server, &data, None, args.json).context("the standard output")?;
+    let site = args.access.site.first();
+    announce(url, site, &server, &data, None, args.json).context("the standard output")?;
     let replays = server.replays().context("the data folder")?;
     let server = server.wrapped(|router| router.merge(signaling_server::replays::router(replays)));
     server.serve(listener, stop).await?;
@@ -445,17 +459,21 @@ async fn bind(listen: SocketAddr) -> anyhow::Result<TcpListener> {
 /// Says where participants come in and where the data goes.
 fn announce(
     url: &str,
+    site: Option<&String>,
     server: &Server,
     data: &Path,
     admin: Option<&str>,
     json: bool,
 ) -> io::Result<()> {
     let admin = admin.map(|path| format!("{url}{path}"));
-    let links: Vec<String> = server
-        .links
-        .iter()
-        .map(|token| format!("{url}/?s={token}"))
-        .collect();
+    // Participants open the site, where there is one.
+    let opened = match site {
+        Some(file) if file.ends_with(".html") => file.clone(),
+        Some(folder) => format!("{folder}/"),
+        None => format!("{url}/"),
+    };
+    let links = server.links.iter();
+    let links: Vec<String> = links.map(|token| format!("{opened}?s={token}")).collect();
     let data = std::path::absolute(data)?;
     let mut out = io::stdout().lock();
     let turn_port = server.turn_port();
@@ -467,7 +485,7 @@ fn announce(
         let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes, "admin": admin });
         return writeln!(out, "{told}");
     }
-    writeln!(out, "The study runs at {url}/\n")?;
+    writeln!(out, "The study runs at {opened}\n")?;
     match links.as_slice() {
         [] => writeln!(out, "No participant links were asked for.")?,
         links => {
@@ -490,7 +508,7 @@ fn announce(
             let mark = if query.is_empty() { "" } else { "?" };
             writeln!(
                 out,
-                "\nThe address of the study for the recruiter:\n  {url}/{mark}{query}"
+                "\nThe address of the study for the recruiter:\n  {opened}{mark}{query}"
             )?;
         }
     }

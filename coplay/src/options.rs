@@ -82,5 +82,7 @@ pub fn read_access_rules(
         signature_key: args.signature_key.as_ref().map(read).transpose()?,
         trusted_proxies,
         origins,
+        sites: args.site.clone(),
+        parents: args.parent.clone(),
     })
 }

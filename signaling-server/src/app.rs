@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::assets::Assets;
 use crate::disk::DiskRoom;
 use crate::gate::ConnectionGate;
+use crate::site_rules::Sites;
 use crate::socket::Connections;
 
 /// The state that the handlers share.
@@ -53,6 +54,10 @@ pub struct App {
     pub sentences: String,
     /// The recruiter of the study.
     pub provider: Provider,
+    /// The sites on other hosts that are answered.
+    pub sites: Sites,
+    /// The origins of pages that may show the study in a frame.
+    pub parents: Vec<String>,
     /// To the driver.
     pub events: mpsc::Sender<Event>,
 }

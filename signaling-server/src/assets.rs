@@ -33,10 +33,38 @@ impl Assets {
         }
     }
 
+    /// The paths of all files below `dist/`, in order.
+    pub fn list(&self) -> Vec<String> {
+        let mut names: Vec<String> = match self {
+            Self::Embedded => Embedded::iter().map(Cow::into_owned).collect(),
+            Self::Folder(dir) => list_files(dir),
+        };
+        names.sort();
+        names
+    }
+
     /// The environment module of an id, as `cargo xtask` lays it down.
     pub fn module(&self, env: &str) -> Option<Bytes> {
         self.read(&format!("modules/{env}.wasm"))
     }
+}
+
+/// The paths of the files below a folder; those that cannot be read are left out.
+fn list_files(dir: &Path) -> Vec<String> {
+    let mut waiting = vec![PathBuf::new()];
+    let mut names = Vec::new();
+    while let Some(below) = waiting.pop() {
+        let entries = std::fs::read_dir(dir.join(&below)).into_iter().flatten();
+        for entry in entries.flatten() {
+            let path = below.join(entry.file_name());
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => waiting.push(path),
+                Ok(_) => names.push(path.to_string_lossy().replace('\\', "/")),
+                Err(_) => {}
+            }
+        }
+    }
+    names
 }
 
 /// Tells if a path names a file below its folder, with no step up or aside.
@@ -80,5 +108,17 @@ mod tests {
             assert!(!is_plain(bad), "{bad}");
         }
         assert!(is_plain("modules/overcooked.wasm"));
+    }
+
+    #[test]
+    fn a_folder_lists_what_it_can_be_asked_for() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("icons")).unwrap();
+        for name in ["index.html", "icons/a.svg"] {
+            std::fs::write(dir.path().join(name), name).unwrap();
+        }
+        let assets = Assets::Folder(dir.path().to_owned());
+        assert_eq!(assets.list(), ["icons/a.svg", "index.html"]);
+        assert!(assets.list().iter().all(|name| assets.read(name).is_some()));
     }
 }

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
+use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use protocol::hash::sha256_hex;
+use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use study::recruitment::Provider;
 
@@ -19,9 +20,14 @@ use crate::assets::media_type;
 use crate::http_range::{Range, find_range};
 use crate::socket;
 
-/// The content security policy of pages: their own files, their own socket, nothing else.
-const CONTENT_SECURITY_POLICY: &str = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
-     connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; style-src 'self'";
+/// The content security policy of pages: their own files, one session (`ws: wss:`, or the server of a site), nothing else.
+/// What ends it are the styles.
+pub(crate) fn make_policy(session: &str) -> String {
+    format!(
+        "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
+         connect-src 'self' {session}; worker-src 'self' blob:; object-src 'none'; base-uri 'none'; style-src 'self'"
+    )
+}
 
 /// The addition for Mechanical Turk: its pages embed the study, and take the form that is handed in.
 const MTURK: &str = "; form-action https://www.mturk.com https://workersandbox.mturk.com; frame-ancestors 'self' \
@@ -39,6 +45,7 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .route("/", get(index))
         .route("/healthz", get(healthz))
         .route("/session", get(socket::upgrade))
+        .route("/site", get(answer_site))
         .route("/modules/{file}", get(module))
         .route("/networks/{file}", get(network))
         .route("/pyodide/{version}/{file}", get(python))
@@ -59,9 +66,9 @@ async fn healthz(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    let page = match app.sentences.is_empty() {
+    let page = match app.sentences.is_empty() && app.parents.is_empty() {
         true => serve(&app, "index.html", &headers),
-        false => index_with_sentences(&app),
+        false => index_of_study(&app),
     };
     match page {
         Some(mut page) => {
@@ -72,21 +79,33 @@ async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
     }
 }
 
-/// The page with the sentences of the study in it, as JSON that no browser runs.
-fn index_with_sentences(app: &App) -> Option<Response> {
+/// The page with the sentences of the study in it, as JSON that no browser runs, and the origins of pages around it.
+fn index_of_study(app: &App) -> Option<Response> {
     let page = app.assets.read("index.html")?;
-    let page = String::from_utf8_lossy(&page);
-    // Nothing in a sentence can end the element.
-    let sentences = app.sentences.replace('<', "\\u003c");
-    let element =
-        format!("<script type=\"application/json\" id=\"texts\">{sentences}</script></head>");
-    let page = page.replacen("</head>", &element, 1);
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    if !app.sentences.is_empty() {
+        page = with_sentences(&page, &app.sentences);
+    }
+    if !app.parents.is_empty() {
+        let parents = app.parents.join(" ");
+        let element = format!("<meta name=\"coplay-parents\" content=\"{parents}\"></head>");
+        page = page.replacen("</head>", &element, 1);
+    }
     Some(respond(
         media_type("index.html"),
         "no-cache",
         page.into_bytes().into(),
         false,
     ))
+}
+
+/// A page with the sentences of a study in it.
+pub(crate) fn with_sentences(page: &str, sentences: &str) -> String {
+    // Nothing in a sentence can end the element.
+    let sentences = sentences.replace('<', "\\u003c");
+    let element =
+        format!("<script type=\"application/json\" id=\"texts\">{sentences}</script></head>");
+    page.replacen("</head>", &element, 1)
 }
 
 /// The styles that stand in the page itself, as its policy names them: these very texts, and no others.
@@ -96,12 +115,16 @@ struct Styles(String);
 impl Styles {
     fn of(app: &App) -> Self {
         let page = app.assets.read("index.html").unwrap_or_default();
-        let page = String::from_utf8_lossy(&page);
-        let texts = page.split("<style>").skip(1);
-        let texts = texts.filter_map(|text| Some(text.split_once("</style>")?.0));
-        let named = |text| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
-        Self(texts.map(named).collect())
+        Self(name_styles(&String::from_utf8_lossy(&page)))
     }
+}
+
+/// The styles in a page, as its policy names them.
+pub(crate) fn name_styles(page: &str) -> String {
+    let texts = page.split("<style>").skip(1);
+    let texts = texts.filter_map(|text| Some(text.split_once("</style>")?.0));
+    let named = |text| format!(" 'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(text)));
+    texts.map(named).collect()
 }
 
 async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
@@ -114,6 +137,29 @@ async fn asset(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Res
     serve(&app, path, &headers)
         .or_else(icon)
         .unwrap_or_else(not_found)
+}
+
+/// The parameter of the question that names the version of a site.
+const BUILT: &str = "built=";
+
+#[derive(Serialize)]
+struct SiteAnswer {
+    fault: Option<String>,
+}
+
+/// `/site`: tells the page of a site what is wrong with it. Any origin may read that, and nothing else.
+async fn answer_site(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
+    let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok());
+    let asked = uri.query().unwrap_or_default().split('&');
+    let built = asked.filter_map(|part| part.strip_prefix(BUILT)).next();
+    let fault = (app.sites).find_fault(origin.unwrap_or_default(), built.unwrap_or_default());
+    let resource_policy = HeaderName::from_static("cross-origin-resource-policy");
+    let open = [
+        (header::ACCESS_CONTROL_ALLOW_ORIGIN, "*"),
+        (header::CACHE_CONTROL, "no-store"),
+        (resource_policy, "cross-origin"),
+    ];
+    (open, Json(SiteAnswer { fault })).into_response()
 }
 
 /// The header of an archive, with the version of the release of Python that runs it.
@@ -290,21 +336,30 @@ fn not_found() -> Response {
 }
 
 async fn secure(State(app): State<Arc<App>>, response: Response) -> Response {
-    match app.provider {
-        Provider::Mturk => secured(response, MTURK),
-        _ => secure_alone(response).await,
-    }
+    let policy = match app.provider {
+        Provider::Mturk => MTURK,
+        _ => ALONE,
+    };
+    // The frames come last in both.
+    let parents = app.parents.iter().map(|origin| format!(" {origin}"));
+    secured(
+        response,
+        &parents.fold(policy.to_owned(), |policy, parent| policy + &parent),
+    )
 }
+
+/// The addition for a page that stands in no frame of others.
+const ALONE: &str = "; form-action 'none'; frame-ancestors 'self'";
 
 /// Adds what a browser is to keep to on a page that stands in no frame of others.
 pub async fn secure_alone(response: Response) -> Response {
-    secured(response, "; form-action 'none'; frame-ancestors 'self'")
+    secured(response, ALONE)
 }
 
 fn secured(mut response: Response, own: &str) -> Response {
     let styles = response.extensions_mut().remove::<Styles>();
     let styles = styles.map_or(String::new(), |Styles(styles)| styles);
-    let policy = HeaderValue::try_from(format!("{CONTENT_SECURITY_POLICY}{styles}{own}"));
+    let policy = HeaderValue::try_from(format!("{}{styles}{own}", make_policy("ws: wss:")));
     let policy = policy.expect("the policies are plain text");
     let headers = response.headers_mut();
     headers

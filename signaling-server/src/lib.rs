@@ -21,6 +21,8 @@ pub mod listener;
 pub mod origins;
 pub mod replays;
 pub mod server;
+pub mod site;
+pub mod site_rules;
 pub mod socket;
 pub mod turn_sockets;
 pub mod world_faults;

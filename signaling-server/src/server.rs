@@ -38,6 +38,8 @@ use crate::http::build_handler;
 use crate::listener::serve_connections;
 use crate::origins::{Origins, refuse_foreign};
 use crate::replays::SharedReplays;
+use crate::site::{hash_site, list_study_files};
+use crate::site_rules::{Sites, list_origins};
 use crate::socket::Connections;
 use crate::turn_sockets::{self, Turn, TurnOptions};
 use crate::world_faults::WorldFaults;
@@ -81,6 +83,10 @@ pub struct AccessRules {
     pub trusted_proxies: Vec<IpAddr>,
     /// The origins that are answered, for a server for trials; `None` for all.
     pub origins: Option<Origins>,
+    /// Addresses at which participants open the study on other hosts, such as `https://lab.example.edu/study`.
+    pub sites: Vec<String>,
+    /// Addresses of pages that may show the study in a frame, such as `https://lab.qualtrics.com`.
+    pub parents: Vec<String>,
 }
 
 /// A server that runs, whether or not anything listens for it.
@@ -128,30 +134,20 @@ impl Server {
             .into());
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
-        data.store_study(&study).map_err(anyhow::Error::from)?;
-        for facts in facts.values().filter_map(|facts| facts.page_facts.as_ref()) {
-            data.store_facts(facts).map_err(anyhow::Error::from)?;
-        }
-        let modules = keep_modules(&study, &data, &options.assets)?;
-        for model in &study.models {
-            data.store_model(model).map_err(anyhow::Error::from)?;
-        }
+        let modules = store_files(&study, &facts, &data, &options.assets)?;
+        let sites = declare_sites(&options, &study, &facts, &modules);
         let stages = env_stages(&study, facts, &modules);
-        let files = FileBudget::divide(file_budget::raise_limit(), options.limits.reserved_files);
-        let (turn, issuer) = start_turn(options.turn, &data, clock.clone(), files.turn)
+        let sockets = FileBudget::divide(file_budget::raise_limit(), options.limits.reserved_files);
+        let (turn, issuer) = start_turn(options.turn, &data, clock.clone(), sockets.turn)
             .await?
             .unzip();
         let disk = Arc::new(DiskRoom::new(data.path()));
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
-        let media = media(&study);
+        let media = list_media(&study);
         let provider = study.recruitment.provider;
         let wants_signature = study.recruitment.signature.is_some();
-        let sentences = study.page_sentences();
-        let sentences = match sentences.is_empty() {
-            true => String::new(),
-            false => sentences.to_json(),
-        };
+        let sentences = sentences_json(&study);
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
@@ -211,7 +207,7 @@ impl Server {
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
         // Pages, and as many connections that fetch files.
-        let gate = ConnectionGate::new(files.web.min(2 * limits.connections), &limits);
+        let gate = ConnectionGate::new(sockets.web.min(2 * limits.connections), &limits);
         let (modules_dir, networks_dir) = (data.modules(), data.networks());
         let app = Arc::new(App {
             limits,
@@ -229,6 +225,8 @@ impl Server {
             gate,
             trusted_proxies: options.access.trusted_proxies,
             slots,
+            sites,
+            parents: list_origins(&options.access.parents),
             events,
         });
         Ok(Self {
@@ -321,6 +319,30 @@ impl Server {
     }
 }
 
+/// The sites that are answered. Only where there are some is hashed what they have to be made of.
+fn declare_sites(
+    options: &ServerOptions,
+    study: &Study,
+    facts: &EnvFactsByStage,
+    modules: &[EnvModule],
+) -> Sites {
+    if options.access.sites.is_empty() {
+        return Sites::default();
+    }
+    let files = list_study_files(study, facts, modules);
+    let built = hash_site(&options.assets, &files, &sentences_json(study));
+    Sites::new(&options.access.sites, built)
+}
+
+/// The sentences of pages that a study replaces or adds, as JSON; empty if there are none.
+pub(crate) fn sentences_json(study: &Study) -> String {
+    let sentences = study.page_sentences();
+    match sentences.is_empty() {
+        true => String::new(),
+        false => sentences.to_json(),
+    }
+}
+
 /// Starts the STUN and TURN server, if there is to be one.
 async fn start_turn(
     options: Option<TurnOptions>,
@@ -351,7 +373,7 @@ fn os_random(bytes: &mut [u8]) {
 }
 
 /// The pictures and videos of a study, by the end of their path.
-fn media(study: &Study) -> HashMap<String, Media> {
+pub(crate) fn list_media(study: &Study) -> HashMap<String, Media> {
     let name = |media: &Media| {
         let path = media.path();
         path.trim_start_matches(FOLDER).to_owned()
@@ -398,6 +420,27 @@ fn start_writers(
         Ok((era, writer))
     };
     logs.into_iter().map(start).collect()
+}
+
+/// Stores a study and the files that pages load for it, and gives the modules of its environments.
+///
+/// # Errors
+/// The folder cannot be written, or the front end lacks a module.
+pub(crate) fn store_files(
+    study: &Study,
+    facts: &EnvFactsByStage,
+    data: &DataDir,
+    assets: &Assets,
+) -> anyhow::Result<Vec<EnvModule>> {
+    data.store_study(study)?;
+    for facts in facts.values().filter_map(|facts| facts.page_facts.as_ref()) {
+        data.store_facts(facts)?;
+    }
+    let modules = keep_modules(study, data, assets)?;
+    for model in &study.models {
+        data.store_model(model)?;
+    }
+    Ok(modules)
 }
 
 /// Keeps the modules of the study's environments. A program without a front end has none; its page says so.

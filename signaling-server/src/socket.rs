@@ -139,6 +139,13 @@ pub async fn upgrade(
     head: Parts,
     socket: WebSocketUpgrade,
 ) -> Response {
+    if !app.sites.allows(&head.headers) {
+        return (
+            StatusCode::FORBIDDEN,
+            "This server answers its own pages and those of declared sites. To add a site, start it with --site.\n",
+        )
+            .into_response();
+    }
     let caller = head.extensions.get::<Caller>().cloned();
     let client = caller
         .as_ref()

@@ -98,13 +98,18 @@ for (const signal of ['SIGTERM', 'SIGHUP']) process.once(signal, () => process.e
 
 /** The server as people run it. */
 export class Server {
-  /** Starts it, on this machine or in a `place` of a `Network`, and waits until it has said where it is. */
-  static async start({ study = STUDY, data, port = 0, place, reload = false, args = [], soon = SOON }) {
+  /**
+   * Starts it, on this machine or in a `place` of a `Network`, and waits until it has said where it is. It runs for
+   * trials, or for participants with `serve`.
+   */
+  static async start({ study = STUDY, data, port = 0, place, reload = false, serve = false, args = [], soon = SOON }) {
     const server = new Server();
     server.data = data;
     const where = place
       ? ['serve', study, '--listen', `0.0.0.0:${port}`, '--url', `http://${place.address}:${port}`]
-      : ['dev', study, '--port', String(port), ...(reload ? [] : ['--no-reload'])];
+      : serve
+        ? ['serve', study, '--listen', `127.0.0.1:${port}`, '--turn-port', '0']
+        : ['dev', study, '--port', String(port), ...(reload ? [] : ['--no-reload'])];
     const command = [...(place?.command ?? []), COPLAY, ...where, '--data', data, '--json', ...args];
     server.process = spawn(command[0], command.slice(1), { stdio: ['ignore', 'pipe', 'pipe'] });
     server.gone = once(server.process, 'exit');

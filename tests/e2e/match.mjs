@@ -7,10 +7,10 @@ import { Participant, coplay, launch, reachable, say } from './harness.mjs';
 
 /**
  * Plays a study from the first page to the last with two participants.
- * `network` is `{ latency_ms, loss }`, on the first participant's side. Gives each page's report, with the `datagrams`
- * that came to it from the other page without the server.
+ * `network` is `{ latency_ms, loss }`, on the first participant's side; `opened` is given both participants. Gives each
+ * page's report, with the `datagrams` that came to it from the other page without the server.
  */
-export async function match({ server, network }) {
+export async function match({ server, network, opened }) {
   const browser = await launch();
   try {
     const people = [
@@ -18,6 +18,7 @@ export async function match({ server, network }) {
       await Participant.open(browser, server.links[1], { name: 'page 1', before: reachable }),
     ];
     say('two pages are open');
+    opened?.(people);
     const reports = await Promise.all(people.map(async person => {
       const report = await person.takePart();
       return { ...report, datagrams: await person.page.evaluate(() => window.datagrams) };

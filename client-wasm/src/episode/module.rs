@@ -114,7 +114,7 @@ pub(crate) async fn load_world(
             Ok(LoadedWorld { world, sprites })
         }
         EnvWay::Host => {
-            let url = format!("/modules/{sha256}.facts");
+            let url = format!("modules/{sha256}.facts");
             let bytes = fetch(&url).await;
             let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
             let facts: ViewFacts =
@@ -238,9 +238,9 @@ impl Engine for Browser {
     }
 }
 
-/// The lasting address of the module with this SHA-256.
+/// The lasting address of the module with this SHA-256, beside the page.
 pub(crate) fn module_url(sha256: &str) -> String {
-    format!("/modules/{sha256}.wasm")
+    format!("modules/{sha256}.wasm")
 }
 
 /// Loads the networks of AI partners by their SHA-256.
@@ -250,7 +250,7 @@ pub(crate) fn module_url(sha256: &str) -> String {
 pub(crate) async fn load_partners(networks: &[String]) -> Result<Partners, String> {
     let mut partners = Partners::default();
     for sha256 in networks {
-        let url = format!("/networks/{sha256}.network");
+        let url = format!("networks/{sha256}.network");
         let bytes = fetch(&url).await;
         let bytes = bytes.map_err(|error| format!("{url}: {error:?}"))?;
         let added = partners.add(sha256, &bytes);

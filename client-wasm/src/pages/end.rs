@@ -60,6 +60,7 @@ impl Last {
         if !farewell.code.is_empty() {
             dom::add_children(&card, &[&code(farewell)]);
         }
+        iframe::tell_parent(outcome, &farewell.code, &farewell.receipt);
         let leave = onward(&card, now_ms, &farewell.onward);
         Self { page: card, leave }
     }

@@ -6,14 +6,14 @@ use wasm_bindgen::JsCast as _;
 use web_sys::{Event, HtmlElement, HtmlInputElement};
 
 use crate::messages;
-use crate::shell::credentials::TICKET;
+use crate::shell::credentials::{TICKET, read_path};
 use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input};
 
 /// The address to which the other page leads back.
 fn way_back(ticket: &str) -> String {
     let origin = dom::window().location().origin().unwrap_or_default();
-    format!("{origin}/?{TICKET}={ticket}")
+    format!("{origin}{}?{TICKET}={ticket}", read_path())
 }
 
 /// A page of another site, which opens in a tab of its own. Nothing of this page is told to it but what the study says.

@@ -70,15 +70,21 @@ pub(crate) fn preferred_languages(credentials: &Credentials) -> impl Iterator<It
     all.map(String::as_str)
 }
 
-/// The address of the study in a window of its own, for a page that a recruiter shows in a frame.
+/// The address of the study in a window of its own, for a page that a recruiter shows in a frame. A page that the
+/// researcher declares has made room for it.
 pub(crate) fn window_address(credentials: &Credentials) -> Option<String> {
-    if credentials.parameters.is_empty() || !iframe::is_framed() {
+    let stays = !iframe::is_framed() || !iframe::list_parents().is_empty();
+    if credentials.parameters.is_empty() || stays {
         return None;
     }
     let encoded = |text: &str| String::from(js_sys::encode_uri_component(text));
     let pairs = credentials.parameters.iter();
     let pairs = pairs.map(|(name, value)| format!("{}={}", encoded(name), encoded(value)));
-    Some(format!("/?{}", pairs.collect::<Vec<_>>().join("&")))
+    Some(format!(
+        "{}?{}",
+        read_path(),
+        pairs.collect::<Vec<_>>().join("&")
+    ))
 }
 
 /// Has the tab remember this session for its next page, or none.
@@ -127,15 +133,30 @@ fn storage() -> Option<Storage> {
     dom::window().session_storage().ok().flatten()
 }
 
+/// The path of this page: `/` on a server of its own, longer on a host of many sites.
+pub(crate) fn read_path() -> String {
+    let path = dom::window().location().pathname();
+    path.unwrap_or_else(|_| "/".to_owned())
+}
+
+/// The name under which the tab remembers something: sites on one host share what it remembers.
+fn key(name: &str) -> String {
+    match read_path().as_str() {
+        "/" => name.to_owned(),
+        path => format!("{name} {path}"),
+    }
+}
+
 fn kept(name: &str) -> Option<String> {
-    storage()?.get_item(name).ok().flatten()
+    storage()?.get_item(&key(name)).ok().flatten()
 }
 
 fn keep(name: &str, value: Option<&str>) {
     if let Some(storage) = storage() {
+        let key = key(name);
         match value {
-            Some(value) => storage.set_item(name, value).ok(),
-            None => storage.remove_item(name).ok(),
+            Some(value) => storage.set_item(&key, value).ok(),
+            None => storage.remove_item(&key).ok(),
         };
     }
 }

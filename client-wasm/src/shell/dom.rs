@@ -82,10 +82,10 @@ pub(crate) fn make_text(kind: &str, content: &str) -> HtmlElement {
     element
 }
 
-/// A new `div.prose` of HTML that the server sanitised.
+/// A new `div.prose` of HTML that the server sanitised. Its pictures lie beside the page, wherever that is.
 pub(crate) fn make_prose(sanitised: &str) -> HtmlElement {
     let element = make_element("div.prose");
-    element.set_inner_html(sanitised);
+    element.set_inner_html(&sanitised.replace("src=\"/media/", "src=\"media/"));
     element
 }
 
@@ -115,6 +115,14 @@ pub(crate) fn add_children(parent: &Element, children: &[&Element]) {
             .append_child(child)
             .expect("a new element can be added");
     }
+}
+
+/// The content of the `meta` element with a name, if the page has it.
+pub(crate) fn find_meta(name: &str) -> Option<String> {
+    let document = window().document()?;
+    let found = document.query_selector(&format!("meta[name={name:?}]"));
+    let content = found.ok().flatten()?.get_attribute("content");
+    content.filter(|content| !content.is_empty())
 }
 
 /// Loads the page again.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use dataset::pay::PaymentFormat;
 use rehearsal::Faults;
+use signaling_server::site_rules::find_origin;
 use store::study_version::OnStudyChange;
 
 use super::LimitArgs;
@@ -251,6 +252,34 @@ pub struct AccessArgs {
     /// File with the secret under which the recruiter signs links, if the study sets `signature`.
     #[arg(long, value_name = "FILE")]
     pub signature_key: Option<PathBuf>,
+    /// Address at which participants open the study on another host, where the files of `coplay site` are. Pages of its
+    /// origin are answered, besides the server's own, and the printed links begin with it. May be given several times.
+    #[arg(long, value_name = "URL", value_parser = site_address)]
+    pub site: Vec<String>,
+    /// Address of a page that may show the study in a frame, such as https://lab.qualtrics.com. It gets a message at the
+    /// end. May be given several times.
+    #[arg(long, value_name = "URL", value_parser = site_address)]
+    pub parent: Vec<String>,
+}
+
+/// Arguments of `coplay site`.
+#[derive(Clone, Debug, Args)]
+pub struct SiteArgs {
+    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    #[arg(value_parser = study_folder)]
+    pub study: PathBuf,
+    /// Address of the server, as pages reach it, such as wss://study.example.edu.
+    #[arg(long, value_name = "URL", value_parser = session_address)]
+    pub server: String,
+    /// Folder to write; it must be empty or missing, or hold an older site.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Folder of a built front end, instead of the built-in one.
+    #[arg(long)]
+    pub dist: Option<PathBuf>,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// The study and its data.
@@ -306,6 +335,45 @@ pub(super) fn study_folder(named: &str) -> Result<PathBuf, String> {
     }
 }
 
+/// The address of a server for sessions: `wss://`, or `https://` which means the same.
+fn session_address(named: &str) -> Result<String, String> {
+    let given = ["wss", "https", "ws", "http"].iter().find_map(|scheme| {
+        let rest = named.strip_prefix(scheme)?.strip_prefix("://")?;
+        Some((
+            if scheme.ends_with('s') && *scheme != "ws" {
+                "wss"
+            } else {
+                "ws"
+            },
+            rest,
+        ))
+    });
+    let Some((scheme, rest)) = given else {
+        return Err(format!(
+            "it does not begin with wss:// (or ws:// without TLS); write wss://{named}"
+        ));
+    };
+    let rest = rest.trim_end_matches('/');
+    let host = rest.split('/').next().unwrap_or_default();
+    // It is written into a page and into its policy.
+    let is_plain = rest
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-._~:[]/".contains(&byte));
+    match host.parse::<axum::http::uri::Authority>() {
+        Ok(_) if is_plain => Ok(format!("{scheme}://{rest}")),
+        _ => Err("it names no host; write one such as wss://study.example.edu".to_owned()),
+    }
+}
+
+/// An address whose origin a browser can name.
+fn site_address(named: &str) -> Result<String, String> {
+    let address = address(named)?;
+    match find_origin(&address) {
+        Some(_) => Ok(address),
+        None => Err("its host has a sign that none has; write an address such as https://lab.example.edu/study/".to_owned()),
+    }
+}
+
 /// An address that participants open.
 pub(super) fn address(named: &str) -> Result<String, String> {
     let host = ["https://", "http://"]
@@ -340,6 +408,35 @@ mod tests {
         let told = address("lab.example.edu:80").unwrap_err();
         assert!(told.ends_with("write https://lab.example.edu:80"), "{told}");
         assert!(address("https://").unwrap_err().contains("no host"));
+        assert_eq!(
+            site_address("https://lab.github.io/study/").as_deref(),
+            Ok("https://lab.github.io/study")
+        );
+        let told = site_address("https://a;b/").unwrap_err();
+        assert!(told.contains("write an address such as"), "{told}");
+    }
+
+    #[test]
+    fn the_address_of_a_server_is_one_of_web_sockets() {
+        for (given, read) in [
+            ("wss://study.example.edu/", "wss://study.example.edu"),
+            ("https://example.edu/lab/one/", "wss://example.edu/lab/one"),
+            ("ws://127.0.0.1:8080", "ws://127.0.0.1:8080"),
+            ("http://[::1]:8080", "ws://[::1]:8080"),
+        ] {
+            assert_eq!(session_address(given).as_deref(), Ok(read), "{given}");
+        }
+        let told = session_address("study.example.edu").unwrap_err();
+        assert!(told.ends_with("write wss://study.example.edu"), "{told}");
+        for bad in [
+            "wss://",
+            "wss:///a",
+            "wss://a\"><script>",
+            "wss://a b",
+            "wss://a?x",
+        ] {
+            assert!(session_address(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

@@ -1,0 +1,170 @@
+//! Sites: the page of a study as plain files for other hosts.
+//!
+//! A site holds what a page loads; everything else, texts and questions too, comes through the session. The server knows
+//! from the hash of these files whether a site is its own.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context as _;
+use axum::body::Bytes;
+use catalog::{StartError, read_study};
+use protocol::hash::sha256_hex;
+use store::data_folder::{DataDir, EnvModule};
+use study::{EnvFactsByStage, Study};
+
+use crate::app::own_bytes;
+use crate::assets::Assets;
+use crate::http::{make_policy, name_styles, with_sentences};
+use crate::server::{list_media, sentences_json, store_files};
+
+/// Files by their path below the folder of a site.
+pub type SiteFiles = BTreeMap<String, Bytes>;
+
+/// A site, ready to be written.
+#[derive(Clone, Debug)]
+pub struct StudySite {
+    /// The files; `index.html` is the page.
+    pub files: SiteFiles,
+    /// The hash of all that the page loads.
+    pub built: String,
+}
+
+/// The files that pages load for a study, by their path below the address of the page. The source of a world on a host
+/// is not among them.
+pub(crate) fn list_study_files(
+    study: &Study,
+    facts: &EnvFactsByStage,
+    modules: &[EnvModule],
+) -> SiteFiles {
+    let mut files = SiteFiles::new();
+    for module in modules
+        .iter()
+        .filter(|it| !page_python::is_source(&it.bytes))
+    {
+        let name = format!("modules/{}.wasm", module.hash);
+        files.insert(name, own_bytes(module.bytes.clone()));
+    }
+    for facts in facts.values().filter_map(|facts| facts.page_facts.clone()) {
+        let name = format!("modules/{}.facts", sha256_hex(facts.as_bytes()));
+        files.insert(name, facts.into());
+    }
+    for model in &study.models {
+        let name = format!("networks/{}.network", model.sha256);
+        files.insert(name, Bytes::from_owner(Arc::clone(&model.bytes)));
+    }
+    for (name, media) in list_media(study) {
+        files.insert(format!("media/{name}"), Bytes::from_owner(media.bytes));
+    }
+    files
+}
+
+/// Hashes all that a page loads: the front end, the files of the study, and its sentences.
+pub(crate) fn hash_site(assets: &Assets, files: &SiteFiles, sentences: &str) -> String {
+    let mut listed = format!("{}\n", sha256_hex(sentences.as_bytes()));
+    for name in list_front_end(assets) {
+        let bytes = assets.read(&name).unwrap_or_default();
+        listed += &format!("{name} {}\n", sha256_hex(&bytes));
+    }
+    // They are named by their hash.
+    files.keys().for_each(|name| listed += &format!("{name}\n"));
+    sha256_hex(listed.as_bytes())
+}
+
+/// The files of the front end but the environments, which a study names by their hash.
+fn list_front_end(assets: &Assets) -> Vec<String> {
+    let all = assets.list().into_iter();
+    all.filter(|name| !name.starts_with("modules/")).collect()
+}
+
+/// Makes the site of a study for a server, such as `wss://study.example.edu`. `scratch` is a folder for a moment.
+///
+/// # Errors
+/// The study has faults, or cannot be a site; the program has no front end.
+pub fn make_site(
+    study: &Path,
+    assets: &Assets,
+    server: &str,
+    scratch: &Path,
+) -> Result<StudySite, StartError> {
+    let (study, facts) = read_study(study).map_err(StartError::Study)?;
+    let data = DataDir::open(scratch).map_err(anyhow::Error::from)?;
+    let modules = store_files(&study, &facts, &data, assets)?;
+    if let Some(module) = modules.iter().find(|it| page_python::is_archive(&it.bytes)) {
+        return Err(anyhow::anyhow!(
+            "the environment {} is in Python and runs on pages (`run: page`), which load Python from the server; a site \
+             cannot have it. Write `run: host` for it, or let participants open the server itself",
+            module.env
+        )
+        .into());
+    }
+    let mut files = list_study_files(&study, &facts, &modules);
+    let sentences = sentences_json(&study);
+    let built = hash_site(assets, &files, &sentences);
+    for module in &modules {
+        let packed = assets.read(&format!("modules/{}.wasm.br", module.env));
+        let is_own = assets
+            .module(&module.env)
+            .is_some_and(|own| own == module.bytes);
+        if let Some(packed) = packed.filter(|_| is_own) {
+            files.insert(
+                format!("modules/{}.wasm.br", module.hash),
+                own_bytes(packed),
+            );
+        }
+    }
+    // A folder of their own for every version: a browser or a host that keeps old files never mixes two.
+    let folder = format!("page-{}", &built[..12]);
+    for name in list_front_end(assets)
+        .iter()
+        .filter(|name| !name.starts_with("index.html"))
+    {
+        if let Some(bytes) = assets.read(name) {
+            files.insert(format!("{folder}/{name}"), own_bytes(bytes));
+        }
+    }
+    let page = make_index(assets, &folder, &sentences, server, &built)?;
+    files.insert("index.html".to_owned(), page.into());
+    Ok(StudySite { files, built })
+}
+
+/// The page of a site: as the server sends it, with the policy that no header of another host can say.
+fn make_index(
+    assets: &Assets,
+    folder: &str,
+    sentences: &str,
+    server: &str,
+    built: &str,
+) -> anyhow::Result<String> {
+    let page = assets.read("index.html");
+    let page = page.context(
+        "this program was built without its front end; build it with `cargo xtask build`",
+    )?;
+    let mut page = String::from_utf8_lossy(&page).into_owned();
+    for name in list_front_end(assets) {
+        page = page.replace(&format!("=\"{name}\""), &format!("=\"{folder}/{name}\""));
+    }
+    // A policy compares paths to the letter: the origin alone is what it needs.
+    let (scheme, rest) = server
+        .split_once("://")
+        .context("the address of a server")?;
+    let host = rest.split('/').next().unwrap_or_default();
+    let web = scheme.replacen("ws", "http", 1);
+    let policy = make_policy(&format!("{scheme}://{host} {web}://{host}"));
+    let policy = format!("{policy}{}; form-action 'none'", name_styles(&page));
+    let charset = "<meta charset=\"utf-8\">";
+    let metas = format!(
+        "{charset}\n<meta http-equiv=\"content-security-policy\" content=\"{policy}\">\n\
+         <meta name=\"coplay-server\" content=\"{server}\">\n<meta name=\"coplay-built\" content=\"{built}\">"
+    );
+    anyhow::ensure!(
+        page.contains(charset),
+        "index.html of the front end does not begin with {charset}"
+    );
+    let page = page.replacen(charset, &metas, 1);
+    Ok(match sentences.is_empty() {
+        true => page,
+        false => with_sentences(&page, sentences),
+    })
+}
