@@ -8,6 +8,12 @@ const element = (name, text, attributes = {}) => {
 };
 const milliseconds = us => `${number(us / 1000)} ms`;
 
+/** The tick at which a key was pressed that entered none. */
+function tickOfKey(episode, keys, at) {
+  if (!episode.facts.is_turns) return Math.max(0, Math.floor(keys[at][3] / 1e6 * episode.hz));
+  return keys.slice(0, at).findLast(([tick]) => tick !== null)?.[0] ?? 0;
+}
+
 /** The tables of an episode: title, columns after the tick, and rows that begin with their tick, or none. */
 const TABLES = [
   {
@@ -22,8 +28,8 @@ const TABLES = [
   {
     title: 'Keys',
     columns: ['Seat', 'Action', 'Key', 'Pressed at', 'Screen answered after'],
-    rows: episode => episode.seats.flatMap((seat, index) => seat.keys.map(([tick, action, isDown, atUs, shownUs]) => [
-      tick ?? Math.max(0, Math.floor(atUs / 1e6 * episode.hz)), index, episode.actions[action] ?? action,
+    rows: episode => episode.seats.flatMap((seat, index) => seat.keys.map(([tick, action, isDown, atUs, shownUs], at) => [
+      tick ?? tickOfKey(episode, seat.keys, at), index, episode.actions[action] ?? action,
       `${isDown ? 'down' : 'up'}${tick === null ? ', without effect' : ''}`, `${number(atUs / 1e6)} s`,
       shownUs === null ? 'not answered' : milliseconds(shownUs - atUs),
     ])),

@@ -228,7 +228,9 @@ class Viewer {
     for (const stage of this.stages) stage.show(this.tickOf(stage.episode), this.seat, this.nth, isMarked);
     byId('scrub').value = this.tick;
     byId('scrub').setAttribute('aria-valuetext', `tick ${this.tick} of ${this.last}`);
-    byId('where').textContent = `Tick ${this.tick} of ${this.last} · ${(this.tick / this.hz).toFixed(1)} s`;
+    // Turns take as long as people think.
+    const time = this.episodes[0].facts.is_turns ? '' : ` · ${(this.tick / this.hz).toFixed(1)} s`;
+    byId('where').textContent = `Tick ${this.tick} of ${this.last}${time}`;
     byId('seat').value = this.seat;
   }
 
