@@ -7,7 +7,7 @@ mod error;
 use env_core::digest::Fnv1a;
 use env_core::guest::Sprite;
 use env_core::view::ViewFacts;
-use env_core::{Action, Policy, Spec, StepOutcome, World};
+use env_core::{Action, Policy, Spec, StepOutcome, World, choose_action};
 use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
@@ -188,10 +188,13 @@ impl Replica {
             }
             Player::Partner { policy, before } => {
                 policy.state(before);
-                self.world.observe(seat, &mut self.observation);
-                let action = policy.act(&self.observation);
-                let fits = usize::from(action) < actions;
-                Some(if fits { action } else { noop })
+                let world = &mut *self.world;
+                Some(choose_action(
+                    world,
+                    &mut **policy,
+                    seat,
+                    &mut self.observation,
+                ))
             }
         };
     }

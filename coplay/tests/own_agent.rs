@@ -149,8 +149,8 @@ fn rows(study: &Study) -> Vec<u16> {
     partner.reset(1, 4);
     let (mut rows, mut seen) = (Vec::new(), Vec::new());
     for _ in 0..120 {
-        world.observe(1, &mut seen);
-        let row = [noop, partner.act(&seen)];
+        let chosen = env_core::choose_action(&mut *world, &mut *partner, 1, &mut seen);
+        let row = [noop, chosen];
         rows.extend(row);
         world.step(&row);
     }
@@ -159,7 +159,20 @@ fn rows(study: &Study) -> Vec<u16> {
 
 #[tokio::test]
 async fn an_episode_with_it_is_verified_from_the_data_folder_alone() {
-    let study = read("{policy: agent.onnx, temperature: 0.5, every_ticks: 2}");
+    verify_episode("{policy: agent.onnx, temperature: 0.5, every_ticks: 2}").await;
+}
+
+#[tokio::test]
+async fn an_episode_with_one_that_keeps_to_the_action_mask_is_verified() {
+    let masked = "{policy: agent.onnx, temperature: 2, action_mask: true}";
+    let free = masked.replace(", action_mask: true", "");
+    let (masked_rows, free_rows) = (rows(&read(masked)), rows(&read(&free)));
+    assert_ne!(masked_rows, free_rows, "the mask takes some actions away");
+    verify_episode(masked).await;
+}
+
+async fn verify_episode(partner: &str) {
+    let study = read(partner);
     let home = tempfile::tempdir().unwrap();
     let data = DataDir::open(home.path()).unwrap();
     for network in &study.models {

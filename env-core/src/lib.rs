@@ -13,6 +13,7 @@ extern crate alloc;
 
 pub mod abi;
 pub mod art;
+mod choosing;
 pub mod conformance;
 pub mod contract;
 pub mod digest;
@@ -26,6 +27,7 @@ pub mod observer;
 pub mod rng;
 pub mod view;
 
+pub use choosing::choose_action;
 pub use contract::{Action, Environment, MAX_SEATS, Policy, Spec, StepEvent, StepOutcome, World};
 pub use instance::Instance;
 pub use observer::BatchObserver;

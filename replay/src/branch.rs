@@ -4,7 +4,7 @@
 //! after the last one do nothing.
 
 use archive::{ReplayError, Replica, ReplicaError, Stored, find_partners, open_past_world, replay};
-use env_core::{Action, Policy, World};
+use env_core::{Action, Policy, World, choose_action};
 use policy::Partners;
 use protocol::log::Log;
 use protocol::rules::Rules;
@@ -209,7 +209,9 @@ impl BranchLane<'_> {
             for (seat, player) in players.iter_mut().enumerate() {
                 let at = ticks as usize * row.len() + seat;
                 row[seat] = match player {
-                    Some(policy) => choose(&mut *self.world, policy, seat, &mut self.observation),
+                    Some(policy) => {
+                        choose_action(&mut *self.world, &mut **policy, seat, &mut self.observation)
+                    }
                     None => branch.rows.get(at).copied().unwrap_or(spec.noop),
                 };
             }
@@ -240,24 +242,6 @@ impl BranchLane<'_> {
             reward,
             outcome,
         }
-    }
-}
-
-fn choose(
-    world: &mut dyn World,
-    policy: &mut Box<dyn Policy>,
-    seat: usize,
-    observation: &mut Vec<f32>,
-) -> Action {
-    world.observe(seat, observation);
-    let action = match policy.wants_mask() {
-        true => policy.act_masked(observation, world.mask(seat)),
-        false => policy.act(observation),
-    };
-    let spec = world.spec();
-    match usize::from(action) < spec.actions.len() {
-        true => action,
-        false => spec.noop,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Ticks: sampled, simulated, taken back.
 
-use env_core::{Action, World};
+use env_core::{Action, World, choose_action};
 use protocol::{Seat, Tick, digest_ticks};
 
 use super::Session;
@@ -76,16 +76,7 @@ impl<W: World> Session<W> {
     pub(super) fn action(&mut self, seat: usize) -> Action {
         match self.roster.hand(seat, self.current) {
             Hand::Partner(policy) => {
-                self.world.observe(seat, &mut self.observation);
-                let action = match policy.wants_mask() {
-                    true => policy.act_masked(&self.observation, self.world.mask(seat)),
-                    false => policy.act(&self.observation),
-                };
-                if usize::from(action) < self.spec.actions.len() {
-                    action
-                } else {
-                    self.spec.noop
-                }
+                choose_action(&mut self.world, &mut **policy, seat, &mut self.observation)
             }
             Hand::Person if self.current < self.inputs.have(seat) => {
                 self.inputs.row(self.current)[seat]
