@@ -28,9 +28,10 @@ pub(super) fn turned_away(
             .filter(|session| !is_away(session) && session.created_at.as_str() <= at)
             .copied()
             .collect();
+        let own = &design.of(design.unit);
         let (counts, coming) = match design.unit {
-            Unit::Participant => (people(design, &before, drawn, at), 0),
-            Unit::Group => whole(design, &before, groups, at),
+            Unit::Participant => (people(own, &before, drawn, at), 0),
+            Unit::Group => whole(own, &before, groups, at),
         };
         let left = assign::places_left(design, &counts)?;
         (left as usize > coming).then(|| {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::design::{Assign, Design, LevelOrder, Quota, Unit, Within};
+use crate::design::{Assign, Design, LevelOrder, Pool, Quota, Unit, Within};
 
 /// The assignment of a unit. It is stored with the unit, and never drawn again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct UnitAssignment {
     /// Number of the sequence that an order is, for factors whose sequences are balanced.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sequences: BTreeMap<String, u16>,
+    /// Of a group that its lobby completes with an AI partner which the study draws: the name of that partner.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partner: Option<String>,
 }
 
 impl UnitAssignment {
@@ -93,8 +96,11 @@ impl Counts {
     pub fn add(&mut self, design: &Design, draw: &UnitAssignment, standing: Standing) {
         let level = |name: &str| draw.levels.get(name).cloned().unwrap_or_default();
         let levels = design.between.iter().map(|factor| level(&factor.name));
-        let sequences =
-            balanced(design).map(|factor| draw.sequences.get(&factor.name).copied().unwrap_or(0));
+        let row = |name: &String| draw.sequences.get(name).copied().unwrap_or(0);
+        let pools = design.pools.iter().map(|pool| row(&pool.name));
+        let sequences = balanced(design)
+            .map(|factor| row(&factor.name))
+            .chain(pools);
         let fill = self
             .cells
             .entry((levels.collect(), sequences.collect()))
@@ -107,8 +113,13 @@ impl Counts {
 
     /// All units with these levels and with sequences that begin so.
     fn fill(&self, levels: Option<&[String]>, sequences: &[u16]) -> Fill {
+        self.fill_where(levels, |having| having.starts_with(sequences))
+    }
+
+    /// All units with these levels and with sequences that are meant.
+    fn fill_where(&self, levels: Option<&[String]>, is_meant: impl Fn(&[u16]) -> bool) -> Fill {
         let cells = self.cells.iter().filter(|((of, having), _)| {
-            levels.is_none_or(|levels| of == levels) && having.starts_with(sequences)
+            levels.is_none_or(|levels| of == levels) && is_meant(having)
         });
         cells.fold(Fill::default(), |sum, (_, fill)| Fill {
             completed: sum.completed.saturating_add(fill.completed),
@@ -123,8 +134,8 @@ fn balanced(design: &Design) -> impl Iterator<Item = &Within> {
     within.filter(|factor| matches!(factor.order, LevelOrder::Latin | LevelOrder::Williams))
 }
 
-/// Draws for a unit: the `number`-th of its kind, from 0, by the seed of the study. If units of this kind are not the
-/// ones that the design gives levels to, that is a seed alone.
+/// Draws for a unit: the `number`-th of its kind, from 0, by the seed of the study. If the design has nothing for units
+/// of this kind, that is a seed alone. `counts` has the units of this kind, by [`Design::of`] of it.
 ///
 /// # Errors
 /// [`StudyFull`] if no treatment has a place left.
@@ -140,9 +151,10 @@ pub fn assign(
         seed: rng.bits(),
         ..UnitAssignment::default()
     };
-    if unit != design.unit {
+    if design.is_nothing_for(unit) {
         return Ok(draw);
     }
+    let design = &design.of(unit);
     let treatment = treatment(design, seed, number, counts, &mut rng)?;
     let level =
         |(factor, level): (&crate::design::Between, &usize)| factor.levels[*level].name.clone();
@@ -170,13 +182,38 @@ pub fn assign(
         draw.orders
             .insert(factor.name.clone(), order.into_iter().map(name).collect());
     }
+    draw_pools(design, counts, &levels, &mut draw, &mut rng);
     let names = design.between.iter().map(|factor| factor.name.clone());
     draw.levels = names.zip(levels).collect();
     Ok(draw)
 }
 
+/// Draws an order of the members of each pool. The first member is the one that the fewest units with these levels have
+/// first, whatever they have of the other pools.
+fn draw_pools(
+    design: &Design,
+    counts: &Counts,
+    levels: &[String],
+    draw: &mut UnitAssignment,
+    rng: &mut Rng,
+) {
+    let before = balanced(design).count();
+    for (at, Pool { name, members, .. }) in design.pools.iter().enumerate() {
+        let all = rows(LevelOrder::Latin, members.len());
+        let fill = |row: u16| {
+            counts.fill_where(Some(levels), |having| having.get(before + at) == Some(&row))
+        };
+        let row = least((0..all).map(|row| (fill(row), row)), rng);
+        let order = sequence(LevelOrder::Latin, members.len(), usize::from(row));
+        let order = order.into_iter().map(|member| members[member].name.clone());
+        draw.orders.insert(name.clone(), order.collect());
+        draw.sequences.insert(name.clone(), row);
+    }
+}
+
 /// How many units more are wanted than have completed or are under way; none without a quota.
 pub fn places_left(design: &Design, counts: &Counts) -> Option<u32> {
+    let design = &design.of(design.unit);
     match &design.quota {
         Quota::None => None,
         Quota::Total(most) => Some(most.saturating_sub(counts.fill(None, &[]).places())),
@@ -197,6 +234,7 @@ pub fn places_left(design: &Design, counts: &Counts) -> Option<u32> {
 
 /// Returns whether the treatment of a unit has a place left, by the counts of the others.
 pub fn has_place(design: &Design, counts: &Counts, draw: &UnitAssignment) -> bool {
+    let design = &design.of(design.unit);
     let is_own = |cell: &[usize]| {
         let mut levels = design.between.iter().zip(cell);
         levels.all(|(factor, level)| {

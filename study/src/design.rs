@@ -6,8 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::limits::{MAX_FACTORS, MAX_LEVELS, MAX_QUOTA, MAX_TREATMENTS, MIN_LEVELS};
+use crate::partners::Partners;
 use crate::problem::hint;
-use crate::read::Cursor;
+use crate::read::{Cursor, Fields};
 
 /// The factors, and the number of units that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -23,6 +24,30 @@ pub struct Design {
     pub between: Vec<Between>,
     /// Factors of which a unit gets every level, in the order of the file.
     pub within: Vec<Within>,
+    /// Pools of which a participant gets a member.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
+}
+
+/// AI partners of which a participant draws: the key `pool` of `partners`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Pool {
+    /// Its name.
+    pub name: String,
+    /// Its members; at least two.
+    pub members: Vec<Level>,
+    /// How often a participant draws.
+    pub draw: PoolDraw,
+}
+
+/// How often a participant draws from a pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolDraw {
+    /// Once.
+    Once,
+    /// At each visit of a stage, each member once before any comes again.
+    EachTime,
 }
 
 /// To whom levels and orders are given.
@@ -58,6 +83,9 @@ pub struct Between {
     pub levels: Vec<Level>,
     /// How the level is chosen.
     pub assign: Assign,
+    /// The unit that gets a level, if it is not that of the design.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
 }
 
 /// How a unit's level is chosen.
@@ -81,6 +109,9 @@ pub struct Within {
     pub levels: Vec<Level>,
     /// In which order.
     pub order: LevelOrder,
+    /// The unit that gets an order, if it is not that of the design.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<Unit>,
 }
 
 /// In which order a unit gets the levels.
@@ -128,6 +159,48 @@ impl Design {
         self.between.iter().find(|factor| factor.name == name)
     }
 
+    /// The pool of this name.
+    pub fn pool(&self, name: &str) -> Option<&Pool> {
+        self.pools.iter().find(|pool| pool.name == name)
+    }
+
+    /// To whom a factor gives levels or orders.
+    pub fn unit_of(&self, name: &str) -> Unit {
+        let between = self.between(name).and_then(|factor| factor.unit);
+        let own = between.or_else(|| self.within(name).and_then(|factor| factor.unit));
+        own.unwrap_or(self.unit)
+    }
+
+    /// The part of the design that units of a kind draw: their factors, and the pools of participants. It has the quota if
+    /// it counts these units.
+    pub fn of(&self, unit: Unit) -> Self {
+        let is_own = |own: Option<Unit>| own.unwrap_or(self.unit) == unit;
+        let between = self.between.iter().filter(|factor| is_own(factor.unit));
+        let within = self.within.iter().filter(|factor| is_own(factor.unit));
+        let pools = match unit {
+            Unit::Participant => self.pools.clone(),
+            Unit::Group => Vec::new(),
+        };
+        let quota = match unit == self.unit {
+            true => self.quota.clone(),
+            false => Quota::None,
+        };
+        Self {
+            unit: self.unit,
+            seed: self.seed,
+            quota,
+            between: between.cloned().collect(),
+            within: within.cloned().collect(),
+            pools,
+        }
+    }
+
+    /// Returns whether units of a kind draw nothing but their seed.
+    pub(crate) fn is_nothing_for(&self, unit: Unit) -> bool {
+        let own = self.of(unit);
+        unit != self.unit && own.between.is_empty() && own.within.is_empty() && own.pools.is_empty()
+    }
+
     /// Every treatment: the index of a level for each factor of [`Design::between`]; the last factor varies fastest.
     /// One without levels if there is no factor.
     pub fn treatments(&self) -> Vec<Vec<usize>> {
@@ -154,15 +227,14 @@ impl Design {
     }
 }
 
-/// Reads the design.
-pub(crate) fn read(place: &Cursor<'_>) -> Option<Design> {
+/// Reads the design. A level that is the name of one of the partners stands for that partner.
+pub(crate) fn read(place: &Cursor<'_>, partners: &Partners) -> Option<Design> {
     let mut fields = place.fields("the design")?;
-    let units = [("participant", Unit::Participant), ("group", Unit::Group)];
-    let doc = "The unit of assignment. `participant`: each participant on entry. `group`: each group when it is \
-               made.";
+    let doc = "The unit of assignment, and of the quota. `participant`: each participant on entry. `group`: each group \
+               when it is made. A factor can have a `unit` of its own.";
     let unit = fields
         .key("unit", doc)
-        .or(Unit::Participant, |place| place.word("unit", &units));
+        .or(Unit::Participant, |place| place.word("unit", &UNITS));
     let doc = "The seed of all random assignments. By default the server draws one at the first start and stores it.";
     let seed = fields
         .key("seed", doc)
@@ -173,12 +245,12 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<Design> {
     let doc = "Between-subjects factors, by name. Each unit gets one level.";
     let between = fields
         .key("between", doc)
-        .maybe(|place| between(&place))
+        .maybe(|place| between(&place, partners))
         .map(Option::unwrap_or_default);
     let doc = "Within-subjects factors, by name. Each unit gets every level.";
     let within = fields
         .key("within", doc)
-        .maybe(|place| within(&place))
+        .maybe(|place| within(&place, partners))
         .map(Option::unwrap_or_default);
     fields.done();
     let (between, within) = (between?, within?);
@@ -202,6 +274,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<Design> {
         quota: Quota::None,
         between,
         within,
+        pools: Vec::new(),
     };
     if design.treatments().len() > MAX_TREATMENTS {
         let message = format!(
@@ -218,6 +291,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<Design> {
 }
 
 fn read_quota(design: &Design, place: &Cursor<'_>) -> Option<Quota> {
+    let design = &design.of(design.unit);
     if !place.is_block() {
         return place.whole(1..=MAX_QUOTA, "units").map(Quota::Total);
     }
@@ -227,7 +301,7 @@ fn read_quota(design: &Design, place: &Cursor<'_>) -> Option<Quota> {
     let known: Vec<&str> = treatments.iter().map(String::as_str).collect();
     if design.between.is_empty() {
         place.wrong(
-            "there are no treatments, as `between` has no factor; write one number: `quota: 40`",
+            "there are no treatments, as `between` has no factor of the unit that is counted; write one number: `quota: 40`",
         );
         return None;
     }
@@ -292,7 +366,7 @@ pub(crate) fn is_name(name: &str, place: &Cursor<'_>) -> bool {
     good
 }
 
-fn between(place: &Cursor<'_>) -> Option<Vec<Between>> {
+fn between(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Between>> {
     let choices = [
         ("least_filled", Assign::LeastFilled),
         ("random", Assign::Random),
@@ -304,23 +378,25 @@ fn between(place: &Cursor<'_>) -> Option<Vec<Between>> {
             "The levels, at least two: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
             .key("levels", doc)
-            .need("[slow, fast]", |place| levels(&place));
+            .need("[slow, fast]", |place| levels(&place, partners));
         let doc = "How a unit's level is chosen. `least_filled`: by the treatment with the fewest units. `random`: \
                    each level with equal probability. `block`: by permuted blocks.";
         let assign = fields.key("assign", doc);
         let assign = assign.or(Assign::LeastFilled, |place| {
             place.word("way to assign", &choices)
         });
+        let unit = factor_unit(&mut fields);
         fields.done();
         Some(Between {
             name,
             levels: levels?,
             assign: assign?,
+            unit: unit?,
         })
     })
 }
 
-fn within(place: &Cursor<'_>) -> Option<Vec<Within>> {
+fn within(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Within>> {
     let choices = [
         ("fixed", LevelOrder::Fixed),
         ("random", LevelOrder::Random),
@@ -333,23 +409,36 @@ fn within(place: &Cursor<'_>) -> Option<Vec<Within>> {
             "The levels, at least two: texts, numbers, or blocks of parameters with a `name`.";
         let levels = fields
             .key("levels", doc)
-            .need("[slow, fast]", |place| levels(&place));
+            .need("[slow, fast]", |place| levels(&place, partners));
         let doc = "The order of the levels for each unit. `fixed`: as listed. `random`: shuffled. `latin`: a row of \
                    a Latin square. `williams`: a row of a Williams design. The row with the fewest units is used \
                    first.";
         let order = fields
             .key("order", doc)
             .or(LevelOrder::Random, |place| place.word("order", &choices));
+        let unit = factor_unit(&mut fields);
         fields.done();
         Some(Within {
             name,
             levels: levels?,
             order: order?,
+            unit: unit?,
         })
     })
 }
 
-fn levels(place: &Cursor<'_>) -> Option<Vec<Level>> {
+/// The unit of a factor that has one of its own.
+fn factor_unit(fields: &mut Fields<'_>) -> Option<Option<Unit>> {
+    let doc = "The unit of this factor, if it is not that of the design.";
+    fields
+        .key("unit", doc)
+        .maybe(|place| place.word("unit", &UNITS))
+}
+
+/// The words for units.
+const UNITS: [(&str, Unit); 2] = [("participant", Unit::Participant), ("group", Unit::Group)];
+
+fn levels(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Level>> {
     if place.item_count() == Some(1) {
         place.wrong("one level only, so nothing varies; write at least two, or no factor");
         return None;
@@ -358,7 +447,7 @@ fn levels(place: &Cursor<'_>) -> Option<Vec<Level>> {
     let mut levels: Vec<Level> = Vec::new();
     let mut whole = true;
     for place in &places {
-        let Some(level) = level(place) else {
+        let Some(level) = level(place, partners) else {
             whole = false;
             continue;
         };
@@ -374,8 +463,9 @@ fn levels(place: &Cursor<'_>) -> Option<Vec<Level>> {
     whole.then_some(levels)
 }
 
-/// A text, a number, true or false, which is its own name; or a block of parameters with a `name`.
-pub(crate) fn level(place: &Cursor<'_>) -> Option<Level> {
+/// A text, a number, true or false, which is its own name; a block of parameters with a `name`; or the name of one of the
+/// partners, which stands for a block of what participants may see of it.
+pub(crate) fn level(place: &Cursor<'_>, partners: &Partners) -> Option<Level> {
     let value = place.json();
     let name = match &value {
         Value::Object(_) => {
@@ -391,5 +481,6 @@ pub(crate) fn level(place: &Cursor<'_>) -> Option<Level> {
         }
         _ => place.text(60)?,
     };
-    Some(Level { name, value })
+    let partner = value.as_str().and_then(|name| partners.level(name));
+    Some(partner.unwrap_or(Level { name, value }))
 }

@@ -100,6 +100,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     let mut about = parts.about?;
     let (recruitment, bonus) = (parts.recruitment?, parts.bonus?);
     let (net, design, sentences) = (parts.net?, parts.design?, parts.sentences?);
+    let partners = parts.partners?;
     let ReadTimeline {
         stages,
         tree,
@@ -117,6 +118,9 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         json!({ "format": 1, "study": about, "net": net, "timeline": timeline, "tree": tree });
     if source.get("design").is_some() {
         keys["design"] = json!(design);
+    }
+    if !partners.is_empty() {
+        (keys["partners"], keys["design"]) = (json!(partners), json!(design));
     }
     if let Some(recruitment) = &recruitment {
         keys["recruitment"] = json!(recruitment);

@@ -2,15 +2,17 @@
 
 use std::path::{Component, Path};
 
+use crate::partners::Partners;
 use crate::problem::nearest;
 use crate::read::Cursor;
 use crate::text::{self, Languages};
 
-/// Where a study is read from, and the languages of its texts.
+/// Where a study is read from, the languages of its texts, and the partners that it names.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub dir: &'a Path,
     pub languages: Languages<'a>,
+    pub partners: &'a Partners,
 }
 
 /// The files that are named as this one with a language before the ending, such as `how.de.md` for `how.md`.

@@ -9,8 +9,9 @@ use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel};
 use crate::problem::{ProblemReport, hint};
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::course::Mode;
-use crate::stage::env::{Env, Player};
+use crate::stage::env::Env;
 use crate::stage::lobby::Lobby;
+use crate::stage::players::Player;
 use crate::stage::{Stage, StageKind};
 use crate::timeline::fill;
 use crate::timeline::names::Scope;
@@ -123,14 +124,17 @@ impl HostCheck<'_> {
     /// of a lobby is the one that follows.
     pub(crate) fn check_policies(&self, host: &impl HostFacts) {
         let known = host.policies();
+        let mut faulty = BTreeSet::new();
         for (path, partner, stage, place) in self.partners() {
             let policy = partner.policy.as_str();
-            if partner.model.is_some() {
+            let is_told = partner.origin.is_some() && faulty.contains(&path);
+            if partner.model.is_some() || is_told {
                 continue;
             }
             if !known.contains(&policy) {
                 let message = format!("unknown policy `{policy}`; {}", hint(policy, &known));
                 self.fault(&path, message);
+                faulty.insert(path);
                 continue;
             }
             for (env, _) in self.variants(stage) {
@@ -142,6 +146,7 @@ impl HostCheck<'_> {
                         able.join(", ")
                     );
                     self.fault(&path, message);
+                    faulty.insert(path.clone());
                 }
             }
         }
@@ -150,10 +155,14 @@ impl HostCheck<'_> {
     /// Compiles the models of AI partners, each for the env stage that it plays.
     pub(crate) fn compile_models(&self, host: &impl HostFacts) -> Vec<PartnerModel> {
         let mut made = Vec::new();
+        let mut faulty = BTreeSet::new();
         for (path, partner, stage, place) in self.partners() {
             let Some(model) = &partner.model else {
                 continue;
             };
+            if partner.origin.is_some() && faulty.contains(&path) {
+                continue;
+            }
             for (env, _) in self.variants(stage) {
                 match host.compile_model(&partner.policy, model, &env) {
                     Ok(found) => made.extend(found.map(|(name, model)| PartnerModel {
@@ -167,6 +176,7 @@ impl HostCheck<'_> {
                             partner.policy, env.env
                         );
                         self.fault(&path, message);
+                        faulty.insert(path);
                         break;
                     }
                 }
@@ -178,30 +188,43 @@ impl HostCheck<'_> {
     /// Every AI partner that the study names: the path of its policy, the index of the stage that it plays, and where
     /// that stage stands, in words.
     fn partners(&self) -> Vec<(String, &AiPartner, u16, &'static str)> {
-        let mut called = Vec::new();
+        let mut called: Vec<(String, &AiPartner, u16, &'static str)> = Vec::new();
         for index in 0..self.stages.len() as u16 {
             let Some(env) = self.env(index) else {
                 continue;
             };
             for at in self.lobbies.get(&index).into_iter().flatten() {
                 let path = format!("{}.bot.policy", self.paths[usize::from(*at)]);
-                let bot = self.lobby(*at).and_then(|lobby| lobby.bot.as_ref());
-                called.extend(bot.map(|bot| (path, bot, index, "that follows")));
+                let Some(lobby) = self.lobby(*at) else {
+                    continue;
+                };
+                let drawn = lobby.partner.iter();
+                let drawn = drawn.flat_map(|drawn| drawn.choices.values());
+                let bots = lobby.bot.iter().chain(drawn);
+                called.extend(bots.map(|bot| (path.clone(), bot, index, "that follows")));
             }
             let path = &self.paths[usize::from(index)];
             let own = format!("{path}.on_disconnect.bot.policy");
             // One that the stage has from its lobby stands there in the file.
-            let bot = env
-                .on_disconnect
-                .bot
-                .as_ref()
-                .filter(|_| self.source.has(&own));
+            let is_own = self.source.has(&format!("{path}.on_disconnect.bot"));
+            let bot = env.on_disconnect.bot.as_ref().filter(|_| is_own);
             called.extend(bot.map(|bot| (own, bot, index, "of this stage")));
             for (seat, player) in env.players.iter().enumerate() {
-                if let Player::Bot(bot) = player {
-                    let path = format!("{path}.players[{seat}].policy");
-                    called.push((path, bot, index, "of this stage"));
-                }
+                let path = format!("{path}.players[{seat}].policy");
+                let bots = match player {
+                    Player::Bot(bot) => vec![bot],
+                    Player::Drawn(drawn) => drawn.choices.values().collect(),
+                    Player::Own | Player::Partner | Player::Vacant => Vec::new(),
+                };
+                let bots = bots.into_iter();
+                called.extend(bots.map(|bot| (path.clone(), bot, index, "of this stage")));
+            }
+        }
+        for (path, partner, _, place) in &mut called {
+            // One that `partners` names has its policy there, and may play at several stages.
+            if let Some(origin) = &partner.origin {
+                *path = format!("partners.{}.policy", origin.name);
+                *place = "that it plays in";
             }
         }
         called

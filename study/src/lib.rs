@@ -31,6 +31,7 @@ pub mod money;
 mod outcome;
 pub mod outline;
 mod page;
+mod partners;
 pub mod payment;
 pub mod plural;
 mod problem;

@@ -50,6 +50,9 @@ pub(crate) const MIN_LEVELS: usize = 2;
 /// Levels of a factor.
 pub(crate) const MAX_LEVELS: usize = 64;
 
+/// Partners that a study names.
+pub(crate) const MAX_PARTNERS: usize = 200;
+
 /// Treatments of a design.
 pub(crate) const MAX_TREATMENTS: usize = 1_000;
 

@@ -11,6 +11,7 @@ use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_FILE;
 use crate::outcome::Outcome;
 use crate::page::TextPage;
+use crate::partners::{self, NO_PARTNERS, Partners};
 use crate::problem::{LineColumn, ProblemReport};
 use crate::read::Cursor;
 use crate::recruitment::{self, Recruitment};
@@ -49,6 +50,7 @@ pub(crate) struct Parts {
     pub bonus: Option<Option<Formula>>,
     pub net: Option<Net>,
     pub design: Option<Design>,
+    pub partners: Option<Partners>,
     pub timeline: Option<ReadTimeline>,
     pub sentences: Option<Sentences>,
 }
@@ -65,7 +67,20 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let example = "{id: my-study, version: 1.0.0, title: …, contact: …}";
     let about = about.need(example, |place| about::read(&place));
     let languages = about.as_ref().map_or(Languages::ENGLISH, About::languages);
-    let source = Source { dir, languages };
+    let source = Source {
+        dir,
+        languages,
+        partners: &NO_PARTNERS,
+    };
+    let doc = "The partners that the study names once: AI partners with the origin of their policies, pools of them, \
+               and people. Levels of factors, `players`, a `bot` and a lobby's `partner` use the names.";
+    let partners = fields.key("partners", doc);
+    let partners = partners.or(Partners::default(), |place| partners::read(source, &place));
+    let known = partners.clone().unwrap_or_default();
+    let source = Source {
+        partners: &known,
+        ..source
+    };
     let doc = "Sentences of pages that the study replaces, and languages that it adds: one file, or a list of files, \
                each named after its language, such as `fr.yaml`.";
     let sentences = fields.key("texts", doc);
@@ -88,8 +103,12 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
         "The experimental design: what varies between participants or groups.",
     );
     let design = design
-        .maybe(|place| design::read(&place))
+        .maybe(|place| design::read(&place, &known))
         .map(Option::unwrap_or_default);
+    let design = design.map(|design| Design {
+        pools: known.pools(),
+        ..design
+    });
     let timeline = fields.key(
         "timeline",
         "The stages and blocks that participants go through, in order.",
@@ -98,8 +117,10 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let timeline = timeline.need("a list of stages", |place| {
         let timeline = Timeline::read(source, &place, screening.flatten())?;
         facts = timeline::names::visit(&timeline.read, design.as_ref());
-        Some(timeline.check(&place, design.as_ref(), root))
+        Some(timeline.check(&place, design.as_ref(), &known, root))
     });
+    let factors: Vec<&str> = design.iter().flat_map(Design::names).collect();
+    known.check_use(root, &factors);
     let doc = "The bonus: a formula over episodes and answers.";
     let bonus = fields.key("bonus", doc);
     let has_bonus = bonus.place.is_some();
@@ -129,6 +150,7 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
         bonus,
         net,
         design,
+        partners,
         timeline,
         sentences,
     })
@@ -187,7 +209,13 @@ impl<'a> Timeline<'a> {
     }
 
     /// Checks it; a design that has faults of its own takes nothing from the checks that need none.
-    fn check(self, place: &Cursor<'a>, design: Option<&Design>, root: &Cursor<'a>) -> ReadTimeline {
+    fn check(
+        self,
+        place: &Cursor<'a>,
+        design: Option<&Design>,
+        partners: &Partners,
+        root: &Cursor<'a>,
+    ) -> ReadTimeline {
         let mut read = self.read;
         timeline::check::ids(&read);
         if !timeline::check::ends(&read) {
@@ -204,15 +232,16 @@ impl<'a> Timeline<'a> {
         timeline::groups::bots(&mut read, &makers);
         timeline::groups::shared(&mut read, known);
         timeline::same::same(&mut read, known, &makers);
+        let scopes = design.map(|design| {
+            let scopes = timeline::names::check(&mut read, design, root);
+            timeline::drawn::check(&mut read, &scopes, partners, &makers);
+            timeline::texts::texts(&mut read, design, &scopes, root);
+            scopes
+        });
         let lobbies = makers
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))
             .collect();
-        let scopes = design.map(|design| {
-            let scopes = timeline::names::check(&mut read, design, root);
-            timeline::texts::texts(&mut read, design, &scopes, root);
-            scopes
-        });
         ReadTimeline {
             paths: read.places.iter().map(|place| place.path.clone()).collect(),
             stages: read.stages,

@@ -363,7 +363,10 @@ impl Progress {
         let free = study
             .lobby(self.stage)
             .map(|lobby| &lobby.matching.sharing.free);
-        let is_free = |name: &String| free.is_some_and(|free| free.contains(name));
+        // Members of a pool differ between people, and the first of a group brings the one that plays.
+        let is_free = |name: &String| {
+            study.design.pool(name).is_some() || free.is_some_and(|free| free.contains(name))
+        };
         let names = |visit: &Visit<'_>| {
             let names = visit
                 .bindings

@@ -79,9 +79,8 @@ impl Study {
             .iter_mut()
             .flat_map(|stage| stage.kind.ai_partners_mut())
         {
-            if let Some(made) = models.iter().find(|made| made.partner == *partner) {
-                partner.policy.clone_from(&made.name);
-            }
+            let made = models.iter().find(|made| made.partner == *partner);
+            partner.enter_name(made.map(|made| made.name.as_str()));
         }
         self.models = models.into_iter().map(|made| made.model).collect();
     }

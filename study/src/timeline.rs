@@ -7,6 +7,7 @@
 mod adjacency;
 mod cases;
 pub(crate) mod check;
+pub(crate) mod drawn;
 pub(crate) mod fill;
 pub(crate) mod groups;
 pub(crate) mod most;

@@ -46,6 +46,18 @@ impl Node {
         }
     }
 
+    /// Returns whether a word is anywhere in it; keys do not count.
+    pub(crate) fn mentions(&self, word: &str) -> bool {
+        match &self.data {
+            Data::Plain(text) | Data::Quoted(text) => {
+                let is_word = |c: char| c.is_alphanumeric() || c == '_';
+                text.split(|c| !is_word(c)).any(|found| found == word)
+            }
+            Data::List(items) => items.iter().any(|node| node.mentions(word)),
+            Data::Map(entries) => entries.iter().any(|(_, node)| node.mentions(word)),
+        }
+    }
+
     /// The value of a key, if this is a block that has it.
     pub(crate) fn get(&self, name: &str) -> Option<&Node> {
         let Data::Map(entries) = &self.data else {

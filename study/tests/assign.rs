@@ -22,6 +22,7 @@ fn between(name: &str, count: usize, assign: Assign) -> Between {
         name: name.into(),
         levels: levels(count),
         assign,
+        unit: None,
     }
 }
 
@@ -30,6 +31,7 @@ fn within(name: &str, count: usize, order: LevelOrder) -> Within {
         name: name.into(),
         levels: levels(count),
         order,
+        unit: None,
     }
 }
 

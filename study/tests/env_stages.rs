@@ -177,6 +177,7 @@ fn a_seat_is_taken_by_the_stages_own_partner_or_by_the_lobbys() {
             policy: policy.into(),
             disclose,
             model: None,
+            ..AiPartner::default()
         })
     };
     let usual = small("no-taker");

@@ -8,6 +8,7 @@ mod env_stages;
 mod example;
 mod faults;
 mod folder;
+mod partners;
 mod payment;
 mod progress;
 mod schema;

@@ -59,6 +59,7 @@ static GROUP: UnitAssignment = UnitAssignment {
     levels: BTreeMap::new(),
     orders: BTreeMap::new(),
     sequences: BTreeMap::new(),
+    partner: None,
 };
 
 const MATCHED: ProgressEvent<'static> = ProgressEvent::Matched {

@@ -209,7 +209,7 @@ const STAGES: &[Fault] = &[
     (
         "allow_withdraw: true",
         "allow_withdrawal: true",
-        "study.yaml:82:52: timeline[7].allow_withdrawal: unknown key; did you mean `allow_withdraw`? Known here: id, type, file, allow_withdraw, for_each, repeat, when",
+        "study.yaml:82:52: timeline[7].allow_withdrawal: unknown key; did you mean `allow_withdraw`? Known here: id, type, file, allow_withdraw, reveals, for_each, repeat, when",
     ),
 ];
 

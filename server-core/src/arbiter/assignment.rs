@@ -32,10 +32,13 @@ impl Arbiter {
     /// Where a new session with this number stands: at its first stage, or on its last page if the study is full.
     pub(super) fn new_progress(&self, number: u64) -> Progress {
         let design = &self.study.design;
-        let taken = self.counts(Counted::Places, None);
-        let draw = |counts| assign::assign(design, Unit::Participant, self.seed, number, counts);
+        let taken = self.counts(design.unit, Counted::Places, None);
+        let draw = |counted| {
+            let counts = self.counts(Unit::Participant, counted, None);
+            assign::assign(design, Unit::Participant, self.seed, number, &counts)
+        };
         // Those who may be about to take a place count for the balance, and keep nobody out.
-        let drawn = draw(&self.counts(Counted::Present, None)).or_else(|_| draw(&taken));
+        let drawn = draw(Counted::Present).or_else(|_| draw(Counted::Places));
         match drawn {
             Ok(draw) if !self.is_full(&taken, None) => Progress::new(&self.study, draw),
             _ => {
@@ -74,9 +77,9 @@ impl Arbiter {
     /// Somebody who did not hold a place moves on. If the places are taken by now, the study is full for them.
     pub(super) fn claim_place(&mut self, who: SessionId) {
         self.sessions.schedule_end(who);
-        let counts = self.counts(Counted::Places, Some(who));
-        let draw = &self.sessions[who].progress.assignment().own;
         let design = &self.study.design;
+        let counts = self.counts(design.unit, Counted::Places, Some(who));
+        let draw = &self.sessions[who].progress.assignment().own;
         let is_left = design.unit == Unit::Group || assign::has_place(design, &counts, draw);
         if self.holds_place(&self.sessions[who]) && (!is_left || self.is_full(&counts, Some(who))) {
             let full = study::ProgressEvent::Cut(Outcome::StudyFull);
@@ -151,7 +154,8 @@ impl Arbiter {
 
     /// Draws for a group that is about to be made. A full study takes it all the same: its people were let in.
     pub(super) fn draw_group(&self) -> UnitAssignment {
-        let (drawn, counts) = (self.groups_drawn(), self.counts(Counted::Places, None));
+        let counts = self.counts(Unit::Group, Counted::Places, None);
+        let drawn = self.groups_drawn();
         let unlimited = Design {
             quota: Quota::None,
             ..self.study.design.clone()
@@ -180,10 +184,10 @@ impl Arbiter {
         drawn
     }
 
-    /// How many units have completed the study, or may still do so, by what was drawn for them. Participants may be left
-    /// out.
-    fn counts(&self, counted: Counted, without: Option<SessionId>) -> Counts {
-        let design = &self.study.design;
+    /// How many units of a kind have completed the study, or may still do so, by what was drawn for them. Participants may
+    /// be left out.
+    fn counts(&self, unit: Unit, counted: Counted, without: Option<SessionId>) -> Counts {
+        let design = &self.study.design.of(unit);
         let mut counts = Counts::default();
         let standing = |members: &[&Session]| {
             let outcomes = members
@@ -204,7 +208,7 @@ impl Arbiter {
         // A group that its lobby completes with AI partners is what the study asks for.
         let replaced = self.groups.iter().filter(|(_, group)| group.is_replaced());
         let replaced: BTreeSet<u64> = replaced.map(|(_, group)| group.draw.seed).collect();
-        match design.unit {
+        match unit {
             Unit::Participant => {
                 let is_whole = |who: &SessionId| {
                     let session = &self.sessions[*who];

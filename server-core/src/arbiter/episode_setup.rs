@@ -7,7 +7,8 @@ use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::rules::Course;
 use protocol::{Controller, EnvWay, Era, Life, Seat};
-use study::stage::{HudFacts, Mode, Player, names};
+use study::assign::Rng;
+use study::stage::{AiPartner, HudFacts, Mode, PARTNER_AT, Player, names};
 use study::timeline::Bindings;
 use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
 
@@ -19,6 +20,9 @@ use super::group::{GroupId, SeatAssignment};
 use super::signals::SignalRates;
 use super::{Arbiter, Effect, Place, SessionId, Write};
 
+/// Purpose of a generator: the seat of a visit.
+const SEAT: u64 = u64::from_le_bytes(*b"the seat");
+
 /// Takes out of a plan what would let a page compute the world of a host: it gets the facts that it shows.
 fn keep_from_page(plan: &mut Plan, facts: Option<&str>) {
     let facts = facts.map(|facts| sha256_hex(facts.as_bytes()));
@@ -28,6 +32,12 @@ fn keep_from_page(plan: &mut Plan, facts: Option<&str>) {
     plan.rules.until = None;
     plan.ice.clear();
     (plan.measures_loss, plan.relay_only) = (false, false);
+}
+
+/// The generator of the seat of somebody who plays without other people: each visit has one, whoever asks.
+fn seat_rng(ahead: &Progress) -> Rng {
+    let own = ahead.assignment().own.seed;
+    Rng::of(own, &[SEAT, ahead.visit().into()])
 }
 
 impl Arbiter {
@@ -93,7 +103,9 @@ impl Arbiter {
         };
         let members: Vec<_> = header.controllers.iter().map(seated).collect();
         header.participants = self.pseudonyms_of(&members);
-        header.course = Some(self.course(&ahead, &members, &draw, names(&bindings)));
+        let mut names = names(&bindings);
+        names.extend(self.partner_names(&ahead, group, &header.controllers));
+        header.course = Some(self.course(&ahead, &members, &draw, names));
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
             until_us,
@@ -147,8 +159,8 @@ impl Arbiter {
             policy: policy.clone(),
         };
         let mut seated = seated.iter();
-        let controller = |player: &Player| match player {
-            Player::Bot(bot) => Some(ai(&bot.policy)),
+        let controller = |player: &&Player| match player {
+            Player::Bot(_) | Player::Drawn(_) => Some(ai(&player.ai_partner(&bindings)?.policy)),
             Player::Vacant => Some(Controller::Vacant),
             Player::Own | Player::Partner => seated.next().map(|seated| match seated {
                 SeatAssignment::Person(_) => Controller::Human,
@@ -173,7 +185,9 @@ impl Arbiter {
             env_version: env.version.clone(),
             params,
             seed,
-            controllers: env.players.iter().map(controller).collect::<Option<_>>()?,
+            controllers: (env.seated(&bindings, &mut seat_rng(ahead)).iter())
+                .map(controller)
+                .collect::<Option<_>>()?,
             tick_hz: playing.facts.tick_hz,
             input_delay: 0,
             t0_us: 0,
@@ -203,6 +217,33 @@ impl Arbiter {
         }
     }
 
+    /// The AI partners of an episode for its file, which no page gets: under `partner@SEAT`, the origin of each as JSON.
+    fn partner_names(
+        &self,
+        ahead: &Progress,
+        group: Option<GroupId>,
+        controllers: &[Controller],
+    ) -> Vec<(String, String)> {
+        let bindings = ahead.bindings(&self.study);
+        let StageKind::Env(env) = self.stage_kind(ahead.index()) else {
+            return Vec::new();
+        };
+        let players = env.seated(&bindings, &mut seat_rng(ahead));
+        let called = self.lobby_partner(group).into_iter();
+        let called: Vec<&AiPartner> = called.chain(&env.on_disconnect.bot).collect();
+        let origin = |(seat, (controller, player)): (usize, (&Controller, &&Player))| {
+            let Controller::Ai { policy } = controller else {
+                return None;
+            };
+            let named = || called.iter().copied().find(|bot| bot.policy == *policy);
+            let bot = player.ai_partner(&bindings).or_else(named)?;
+            let origin = bot.origin.as_ref()?.to_json();
+            Some((format!("{PARTNER_AT}{seat}"), origin))
+        };
+        let seats = controllers.iter().zip(&players).enumerate();
+        seats.filter_map(origin).collect()
+    }
+
     /// The values of names that hold for all people of an episode.
     fn shared_bindings(&self, ahead: &Progress, group: Option<GroupId>) -> Bindings {
         let mut bindings = ahead.bindings(&self.study);
@@ -225,12 +266,18 @@ impl Arbiter {
             return None;
         };
         let facts = &episode.facts;
-        let seated = env.players.iter().filter_map(|player| match player {
-            Player::Bot(bot) => Some(bot),
-            Player::Own | Player::Partner | Player::Vacant => None,
+        let seated = env.players.iter().flat_map(|player| match player {
+            Player::Bot(bot) => vec![bot],
+            Player::Drawn(drawn) => drawn.choices.values().collect(),
+            Player::Own | Player::Partner | Player::Vacant => Vec::new(),
         });
-        let called = self.lobby_partner(episode.group);
-        let called = called.into_iter().chain(&env.on_disconnect.bot);
+        // Whom a lobby can bring in the place of a person belongs to every group, so that no page tells them apart.
+        let lobby = episode.group.and_then(|key| self.groups.get(key));
+        let lobby = lobby.and_then(|group| self.study.lobby(group.lobby));
+        let awaited = lobby.and_then(|lobby| lobby.partner.as_ref());
+        let awaited = awaited.into_iter().flat_map(|drawn| drawn.choices.values());
+        let called = self.lobby_partner(episode.group).into_iter();
+        let called = called.chain(awaited).chain(&env.on_disconnect.bot);
         let header = &episode.header;
         let controllers = header.controllers.iter().filter_map(|seated| match seated {
             Controller::Ai { policy } => Some(policy),

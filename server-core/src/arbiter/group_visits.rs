@@ -33,7 +33,14 @@ impl Arbiter {
             return Vec::new();
         };
         let lobby = self.stage_of(first);
-        let draw = self.draw_group();
+        let partner = match people {
+            [alone] => self.awaited_ai_partner(*alone),
+            _ => None,
+        };
+        let draw = UnitAssignment {
+            partner: partner.map(str::to_owned),
+            ..self.draw_group()
+        };
         let id = format!("G-{}", self.random_name(8));
         let size = self.study.lobby(lobby).map_or(0, |lobby| lobby.group_size);
         let places = people.iter().map(|&who| Some(Member { who, gone: None }));
@@ -384,10 +391,13 @@ impl Arbiter {
         }
     }
 
-    /// The AI partner that the lobby of a group calls.
+    /// The AI partner that the lobby of a group calls, or the one that the study has drawn for it.
     pub(super) fn lobby_partner(&self, key: Option<GroupId>) -> Option<&AiPartner> {
         let group = self.groups.get(key?)?;
-        self.study.lobby(group.lobby)?.bot.as_ref()
+        let lobby = self.study.lobby(group.lobby)?;
+        let drawn = group.draw.partner.as_ref().zip(lobby.partner.as_ref());
+        let drawn = drawn.and_then(|(name, awaited)| awaited.choices.get(name));
+        drawn.or(lobby.bot.as_ref())
     }
 
     /// Dissolves a group before its first episode; `None` if it had one.

@@ -73,6 +73,12 @@ impl Lobbies {
         }
     }
 
+    /// How long people waited lately until they were matched at a lobby stage, microseconds, the longest ago first.
+    pub(super) fn recent_waits_us(&self, stage: u16) -> Vec<u64> {
+        let waits = self.waits.get(&stage).into_iter().flatten();
+        waits.copied().collect()
+    }
+
     /// The median of recent waits at a lobby stage, microseconds.
     pub(super) fn usual_wait_us(&self, stage: u16) -> Option<u64> {
         let mut recent: Vec<u64> = self.waits.get(&stage)?.iter().copied().collect();

@@ -48,6 +48,7 @@ mod sessions;
 mod signal_rates;
 mod signals;
 mod silence;
+mod simulated_waits;
 mod talk;
 #[cfg(test)]
 mod tests;

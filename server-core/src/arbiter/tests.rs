@@ -19,6 +19,7 @@ mod routes;
 mod screening;
 mod shelf;
 mod silence;
+mod simulated;
 mod terms;
 mod visits;
 

@@ -56,17 +56,27 @@ impl Arbiter {
             let name = group.map_or(own, |group| &group.id);
             company = format!("{company} {name}");
         }
+        let simulated_us = self.simulated_wait_us(who);
+        if simulated_us.is_some() {
+            // Nobody else comes into the room of somebody who waits for an AI partner.
+            let session = &self.sessions[who];
+            let (own, visit) = (&session.participant, session.progress.visit());
+            company = format!("{company} {own} {visit}");
+        }
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let (capacity, seed) = (self.limits.lobby, self.seed);
         let rules = |room: Room| LobbyRules {
             group_size: u16::from(lobby.group_size),
             order: lobby.matching.order,
-            timeout_us: us(lobby.timeout_s),
+            timeout_us: simulated_us.unwrap_or(us(lobby.timeout_s)),
             spread_us: match lobby.bot.as_ref().is_some_and(|bot| !bot.disclose) {
-                true => us(lobby.timeout_s) / UNDISCLOSED_SPREAD,
-                false => 0,
+                true if simulated_us.is_none() => us(lobby.timeout_s) / UNDISCLOSED_SPREAD,
+                _ => 0,
             },
-            on_timeout: lobby.on_timeout,
+            on_timeout: match simulated_us {
+                Some(_) => OnTimeout::Bot,
+                None => lobby.on_timeout,
+            },
             prompt_us: us(lobby.presence.prompt_after_s),
             grace_us: us(lobby.presence.grace_s),
             again_us: AGAIN_US,
@@ -359,6 +369,11 @@ impl Arbiter {
         let here = here.map_or(0, |lobby| lobby.waiting_people().count());
         let Some((stage, lobby)) = self.stage_of_room(room) else {
             return;
+        };
+        // Who waits for an AI partner as if for a person sees the time that a person has.
+        let until_us = match lobby.partner.is_some() && ask == Ask::Nothing {
+            true => since_us + u64::from(lobby.timeout_s) * 1_000_000,
+            false => until_us,
         };
         let is_told = lobby.bot.as_ref().is_some_and(|bot| bot.disclose);
         let then = match lobby.on_timeout {

@@ -187,7 +187,12 @@ impl Study {
     /// Returns whether everybody with an outcome has a level of each factor. Groups get theirs in a lobby, and who finds
     /// no place gets none.
     fn has_levels(&self, outcome: Outcome) -> bool {
-        match self.design.unit {
+        let is_of_group = |name: &str| self.design.unit_of(name) == Unit::Group;
+        let unit = match self.design.names().any(is_of_group) {
+            true => Unit::Group,
+            false => Unit::Participant,
+        };
+        match unit {
             Unit::Participant => outcome != Outcome::StudyFull,
             Unit::Group => {
                 self.last_outcome() == Some(outcome)

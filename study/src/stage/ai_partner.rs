@@ -4,15 +4,16 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use protocol::hash::sha256_hex;
-use serde::Serialize;
+use protocol::hash::{model_sha256, sha256_hex};
+use serde::{Deserialize, Serialize};
 
 use crate::folder::{self, Source};
 use crate::limits::MAX_MODEL;
-use crate::read::Cursor;
+use crate::partners::NamedPartner;
+use crate::read::{Cursor, Fields};
 
 /// An AI partner.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AiPartner {
     /// Name of the policy. For a model, the name of its file until the host has compiled it, and then the name under
     /// which it plays.
@@ -22,6 +23,80 @@ pub struct AiPartner {
     /// The model of a policy that is a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<Model>,
+    /// Ticks by which its actions come late.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub delay_ticks: u8,
+    /// Ticks in 1,000 in which it takes a random action.
+    #[serde(skip_serializing_if = "is_none_of_1000")]
+    pub noise_permille: u16,
+    /// The origin of one that `partners` names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<PartnerOrigin>,
+}
+
+/// The origin of an AI partner that `partners` names: for the data alone, no page gets it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartnerOrigin {
+    /// Its name in the study file.
+    pub name: String,
+    /// The policy as the study file has it: a script, or the file of a model.
+    pub policy: String,
+    /// The algorithm that trained it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub algorithm: Option<String>,
+    /// The seed of the training.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_seed: Option<i64>,
+    /// The checkpoint of the training.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checkpoint: Option<String>,
+}
+
+impl PartnerOrigin {
+    /// As JSON, for the file of an episode.
+    pub fn to_json(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
+
+    /// The AI partner of a seat among the names in the file of an episode; `None` if the study does not name it.
+    pub fn of_seat(seat: usize, names: &[(String, String)]) -> Option<Self> {
+        let key = format!("{PARTNER_AT}{seat}");
+        let (_, json) = names.iter().find(|(name, _)| *name == key)?;
+        serde_json::from_str(json).ok()
+    }
+}
+
+fn is_zero(ticks: &u8) -> bool {
+    *ticks == 0
+}
+
+fn is_none_of_1000(permille: &u16) -> bool {
+    *permille == 0
+}
+
+/// The file in the name of a model that is not to be told from people: pages get the name.
+const BLINDED: &str = "ai";
+
+impl AiPartner {
+    /// Enters the name under which it plays: that of its model, which the host has compiled, without its file if pages
+    /// must not learn it, and with what is imperfect.
+    pub(crate) fn enter_name(&mut self, compiled: Option<&str>) {
+        let name = compiled.unwrap_or(&self.policy);
+        let (file, hash) = match model_sha256(name) {
+            Some(hash) => (&name[..name.len() - hash.len() - 1], format!("@{hash}")),
+            None => (name, String::new()),
+        };
+        let file = if self.disclose || hash.is_empty() {
+            file
+        } else {
+            BLINDED
+        };
+        let is_perfect = self.delay_ticks == 0 && self.noise_permille == 0;
+        self.policy = match is_perfect {
+            true => format!("{file}{hash}"),
+            false => format!("{file}~d{}n{}{hash}", self.delay_ticks, self.noise_permille),
+        };
+    }
 }
 
 /// An ONNX model in the study folder, and how it plays.
@@ -62,6 +137,10 @@ pub struct CompiledModel {
     pub certificate: Option<Arc<[u8]>>,
 }
 
+/// The beginning of the names under which the file of an episode has the origins of its AI partners; the seat follows.
+/// No name of a study can begin so.
+pub const PARTNER_AT: &str = "partner@";
+
 /// The ending of the name of a parity certificate, after the name of its model.
 pub const CERTIFICATE: &str = ".certificate.json";
 
@@ -71,58 +150,121 @@ const MAX_CERTIFICATE: u64 = 1 << 20;
 /// The ending of the file name of an ONNX model.
 const MODEL: &str = ".onnx";
 
-/// Reads an AI partner.
+/// Reads an AI partner: a block of keys, or the name of one of `partners`.
 pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
     place.named("bot", |place| {
-        let mut fields = place.fields("an AI partner")?;
-        let doc = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, `random` \
-                   chooses each action with equal probability, `idle` does nothing. Or the file of an ONNX model in \
-                   the study folder, at most 32 MiB ([agents.md](agents.md)).";
-        let policy = fields.key("policy", doc).need("cook", |place| policy(source, &place));
-        let disclose = fields.key("disclose", "Tells participants that the partner is an AI.");
-        let disclose = disclose.or(true, |place| place.flag());
-        let doc = "For models: the softmax temperature. Each action is drawn with a probability in proportion to \
-                   exp(value / temperature). Without this key, the model takes the action with the greatest value.";
-        let warm = fields.key("temperature", doc);
-        let is_drawn = warm.place.is_some();
-        let warm = warm.maybe(|place| place.number(0.01..=100.0, ""));
-        let doc = "For models: the model acts every N ticks, as it was trained (frame skip). In between it does \
-                   nothing.";
-        let every = fields.key("every_ticks", doc);
-        let is_paced = every.place.is_some();
-        let every = every.or(1, |place| place.whole(1..=60, "ticks"));
-        let doc = "For models: the model chooses only among the actions that may have an effect, as the environment's \
-                   action mask says, as it was trained.";
-        let mask = fields.key("action_mask", doc);
-        let is_masked = mask.place.is_some();
-        let mask = mask.or(false, |place| place.flag());
-        fields.done();
-        let (policy, bytes) = policy?;
-        let odd = [
-            ("temperature", is_drawn),
-            ("every_ticks", is_paced),
-            ("action_mask", is_masked),
-        ];
-        if let Some((key, _)) = odd.iter().find(|(_, there)| *there && bytes.is_none()) {
-            let message = format!("only for the file of a model; `{policy}` is a script, so remove it");
-            place.wrong_at(key, message);
-            return None;
-        }
-        let (every_ticks, temperature, action_mask) = (every?, warm?, mask?);
-        let certificate = bytes.as_ref().and_then(|_| certificate(source.dir, &policy));
-        let model = bytes.map(|bytes| Model {
-            sha256: sha256_hex(&bytes),
-            every_ticks,
-            temperature,
-            action_mask,
-            certificate,
-            bytes: bytes.into(),
+        let named = (place.may(!place.is_block())).then(|| named(source, place));
+        let block = (place.may(place.is_block())).then(|| {
+            let mut fields = place.fields("an AI partner")?;
+            let key = fields.key("policy", POLICY);
+            let policy = key.need("cook", |place| policy(source, &place));
+            let partner = read_fields(source, &mut fields, policy);
+            fields.done();
+            partner
         });
-        Some(AiPartner {
-            policy,
-            disclose: disclose?,
-            model,
-        })
+        named.or(block).flatten()
+    })
+}
+
+/// One of `partners`, by its name.
+fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
+    let name = place.text(40)?;
+    match source.partners.get(&name) {
+        Some(NamedPartner::Ai(partner)) => Some(partner.clone()),
+        Some(NamedPartner::Pool(_)) => {
+            place.wrong(format!(
+                "`{name}` is a pool, and only `players` and a lobby's `partner` draw from one; name a single AI partner here"
+            ));
+            None
+        }
+        Some(NamedPartner::Person) => {
+            place.wrong(format!(
+                "`{name}` is a person, and an AI partner is meant here; name one of `partners` that is an AI"
+            ));
+            None
+        }
+        None => {
+            place.wrong(format!(
+                "unknown partner `{name}`; {}",
+                source.partners.hint(&name)
+            ));
+            None
+        }
+    }
+}
+
+/// The meaning of the key `policy`.
+pub(crate) const POLICY: &str = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, \
+    `random` chooses each action with equal probability, `idle` does nothing. Or the file of an ONNX model in the study \
+    folder, at most 32 MiB ([agents.md](agents.md)).";
+
+/// A policy as it is written: its name, and the bytes of one that is a file.
+pub(crate) type WrittenPolicy = (String, Option<Vec<u8>>);
+
+/// Reads how an AI partner plays, but for its policy.
+pub(crate) fn read_fields(
+    source: Source<'_>,
+    fields: &mut Fields<'_>,
+    policy: Option<WrittenPolicy>,
+) -> Option<AiPartner> {
+    let disclose = fields.key("disclose", "Tells participants that the partner is an AI.");
+    let disclose = disclose.or(true, |place| place.flag());
+    let doc = "For models: the softmax temperature. Each action is drawn with a probability in proportion to \
+               exp(value / temperature). Without this key, the model takes the action with the greatest value.";
+    let warm = fields.key("temperature", doc);
+    let is_drawn = warm.place.is_some();
+    let warm = warm.maybe(|place| place.number(0.01..=100.0, ""));
+    let doc = "For models: the model acts every N ticks, as it was trained (frame skip). In between it does \
+               nothing.";
+    let every = fields.key("every_ticks", doc);
+    let is_paced = every.place.is_some();
+    let every = every.or(1, |place| place.whole(1..=60, "ticks"));
+    let doc = "For models: the model chooses only among the actions that may have an effect, as the environment's \
+               action mask says, as it was trained.";
+    let mask = fields.key("action_mask", doc);
+    let is_masked = mask.place.is_some();
+    let mask = mask.or(false, |place| place.flag());
+    let doc =
+        "The reaction delay: the AI partner does in each tick what it chose so many ticks before.";
+    let delay = fields.key("delay_ticks", doc);
+    let delay = delay.or(0, |place| place.whole(0..=60, "ticks"));
+    let doc = "The noise: the share of ticks in which a random action replaces the chosen one.";
+    let noise = fields.key("noise", doc);
+    let noise = noise.or(0.0, |place| place.number(0.0..=1.0, ""));
+    let place = &fields.whole;
+    let (policy, bytes) = policy?;
+    let odd = [
+        ("temperature", is_drawn),
+        ("every_ticks", is_paced),
+        ("action_mask", is_masked),
+    ];
+    if let Some((key, _)) = odd.iter().find(|(_, there)| *there && bytes.is_none()) {
+        let message = format!("only for the file of a model; `{policy}` is a script, so remove it");
+        place.wrong_at(key, message);
+        return None;
+    }
+    let (every_ticks, temperature, action_mask) = (every?, warm?, mask?);
+    let certificate = bytes
+        .as_ref()
+        .and_then(|_| certificate(source.dir, &policy));
+    let model = bytes.map(|bytes| Model {
+        sha256: sha256_hex(&bytes),
+        every_ticks,
+        temperature,
+        action_mask,
+        certificate,
+        bytes: bytes.into(),
+    });
+    #[allow(clippy::cast_possible_truncation, reason = "from 0 to 1,000")]
+    #[allow(clippy::cast_sign_loss, reason = "from 0 to 1,000")]
+    let noise_permille = (noise? * 1_000.0 + 0.5) as u16;
+    Some(AiPartner {
+        policy,
+        disclose: disclose?,
+        model,
+        delay_ticks: delay?,
+        noise_permille,
+        origin: None,
     })
 }
 
@@ -135,7 +277,7 @@ fn certificate(dir: &Path, model: &str) -> Option<Arc<[u8]>> {
 }
 
 /// The name of a policy, and the bytes of one that is a file.
-fn policy(source: Source<'_>, place: &Cursor<'_>) -> Option<(String, Option<Vec<u8>>)> {
+pub(crate) fn policy(source: Source<'_>, place: &Cursor<'_>) -> Option<WrittenPolicy> {
     let name = place.text(100)?;
     if !name.ends_with(MODEL) {
         return Some((name, None));

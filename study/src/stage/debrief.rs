@@ -4,8 +4,9 @@ use protocol::control::Answer;
 use serde::Serialize;
 
 use crate::folder::Source;
+use crate::limits::MAX_STAGES;
 use crate::page::{self, TextPage};
-use crate::read::Fields;
+use crate::read::{Cursor, Fields};
 use crate::refusal::EventRefusal;
 
 /// The debriefing at the end.
@@ -16,6 +17,9 @@ pub struct Debrief {
     pub page: TextPage,
     /// True if they may withdraw what was recorded of them.
     pub allow_withdraw: bool,
+    /// The lobbies of which it tells that they were simulated.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reveals: Vec<String>,
 }
 
 const DOC: &str =
@@ -29,9 +33,17 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrie
     let allow_withdraw = fields
         .key("allow_withdraw", doc)
         .or(false, |place| place.flag());
+    let doc = "The lobbies of which the text tells that their waiting room was simulated (`simulated_wait_s`): each of \
+               them must be named by a debriefing after it.";
+    let reveals = fields.key("reveals", doc);
+    let reveals = reveals.or(Vec::<String>::new(), |place| {
+        let places = place.list("lobbies", MAX_STAGES)?;
+        places.iter().map(Cursor::id).collect()
+    });
     Some(Debrief {
         page: page?,
         allow_withdraw: allow_withdraw?,
+        reveals: reveals?,
     })
 }
 

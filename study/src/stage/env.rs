@@ -8,16 +8,16 @@ use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::ai_partner::{self, AiPartner};
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
+use super::players::{self, Player, SeatChoice};
 use super::python::{self, PythonWorld};
 use super::world::{self, WorldFile};
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
 use crate::formula::TextTemplate;
 use crate::keys;
-use crate::limits::{MAX_MODULE, MAX_SEATS};
+use crate::limits::MAX_MODULE;
 use crate::page::{self, TextPage};
 use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
@@ -43,6 +43,9 @@ pub struct Env {
     pub run: RunOn,
     /// The players, one entry a seat.
     pub players: Vec<Player>,
+    /// The seat of the participant, if it is not the place of `self` among the players.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seat: Option<SeatChoice>,
     /// Parameters, as JSON; the environment knows them.
     pub config: Value,
     /// How many episodes, and what ends them.
@@ -154,28 +157,6 @@ impl fmt::Debug for ModuleFile {
     }
 }
 
-/// The player of a seat.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Player {
-    /// The participant.
-    #[serde(rename = "self")]
-    Own,
-    /// Another of the group.
-    Partner,
-    /// An AI partner.
-    Bot(AiPartner),
-    /// Nobody: the seat does nothing.
-    Vacant,
-}
-
-impl Player {
-    /// Returns whether a person takes the seat.
-    pub fn is_person(&self) -> bool {
-        matches!(self, Self::Own | Self::Partner)
-    }
-}
-
 impl Env {
     /// Where its world is stepped.
     pub fn way(&self) -> EnvWay {
@@ -191,17 +172,6 @@ impl Env {
             .iter()
             .filter(|player| player.is_person())
             .count()
-    }
-}
-
-impl Env {
-    /// The AI partners that it names itself.
-    pub fn bots(&self) -> impl Iterator<Item = &AiPartner> {
-        let seated = self.players.iter().filter_map(|player| match player {
-            Player::Bot(bot) => Some(bot),
-            Player::Own | Player::Partner | Player::Vacant => None,
-        });
-        seated.chain(&self.on_disconnect.bot)
     }
 }
 
@@ -229,11 +199,18 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         .key("run", doc)
         .maybe(|place| place.word("place", &ways));
     let doc = "One entry per seat. `self` (exactly once) and `partner` are the people of the group from the lobby \
-               before, in order of their places. A block such as `{policy: cook}` is an AI partner. A `vacant` seat \
-               does nothing.";
-    let players = fields
-        .key("players", doc)
-        .or(vec![Player::Own], |place| players(source, &place));
+               before, in order of their places. A block such as `{policy: cook}` is an AI partner, and so is the name of \
+               one of `partners`, or of a pool. `\"{{ factor }}\"` stands for the level of a factor, which is such a \
+               name. A `vacant` seat does nothing.";
+    let players = fields.key("players", doc).or(vec![Player::Own], |place| {
+        players::read_players(source, &place)
+    });
+    let doc = "The seat of `self`, from 0; the other players keep their order in the seats that are left. A number, or \
+               `\"{{ factor }}\"` for the level of a factor, so that sides are balanced; `random` draws it at each visit. By \
+               default the place of `self` in `players`.";
+    let seat = fields
+        .key("seat", doc)
+        .maybe(|place| players::read_seat(&place));
     let doc = "The parameters of the environment, including tick rate and horizon; the environment's page lists \
                them. `{{ name }}` stands for the level of a factor or a value of `for_each`. With a grid world they \
                replace parameters of its file.";
@@ -297,6 +274,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         python,
         run: run?.unwrap_or(usual),
         players: players?,
+        seat: seat?,
         config: over(file.unwrap_or_default(), config?),
         course: course?,
         window: window?,
@@ -460,35 +438,4 @@ fn is_version(text: &str) -> bool {
         && parts
             .iter()
             .all(|part| part.len() < 10 && part.parse::<u32>().is_ok())
-}
-
-fn players(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<Player>> {
-    let places = place.list("players", usize::from(MAX_SEATS))?;
-    let players: Vec<Option<Player>> = places.iter().map(|place| player(source, place)).collect();
-    let players: Vec<Player> = players.into_iter().collect::<Option<_>>()?;
-    let own = players
-        .iter()
-        .filter(|player| **player == Player::Own)
-        .count();
-    if own != 1 {
-        place.wrong(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`"));
-        return None;
-    }
-    Some(players)
-}
-
-fn player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
-    let words = ["self", "partner", "vacant"];
-    let word = (place.may(!place.is_block()))
-        .then(|| place.word("player", &words.map(|word| (word, word))));
-    let bot =
-        (place.may(place.is_block())).then(|| ai_partner::read(source, place).map(Player::Bot));
-    match word {
-        Some(word) => Some(match word? {
-            "self" => Player::Own,
-            "partner" => Player::Partner,
-            _ => Player::Vacant,
-        }),
-        None => bot.flatten(),
-    }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::ai_partner::{self, AiPartner};
+use super::drawn_partner::DrawnPartner;
 use crate::folder::Source;
 use crate::formula::Formula;
 use crate::limits::{MAX_FACTORS, MAX_SEATS};
@@ -33,6 +34,13 @@ pub struct Lobby {
     pub rematch: bool,
     /// The AI partner; there if `on_timeout` is `bot` or `ask`.
     pub bot: Option<AiPartner>,
+    /// The partner for whom one waits, if the study draws that: a person, or an AI partner that comes as if it were one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partner: Option<DrawnPartner>,
+    /// The bounds of the time after which such an AI partner comes, seconds, as long as too few people have waited here to
+    /// draw one of their times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub simulated_wait_s: Option<[u16; 2]>,
     /// The outcome of those who leave without a group.
     #[serde(rename = "else")]
     pub or_else: Outcome,
@@ -164,6 +172,17 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
     );
     let there = bot.place.is_some();
     let bot = bot.maybe(|place| ai_partner::read(source, &place));
+    let doc = "The partner for whom one waits, in a waiting room that looks the same for all: a name of `partners`, or \
+               `\"{{ factor }}\"`. For a person, people are matched. An AI partner comes as if it were one, with \
+               `disclose: false`.";
+    let partner = fields
+        .key("partner", doc)
+        .maybe(|place| place.text(200).map(DrawnPartner::of));
+    let doc = "The shortest and the longest time until such an AI partner comes, in seconds. Once five people were matched \
+               here lately, one of their waiting times is drawn in place of it. A `debrief` stage must tell participants, \
+               and say so in `reveals`.";
+    let simulated = fields.key("simulated_wait_s", doc);
+    let simulated = simulated.maybe(|place| simulated_wait(&place));
     let doc = "The outcome of participants who leave without a group.";
     let or_else = fields.key("else", doc);
     let or_else = or_else.or(Outcome::LobbyTimeout, |place| outcome::read(&place));
@@ -175,6 +194,19 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
         fields.whole.wrong_at("bot.disclose", message);
         return None;
     }
+    let (partner, simulated_wait_s, timeout_s) = (partner?, simulated?, timeout_s?);
+    if simulated_wait_s.is_some_and(|[_, most]| u32::from(most) >= timeout_s) {
+        let message = format!(
+            "waits longer than people do, whose time is up after `timeout_s: {timeout_s}`; write less"
+        );
+        fields.whole.wrong_at("simulated_wait_s", message);
+        return None;
+    }
+    if partner.is_none() && simulated_wait_s.is_some() {
+        let message = "never used, as no AI partner comes here as if it were a person; name one in `partner`, or remove it";
+        fields.whole.wrong_at("simulated_wait_s", message);
+        return None;
+    }
     if on_timeout == OnTimeout::Wait && matching.reunite.is_some() {
         let message = "if somebody of the group has left, the others would wait for ever; write `bot`, `leave` or `ask`";
         fields.whole.wrong_at("on_timeout", message);
@@ -184,13 +216,33 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
         group_size: group_size?,
         matching,
         presence: presence?,
-        timeout_s: timeout_s?,
+        timeout_s,
         on_timeout,
         regroup_s: regroup_s?,
         rematch: rematch?,
         bot,
+        partner,
+        simulated_wait_s,
         or_else: or_else?,
     })
+}
+
+/// Reads the bounds of a simulated wait.
+fn simulated_wait(place: &Cursor<'_>) -> Option<[u16; 2]> {
+    let places = place.list_of("times, the shortest and the longest", 2..=2)?;
+    let times: Vec<Option<u16>> = places
+        .iter()
+        .map(|place| place.whole(1..=3600, "seconds"))
+        .collect();
+    let times: Vec<u16> = times.into_iter().collect::<Option<_>>()?;
+    let &[least, most] = times.as_slice() else {
+        return None;
+    };
+    if least > most {
+        place.wrong(format!("the shortest time, {least}, is longer than the longest, {most}; write `[{most}, {least}]`"));
+        return None;
+    }
+    Some([least, most])
 }
 
 /// Checks that an AI partner is there if one may be called, and only then.

@@ -17,27 +17,33 @@ pub(crate) mod check;
 pub(crate) mod consent;
 pub(crate) mod course;
 pub(crate) mod debrief;
+pub(crate) mod drawn_partner;
 pub(crate) mod end;
 pub(crate) mod env;
 pub(crate) mod external;
 pub(crate) mod instructions;
 pub(crate) mod live;
 pub(crate) mod lobby;
+pub(crate) mod players;
 mod python;
 pub(crate) mod quiz;
 mod world;
 
-pub use self::ai_partner::{AiPartner, CERTIFICATE, CompiledModel, Model};
+pub use self::ai_partner::{
+    AiPartner, CERTIFICATE, CompiledModel, Model, PARTNER_AT, PartnerOrigin,
+};
 pub use self::chat::{Chat, Writing};
 pub use self::consent::{AGREED, Consent};
 pub use self::course::{EnvCourse, Mode, Until};
 pub use self::debrief::Debrief;
+pub use self::drawn_partner::DrawnPartner;
 pub use self::end::EndStage;
-pub use self::env::{Capture, Env, HudGauge, ModuleFile, Player, Rest, RunOn, Screen};
+pub use self::env::{Capture, Env, HudGauge, ModuleFile, Rest, RunOn, Screen};
 pub use self::external::{External, ExternalExit};
 pub use self::instructions::Instructions;
 pub use self::live::{HudFacts, live, names};
 pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
+pub use self::players::{AnySeat, Player, SeatChoice};
 pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
 pub use self::world::WorldFile;
@@ -85,11 +91,16 @@ impl StageKind {
     /// The AI partners that it calls.
     pub(crate) fn ai_partners_mut(&mut self) -> Vec<&mut AiPartner> {
         match self {
-            Self::Lobby(lobby) => lobby.bot.iter_mut().collect(),
+            Self::Lobby(lobby) => {
+                let drawn = lobby.partner.iter_mut();
+                let drawn = drawn.flat_map(|drawn| drawn.choices.values_mut());
+                lobby.bot.iter_mut().chain(drawn).collect()
+            }
             Self::Env(env) => {
-                let seated = env.players.iter_mut().filter_map(|player| match player {
-                    Player::Bot(bot) => Some(bot),
-                    Player::Own | Player::Partner | Player::Vacant => None,
+                let seated = env.players.iter_mut().flat_map(|player| match player {
+                    Player::Bot(bot) => vec![bot],
+                    Player::Drawn(drawn) => drawn.choices.values_mut().collect(),
+                    Player::Own | Player::Partner | Player::Vacant => Vec::new(),
                 });
                 env.on_disconnect.bot.iter_mut().chain(seated).collect()
             }
@@ -100,8 +111,28 @@ impl StageKind {
     /// The AI partners that it may call.
     pub(crate) fn ai_partners(&self) -> Vec<&AiPartner> {
         match self {
-            Self::Lobby(lobby) => lobby.bot.iter().collect(),
+            Self::Lobby(lobby) => {
+                let drawn = lobby.partner.iter();
+                let drawn = drawn.flat_map(|drawn| drawn.choices.values());
+                lobby.bot.iter().chain(drawn).collect()
+            }
             Self::Env(env) => env.on_disconnect.bot.iter().chain(env.bots()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The partners that the study draws for it.
+    pub(crate) fn drawn_partners(&self) -> Vec<&DrawnPartner> {
+        match self {
+            Self::Lobby(lobby) => lobby.partner.iter().collect(),
+            Self::Env(env) => {
+                let players = env.players.iter();
+                let drawn = players.filter_map(|player| match player {
+                    Player::Drawn(drawn) => Some(drawn),
+                    _ => None,
+                });
+                drawn.collect()
+            }
             _ => Vec::new(),
         }
     }

@@ -91,6 +91,23 @@ fn text_filled(text: &str, bindings: &Bindings) -> Value {
     out.into()
 }
 
+/// The word that a text comes to: a level stands for its name; `None` if a name stands for nothing, or for a list.
+pub(crate) fn word(text: &str, bindings: &Bindings) -> Option<String> {
+    let mut out = String::new();
+    for part in parts(text).ok()? {
+        match part {
+            Part::Text(text) => out.push_str(text),
+            Part::Name(name, None) => out.push_str(&bindings.get(name)?.name),
+            Part::Name(name, inner) => match part_of(bindings.get(name)?, inner)? {
+                Value::String(text) => out.push_str(&text),
+                Value::Array(_) | Value::Object(_) | Value::Null => return None,
+                value => out.push_str(&value.to_string()),
+            },
+        }
+    }
+    Some(out)
+}
+
 /// The value of a level, without its name if it is a block; or one of the block's parameters.
 pub(crate) fn part_of(level: &Level, inner: Option<&str>) -> Option<Value> {
     match (&level.value, inner) {

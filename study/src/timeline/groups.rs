@@ -310,8 +310,8 @@ fn mark<'n>(
             Node::Block(block) => {
                 let (inner, makes) = mark(&mut block.block, read, design);
                 block.shared = inner;
-                if let (true, Some(ForEach::Factor(name)), Unit::Participant) =
-                    (inner, &block.for_each, design.unit)
+                if let (true, Some(ForEach::Factor(name))) = (inner, &block.for_each)
+                    && design.unit_of(name) == Unit::Participant
                 {
                     let message = format!(
                         "`{name}` is drawn for each participant, but a group that a lobby made before plays here together; \

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::drawn;
 use super::fill::{self, Malformed, Reference};
 use super::read::{Read, unknown};
 use super::tree::{Block, ForEach, Guard, Node};
@@ -131,21 +132,7 @@ fn mentions(root: &Cursor<'_>, word: &str) -> bool {
     let others = entries
         .iter()
         .filter(|(key, _)| !matches!(key.name.as_str(), "design" | "study"));
-    others
-        .into_iter()
-        .any(|(_, node)| mentions_word(node, word))
-}
-
-/// Returns whether a word is anywhere in a part of the file.
-pub(super) fn mentions_word(node: &yaml::Node, word: &str) -> bool {
-    match &node.data {
-        yaml::Data::Plain(text) | yaml::Data::Quoted(text) => {
-            let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            text.split(|c| !is_word(c)).any(|found| found == word)
-        }
-        yaml::Data::List(items) => items.iter().any(|node| mentions_word(node, word)),
-        yaml::Data::Map(entries) => entries.iter().any(|(_, node)| mentions_word(node, word)),
-    }
+    others.into_iter().any(|(_, node)| node.mentions(word))
 }
 
 /// Puts the guards into the blocks with their numbers.
@@ -344,10 +331,10 @@ impl Names<'_, '_> {
     /// The values of names, with the factors of which a unit gets one level.
     fn with_treatment(&self, scope: &Scope, lobby: bool) -> Scope {
         let mut scope = scope.clone();
-        if self.design.unit == Unit::Participant || lobby {
-            let factors = self.design.between.iter();
-            scope.extend(factors.map(|factor| (factor.name.clone(), factor.levels.clone())));
-        }
+        let factors = self.design.between.iter();
+        let known = factors
+            .filter(|factor| lobby || self.design.unit_of(&factor.name) == Unit::Participant);
+        scope.extend(known.map(|factor| (factor.name.clone(), factor.levels.clone())));
         scope
     }
 
@@ -391,7 +378,7 @@ impl Names<'_, '_> {
             return place.wrong_at("for_each", message);
         };
         self.used.insert(name.to_owned());
-        if self.design.unit == Unit::Group && !lobby {
+        if self.design.unit_of(name) == Unit::Group && !lobby {
             let message = format!(
                 "`{name}` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; \
                  put a lobby before it, or write `unit: participant` in the design"
@@ -404,8 +391,11 @@ impl Names<'_, '_> {
         let kind = self.read.kind(stage);
         let is_lobby = matches!(kind, Some(StageKind::Lobby(_)));
         let scope = self.with_treatment(scope, lobby);
+        let place = &self.read.places[usize::from(stage)];
+        for (path, text) in kind.into_iter().flat_map(drawn::texts) {
+            self.template(place, &path, &text.into(), &scope);
+        }
         if let Some(StageKind::Env(env)) = kind {
-            let place = &self.read.places[usize::from(stage)];
             self.config(place, env, &scope);
             let names: Vec<&str> = scope.keys().map(String::as_str).collect();
             live::check_seed(place, env, &names, lobby);
@@ -435,8 +425,27 @@ impl Names<'_, '_> {
     }
 
     fn config(&self, place: &Cursor<'_>, env: &Env, scope: &Scope) {
+        let names = self.template(place, "config", &env.config, scope);
+        let levels = names
+            .iter()
+            .filter_map(|name| scope.get(name))
+            .map(Vec::len);
+        let all = levels.fold(1_usize, usize::saturating_mul);
+        if all > MAX_COMBINATIONS {
+            place.wrong_at("config", format!("{all} combinations of the values of {}; there must be at most {MAX_COMBINATIONS}", Vec::from_iter(names).join(", ")));
+        }
+    }
+
+    /// Reports what `{{ … }}` in a value cannot stand for; gives the names in it.
+    fn template(
+        &self,
+        place: &Cursor<'_>,
+        path: &str,
+        value: &Value,
+        scope: &Scope,
+    ) -> BTreeSet<String> {
         let mut names = BTreeSet::new();
-        for (path, found) in fill::references(&env.config, "config") {
+        for (path, found) in fill::references(value, path) {
             match found {
                 Err(Malformed) => place.wrong_at(&path, "`{{` begins a name that cannot be read; write `{{ name }}` or `{{ name.parameter }}`"),
                 Ok(found) => {
@@ -447,14 +456,7 @@ impl Names<'_, '_> {
                 }
             }
         }
-        let levels = names
-            .iter()
-            .filter_map(|name| scope.get(name))
-            .map(Vec::len);
-        let all = levels.fold(1_usize, usize::saturating_mul);
-        if all > MAX_COMBINATIONS {
-            place.wrong_at("config", format!("{all} combinations of the values of {}; there must be at most {MAX_COMBINATIONS}", Vec::from_iter(names).join(", ")));
-        }
+        names
     }
 
     fn reference(&self, place: &Cursor<'_>, path: &str, (name, inner): &Reference, scope: &Scope) {

@@ -105,7 +105,11 @@ impl<'a> Reader<'_, 'a> {
         self.named(id.clone(), place);
         let inner = fields.key("block", "The stages and blocks inside, in order.");
         let inner = inner.need("[…]", |place| self.nodes(&place, depth + 1));
-        let mut block = wrapped(&mut fields, Block::of(inner.unwrap_or_default()));
+        let mut block = wrapped(
+            self.source,
+            &mut fields,
+            Block::of(inner.unwrap_or_default()),
+        );
         let doc = "Whether each repetition shuffles the stages and blocks inside. Inner blocks stay whole.";
         block.shuffle = fields
             .key("shuffle", doc)
@@ -131,7 +135,11 @@ impl<'a> Reader<'_, 'a> {
         self.read.stages.push(stage);
         self.read.places.push(place.clone());
         self.named(id, place);
-        let mut block = wrapped(&mut fields, Block::of(vec![Node::Stage(index)]));
+        let mut block = wrapped(
+            self.source,
+            &mut fields,
+            Block::of(vec![Node::Stage(index)]),
+        );
         let is_env = place
             .node
             .get("type")
@@ -159,12 +167,12 @@ impl<'a> Reader<'_, 'a> {
 }
 
 /// Reads how a block, or a stage by itself, is walked.
-fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
+fn wrapped(source: Source<'_>, fields: &mut Fields<'_>, mut block: Block) -> Block {
     let doc = "Repeats the stage or block once per value: a factor of `design.within`, or `{name: [values]}`. In \
                the `config` of an env stage, `{{ name }}` stands for the current value.";
     block.for_each = fields
         .key("for_each", doc)
-        .maybe(|place| for_each(&place))
+        .maybe(|place| for_each(source, &place))
         .flatten();
     let most = MAX_VISITS as u16;
     let doc = "The number of repetitions. With `for_each`, per value.";
@@ -182,18 +190,18 @@ fn wrapped(fields: &mut Fields<'_>, mut block: Block) -> Block {
 }
 
 /// The name of a factor, or `{name: [values]}`.
-fn for_each(place: &Cursor<'_>) -> Option<ForEach> {
+fn for_each(source: Source<'_>, place: &Cursor<'_>) -> Option<ForEach> {
     let factor = place
         .may(!place.is_block())
         .then(|| place.text(40).map(ForEach::Factor));
     let values = place
         .may(place.is_block())
-        .then(|| values_of_its_own(place));
+        .then(|| values_of_its_own(source, place));
     factor.or(values).flatten()
 }
 
 /// A name and its values.
-fn values_of_its_own(place: &Cursor<'_>) -> Option<ForEach> {
+fn values_of_its_own(source: Source<'_>, place: &Cursor<'_>) -> Option<ForEach> {
     let entries = place.entries("a name and its values")?;
     let [(name, values)] = entries.as_slice() else {
         place.wrong(format!("{} names; write one name and its values, such as `{{speed: [slow, fast]}}`, and put blocks into each other for more", entries.len()));
@@ -201,7 +209,10 @@ fn values_of_its_own(place: &Cursor<'_>) -> Option<ForEach> {
     };
     let named = design::is_name(name, values);
     let places = values.list("values", 200)?;
-    let read: Vec<_> = places.iter().map(design::level).collect();
+    let read: Vec<_> = places
+        .iter()
+        .map(|place| design::level(place, source.partners))
+        .collect();
     let values = read.into_iter().collect::<Option<Vec<_>>>()?;
     named.then(|| ForEach::Values {
         name: (*name).to_owned(),

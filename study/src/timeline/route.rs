@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::tree::{Bindings, Block, ForEach, Guard, Node};
 use crate::assign::{Assignment, Rng, UnitAssignment};
-use crate::design::{Level, Unit};
+use crate::design::{Level, Pool, PoolDraw, Unit};
 use crate::limits::MAX_VISITS;
 use crate::stage::{Stage, StageKind};
 use crate::study::Study;
@@ -42,6 +42,7 @@ pub fn route<'a>(study: &'a Study, assignment: &Assignment) -> Vec<Visit<'a>> {
         lobby: None,
         own: BTreeMap::new(),
         shared: BTreeMap::new(),
+        drawn: BTreeMap::new(),
         visits: Vec::new(),
     };
     walk.nodes(&study.tree, &Arc::default());
@@ -60,6 +61,8 @@ struct Walk<'a, 'd> {
     own: BTreeMap<u16, u64>,
     /// How many of them since the lobby, for blocks that a group draws.
     shared: BTreeMap<u16, u64>,
+    /// How often a pool was drawn from, by its name.
+    drawn: BTreeMap<String, usize>,
     visits: Vec<Visit<'a>>,
 }
 
@@ -76,6 +79,7 @@ impl<'a, 'd> Walk<'a, 'd> {
     fn visit(&mut self, stage: u16, bound: &Arc<Bindings>) {
         let is_lobby = matches!(self.kind(stage), Some(StageKind::Lobby(_)));
         let bindings = self.with_treatment(bound);
+        let bindings = self.with_members(stage, bindings);
         if is_lobby {
             self.lobby = Some(self.visits.len() as u16);
             self.shared.clear();
@@ -100,9 +104,9 @@ impl<'a, 'd> Walk<'a, 'd> {
         self.assignment.groups.get(&self.lobby?)
     }
 
-    /// The draw that has the levels and orders of the design.
-    fn drawn(&self) -> Option<&'d UnitAssignment> {
-        match self.study.design.unit {
+    /// The draw that has the levels or orders of a factor.
+    fn draw_of(&self, factor: &str) -> Option<&'d UnitAssignment> {
+        match self.study.design.unit_of(factor) {
             Unit::Participant => Some(&self.assignment.own),
             Unit::Group => self.group(),
         }
@@ -110,15 +114,46 @@ impl<'a, 'd> Walk<'a, 'd> {
 
     /// Adds the levels of the factors of which a unit gets one.
     fn with_treatment(&self, bound: &Arc<Bindings>) -> Arc<Bindings> {
-        let Some(draw) = self.drawn().filter(|draw| !draw.levels.is_empty()) else {
+        let factors = self.study.design.between.iter();
+        let levels = factors.filter_map(|factor| {
+            let drawn = self.draw_of(&factor.name)?.levels.get(&factor.name)?;
+            let level = factor.levels.iter().find(|level| level.name == *drawn)?;
+            Some((factor.name.clone(), level.clone()))
+        });
+        let levels: Vec<(String, Level)> = levels.collect();
+        if levels.is_empty() {
             return Arc::clone(bound);
-        };
+        }
         let mut all = Bindings::clone(bound);
-        for factor in &self.study.design.between {
-            let level = |name: &String| factor.levels.iter().find(|level| level.name == *name);
-            if let Some(level) = draw.levels.get(&factor.name).and_then(level) {
-                all.insert(factor.name.clone(), level.clone());
-            }
+        all.extend(levels);
+        Arc::new(all)
+    }
+
+    /// Adds the member of each pool that a stage draws from.
+    fn with_members(&mut self, stage: u16, bound: Arc<Bindings>) -> Arc<Bindings> {
+        let drawn = self
+            .kind(stage)
+            .map_or(Vec::new(), StageKind::drawn_partners);
+        let names = drawn.iter().filter_map(|drawn| drawn.name(&bound));
+        let pools = names.filter_map(|name| self.study.design.pool(&name));
+        let pools: Vec<&'a Pool> = pools.collect();
+        if pools.is_empty() {
+            return bound;
+        }
+        let mut all = Bindings::clone(&bound);
+        for pool in pools {
+            let made = self.drawn.entry(pool.name.clone()).or_default();
+            let at = match pool.draw {
+                PoolDraw::Once => 0,
+                PoolDraw::EachTime => *made,
+            };
+            *made += 1;
+            let at = at % pool.members.len().max(1);
+            let order = self.assignment.own.orders.get(&pool.name);
+            let drawn = order.and_then(|order| order.get(at));
+            let member = drawn.and_then(|name| pool.members.iter().find(|it| it.name == *name));
+            let member = member.or_else(|| pool.members.get(at));
+            all.extend(member.map(|member| (pool.name.clone(), member.clone())));
         }
         Arc::new(all)
     }
@@ -139,7 +174,7 @@ impl<'a, 'd> Walk<'a, 'd> {
     fn values(&self, each: &'a ForEach) -> Vec<&'a Level> {
         let written = each.levels(&self.study.design);
         let order = match each {
-            ForEach::Factor(name) => self.drawn().and_then(|draw| draw.orders.get(name)),
+            ForEach::Factor(name) => self.draw_of(name).and_then(|draw| draw.orders.get(name)),
             ForEach::Values { .. } => None,
         };
         let known = |name: &String| written.iter().find(|level| level.name == *name);

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::groups::Makers;
-use super::names::mentions_word;
 use super::read::Read;
 use super::tree::{ForEach, Node};
 use crate::design::{Design, Unit};
@@ -35,16 +34,20 @@ pub(crate) fn same(read: &mut Read<'_>, design: &Design, makers: &BTreeMap<u16, 
             let message = wrong(design, name, &known);
             read.places[at].wrong_at(&format!("match.same[{number}]"), message);
         }
+        // People who wait for different partners do not wait for each other.
+        let waits_for = |name: &&str| {
+            let node = read.places[at].node.get("partner");
+            node.is_some_and(|node| node.mentions(name))
+        };
+        let own = factors.iter().copied().filter(waits_for);
         let needed = needed.get(&index).into_iter().flatten();
-        let needed: BTreeSet<String> = needed
-            .filter(|name| factors.contains(name.as_str()))
-            .cloned()
-            .collect();
+        let needed = needed.filter(|name| factors.contains(name.as_str()));
+        let needed: BTreeSet<String> = needed.cloned().chain(own.map(str::to_owned)).collect();
         // Who waits in a block that is guarded by a factor has passed the guard.
         let is_asked = |name: &str| {
             let guards = guards.get(&index).into_iter().flatten();
             let mut whens = guards.filter_map(|(_, guard)| read.blocks[*guard].node.get("when"));
-            whens.any(|when| mentions_word(when, name))
+            whens.any(|when| when.mentions(name))
         };
         let asked = factors.iter().filter(|name| is_asked(name));
         let asked: Vec<String> = asked.map(|name| (*name).to_owned()).collect();
@@ -61,7 +64,7 @@ pub(crate) fn same(read: &mut Read<'_>, design: &Design, makers: &BTreeMap<u16, 
 }
 
 fn wrong(design: &Design, name: &str, known: &[&str]) -> String {
-    if design.has(name) && design.unit == Unit::Group {
+    if design.has(name) && design.unit_of(name) == Unit::Group {
         return format!(
             "`{name}` is drawn for a group once it is made (`unit: group`), so its people share it anyway; remove it here"
         );
@@ -85,13 +88,11 @@ fn wrong(design: &Design, name: &str, known: &[&str]) -> String {
 
 /// The factors of which each participant has one level at a lobby.
 fn factors<'d>(design: &'d Design, around: &BTreeSet<String>) -> BTreeSet<&'d str> {
-    if design.unit == Unit::Group {
-        return BTreeSet::new();
-    }
+    let is_own = |name: &&str| design.unit_of(name) == Unit::Participant;
     let within = design.within.iter().map(|factor| factor.name.as_str());
     let within = within.filter(|name| around.contains(*name));
     let between = design.between.iter().map(|factor| factor.name.as_str());
-    between.chain(within).collect()
+    between.chain(within).filter(is_own).collect()
 }
 
 /// By lobby, the names that stages need which its people play together: they are in the stage, or in a guard around it.
@@ -111,7 +112,7 @@ fn needed(
                 let mut outside = around.clone().filter(|(within, _)| !within.contains(lobby));
                 let is_asked = outside.any(|(_, guard)| {
                     let when = read.blocks[*guard].node.get("when");
-                    when.is_some_and(|when| mentions_word(when, name))
+                    when.is_some_and(|when| when.mentions(name))
                 });
                 if own || is_asked {
                     needed.entry(*lobby).or_default().insert(name.to_owned());
@@ -131,7 +132,7 @@ fn is_named(stage: &yaml::Node, name: &str) -> bool {
     let of_stage = entries.iter();
     let mut of_stage =
         of_stage.filter(|(key, _)| !matches!(key.name.as_str(), "id" | "after_each"));
-    of_stage.any(|(_, node)| mentions_word(node, name))
+    of_stage.any(|(_, node)| node.mentions(name))
 }
 
 /// By stage, the guarded blocks around it: the stages that each holds, and its number.

@@ -51,7 +51,7 @@ fn misspelt_keys_get_the_nearest_known_one() {
     assert_eq!(
         fault("timeout_s: 30", "timeuot_s: 30\n    timeout_s: 30"),
         "study.yaml:15:5: timeline[1].timeuot_s: unknown key; did you mean `timeout_s`? \
-         Known here: id, type, group_size, match, presence, timeout_s, on_timeout, regroup_s, rematch, bot, else, for_each, repeat, when"
+         Known here: id, type, group_size, match, presence, timeout_s, on_timeout, regroup_s, rematch, bot, partner, simulated_wait_s, else, for_each, repeat, when"
     );
     assert_eq!(
         fault("  language: en", "  language: en\n  colour: red"),
@@ -60,7 +60,7 @@ fn misspelt_keys_get_the_nearest_known_one() {
     );
     assert_eq!(
         fault("format: 1", "format: 1\nrecruiting: {provider: prolific}"),
-        "study.yaml:2:1: recruiting: unknown key; did you mean `recruitment`? Known here: format, study, texts, recruitment, \
+        "study.yaml:2:1: recruiting: unknown key; did you mean `recruitment`? Known here: format, study, partners, texts, recruitment, \
          screening, net, design, timeline, bonus"
     );
 }
@@ -297,7 +297,7 @@ fn nobody_gets_stuck() {
         )),
         [
             "study.yaml:21:21: timeline[2].players[1].policy: missing; write for example `policy: cook`",
-            "study.yaml:21:22: timeline[2].players[1].polcy: unknown key; did you mean `policy`? Known here: policy, disclose, temperature, every_ticks, action_mask",
+            "study.yaml:21:22: timeline[2].players[1].polcy: unknown key; did you mean `policy`? Known here: policy, disclose, temperature, every_ticks, action_mask, delay_ticks, noise",
         ]
     );
     let lobby = STUDY.find("  - id: lobby").expect("a lobby")

@@ -293,6 +293,7 @@ fn the_treatments_of_groups_with_the_lobbys_ai_partner_are_balanced() {
         name: "speed".to_owned(),
         levels: vec![level("slow"), level("fast")],
         assign: Assign::LeastFilled,
+        unit: None,
     };
     let mut stage = stage(|study| {
         study.design.unit = Unit::Group;

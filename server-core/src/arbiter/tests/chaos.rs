@@ -50,6 +50,7 @@ impl Play {
                 policy: "cook".into(),
                 disclose: true,
                 model: None,
+                ..AiPartner::default()
             });
         });
         let (era, tokens) = stage.crowd(u64::from(people));

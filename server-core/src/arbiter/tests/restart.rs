@@ -279,6 +279,7 @@ fn nobody_who_has_left_is_waited_for_after_a_restart() {
             policy: "cook".into(),
             disclose: true,
             model: None,
+            ..study::stage::AiPartner::default()
         });
     });
     let (era, one, two) = stage.playing();
@@ -302,6 +303,7 @@ fn an_ai_partner_that_plays_for_good_stays_through_a_restart() {
             policy: "cook".into(),
             disclose: true,
             model: None,
+            ..study::stage::AiPartner::default()
         });
     });
     let (era, one, _) = stage.playing();
@@ -331,6 +333,7 @@ fn who_an_ai_partner_played_for_to_the_end_is_known_whatever_was_durable_at_the_
                     policy: "cook".into(),
                     disclose: true,
                     model: None,
+                    ..study::stage::AiPartner::default()
                 });
             });
             let (era, ..) = stage.playing();

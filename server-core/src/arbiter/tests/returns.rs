@@ -287,6 +287,7 @@ fn a_page_that_is_never_ready_is_given_up_and_may_ask_again() {
             policy: "cook".into(),
             disclose: true,
             model: None,
+            ..study::stage::AiPartner::default()
         });
     });
     let (era, token) = taken(&mut stage);
@@ -363,6 +364,7 @@ fn who_asks_for_the_seat_again_and_again_gets_no_more_time_while_nothing_moves()
             policy,
             disclose,
             model: None,
+            ..study::stage::AiPartner::default()
         });
     });
     let (era, ..) = stage.playing();

@@ -13,6 +13,7 @@ fn stage(meanwhile: Meanwhile, then: Then) -> Stage {
             policy: "cook".into(),
             disclose: false,
             model: None,
+            ..AiPartner::default()
         });
     })
 }
@@ -51,6 +52,7 @@ fn people_partners_and_vacant_seats_mix() {
             policy: "cook".into(),
             disclose: false,
             model: None,
+            ..AiPartner::default()
         };
         env.players = vec![
             Player::Bot(bot),
@@ -158,6 +160,7 @@ fn an_ai_partner_of_the_first_half_stays_for_the_second() {
             policy: "cook".into(),
             disclose: true,
             model: None,
+            ..AiPartner::default()
         });
     });
     let (era, ..) = stage.playing();
@@ -340,6 +343,7 @@ fn an_ai_partner_of_somebody_who_left_in_the_first_half_stays_after_a_restart_in
             policy,
             disclose,
             model: None,
+            ..AiPartner::default()
         });
     });
     let (era, one, _) = stage.playing();

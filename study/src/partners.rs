@@ -1,0 +1,304 @@
+//! The partners that a study names once, at the top of its file: AI partners, pools of them, and people. In the file:
+//! `partners`.
+//!
+//! Levels of factors and keys of stages name them; [`crate::stage::DrawnPartner`] finds the one that plays.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::design::{self, Level, Pool, PoolDraw};
+use crate::folder::Source;
+use crate::limits::{MAX_LEVELS, MAX_PARTNERS, MIN_LEVELS};
+use crate::problem::hint;
+use crate::read::{Cursor, Fields};
+use crate::stage::ai_partner::{self, AiPartner, PartnerOrigin};
+use crate::yaml;
+
+/// The word that stands for a person in the key `policy`.
+const PERSON: &str = "person";
+
+/// The partners that a study names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Partners(BTreeMap<String, Entry>);
+
+/// A partner, and its looks.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct Entry {
+    #[serde(flatten)]
+    kind: NamedPartner,
+    /// The block that a level with its name stands for: the name, and all that participants may see of it.
+    shown: Map<String, Value>,
+}
+
+/// A partner that a study names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a study has few partners")]
+pub(crate) enum NamedPartner {
+    /// An AI partner.
+    Ai(AiPartner),
+    /// One of several AI partners, drawn.
+    Pool(NamedPool),
+    /// A person, whom a lobby brings.
+    Person,
+}
+
+/// AI partners of which one is drawn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct NamedPool {
+    /// The names of its members.
+    pub members: Vec<String>,
+    /// How often it is drawn from.
+    pub draw: PoolDraw,
+}
+
+/// No partners, for the readers that come before them.
+pub(crate) static NO_PARTNERS: Partners = Partners(BTreeMap::new());
+
+impl Partners {
+    /// The partner of this name.
+    pub(crate) fn get(&self, name: &str) -> Option<&NamedPartner> {
+        self.0.get(name).map(|entry| &entry.kind)
+    }
+
+    /// Returns whether the study names none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The names, in order.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.0.keys().map(String::as_str).collect()
+    }
+
+    /// The fix for a name that none of them has.
+    pub(crate) fn hint(&self, name: &str) -> String {
+        match self.is_empty() {
+            true => "the study names none; write for example `partners: {clone: {policy: agent.onnx}}` at the top of the \
+                     file, or a block here: `{policy: cook}`"
+                .to_owned(),
+            false => hint(name, &self.names()),
+        }
+    }
+
+    /// The level that stands for the partner of this name: a block of its name and of what participants may see.
+    pub(crate) fn level(&self, name: &str) -> Option<Level> {
+        let entry = self.0.get(name)?;
+        Some(Level {
+            name: name.to_owned(),
+            value: Value::Object(entry.shown.clone()),
+        })
+    }
+
+    /// The pools, for the design: each participant draws from them.
+    pub(crate) fn pools(&self) -> Vec<Pool> {
+        let pools = self.0.iter().filter_map(|(name, entry)| match &entry.kind {
+            NamedPartner::Pool(pool) => Some((name, pool)),
+            NamedPartner::Ai(_) | NamedPartner::Person => None,
+        });
+        let pool = |(name, pool): (&String, &NamedPool)| Pool {
+            name: name.clone(),
+            members: pool
+                .members
+                .iter()
+                .filter_map(|member| self.level(member))
+                .collect(),
+            draw: pool.draw,
+        };
+        pools.map(pool).collect()
+    }
+
+    /// Reports partners that nothing names, and names that a factor has too. `root` is the whole file.
+    pub(crate) fn check_use(&self, root: &Cursor<'_>, factors: &[&str]) {
+        for name in self.names() {
+            let path = format!("partners.{name}");
+            if factors.contains(&name) {
+                root.wrong_at(&path, format!("`{name}` is also a factor of the design, so one would not know which is meant; give one of them another name"));
+            }
+            if !is_mentioned(root.node, name) {
+                root.wrong_at(&path, format!("never used; name it as a level of a factor, in `players`, as a `bot` or in a pool, or remove it: `players: [self, {name}]`"));
+            }
+        }
+    }
+}
+
+/// Returns whether a name is anywhere in the file but at its own place.
+fn is_mentioned(root: &yaml::Node, name: &str) -> bool {
+    let yaml::Data::Map(entries) = &root.data else {
+        return false;
+    };
+    let mentions = |node: &yaml::Node| node.mentions(name);
+    entries.iter().any(|(key, node)| match key.name.as_str() {
+        "study" => false,
+        "partners" => match &node.data {
+            yaml::Data::Map(partners) => (partners.iter())
+                .filter_map(|(_, partner)| partner.get("pool"))
+                .any(mentions),
+            _ => false,
+        },
+        _ => mentions(node),
+    })
+}
+
+/// Reads the partners. A study whose partners have faults is read on with the others.
+pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Partners> {
+    let entries = place.entries("partners")?;
+    if entries.len() > MAX_PARTNERS {
+        place.wrong(format!(
+            "{} partners; there must be at most {MAX_PARTNERS}",
+            entries.len()
+        ));
+        return None;
+    }
+    let partner = |(name, place): &(&str, Cursor<'_>)| {
+        let is_named = design::is_name(name, place);
+        let entry = entry(source, name, place);
+        Some(((*name).to_owned(), entry?)).filter(|_| is_named)
+    };
+    let partners: Vec<_> = entries.iter().map(partner).collect();
+    let is_whole = partners.iter().all(Option::is_some);
+    let partners = Partners(partners.into_iter().flatten().collect());
+    let known: BTreeSet<&str> = entries.iter().map(|(name, _)| *name).collect();
+    let are_good = check_pools(&partners, &known, place);
+    (is_whole && are_good).then_some(partners)
+}
+
+fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
+    let mut fields = place.fields("a partner")?;
+    let doc = "In the place of `policy`: a pool, of which a participant gets one. A list of names of AI partners, at \
+               least two. Who has drawn which is balanced over those who completed the study.";
+    let pool = fields.key("pool", doc);
+    let is_pool = pool.place.is_some() && place.may(place.node.get("policy").is_none());
+    let pool = pool.maybe(|place| {
+        let members = place.list_of("names of AI partners", MIN_LEVELS..=MAX_LEVELS)?;
+        members
+            .iter()
+            .map(|place| place.text(40))
+            .collect::<Option<Vec<_>>>()
+    });
+    let draws = [("once", PoolDraw::Once), ("each_time", PoolDraw::EachTime)];
+    let doc = "For a pool: `once`: a participant plays with one member all along. `each_time`: with another one at \
+               each visit of a stage, and with none again before all had their turn.";
+    let draw = fields.key("draw", doc);
+    let has_draw = draw.place.is_some();
+    let draw = draw.or(PoolDraw::Once, |place| place.word("way to draw", &draws));
+    let shown = shown(name, &mut fields);
+    let origin = origin(name, &mut fields);
+    let policy = fields.key("policy", ai_partner::POLICY);
+    let is_person = (policy.place.as_ref()).is_some_and(|place| place.node.is_text(PERSON));
+    let kind = match (is_pool, is_person) {
+        _ if place.may(false) => {
+            let policy = policy.maybe(|place| ai_partner::policy(source, &place));
+            ai_partner::read_fields(source, &mut fields, policy.flatten());
+            None
+        }
+        (true, _) => {
+            let members = pool.clone()?;
+            members.map(|members| {
+                let draw = draw.unwrap_or(PoolDraw::Once);
+                NamedPartner::Pool(NamedPool { members, draw })
+            })
+        }
+        (false, true) => Some(NamedPartner::Person),
+        (false, false) => {
+            let policy = policy.require("agent.onnx", |place| ai_partner::policy(source, &place));
+            let partner = ai_partner::read_fields(source, &mut fields, policy);
+            let origin = origin.and_then(|origin| {
+                let policy = partner.as_ref()?.policy.clone();
+                Some(PartnerOrigin { policy, ..origin })
+            });
+            (partner.zip(origin)).map(|(partner, origin)| {
+                NamedPartner::Ai(AiPartner {
+                    origin: Some(origin),
+                    ..partner
+                })
+            })
+        }
+    };
+    let is_fit = match (&kind, has_draw) {
+        (Some(NamedPartner::Ai(_) | NamedPartner::Person), true) => {
+            place.wrong_at(
+                "draw",
+                "only for a pool; remove it, or write `pool: [a, b]` in the place of `policy`",
+            );
+            false
+        }
+        _ => true,
+    };
+    if !is_pool && pool.is_some_and(|pool| pool.is_some()) {
+        place.wrong_at(
+            "pool",
+            "stands beside `policy`, and a partner is the one or the other; remove one of the two",
+        );
+        return None;
+    }
+    fields.done();
+    let (kind, shown) = (kind?, shown?);
+    is_fit.then_some(Entry { kind, shown })
+}
+
+/// Reads all that participants may see of a partner.
+fn shown(name: &str, fields: &mut Fields<'_>) -> Option<Map<String, Value>> {
+    let doc = "The blinded name: what participants read for this partner. `{{ factor.shown_as }}` puts it into \
+               texts, forms, numbers beside the picture and the `config` of an environment.";
+    let shown_as = fields.key("shown_as", doc).maybe(|place| place.text(60));
+    let doc = "The blinded look: any value that the environment takes for what a player looks like, such as a number \
+               of `appearance`. `{{ factor.look }}` puts it into `config`.";
+    let look = fields.key("look", doc).maybe(|place| Some(place.json()));
+    let mut shown = Map::from_iter([("name".to_owned(), json!(name))]);
+    shown.extend(shown_as?.map(|text| ("shown_as".to_owned(), json!(text))));
+    shown.extend(look?.map(|look| ("look".to_owned(), look)));
+    Some(shown)
+}
+
+/// Reads the origin of a policy.
+fn origin(name: &str, fields: &mut Fields<'_>) -> Option<PartnerOrigin> {
+    let doc = "For the data: the algorithm that trained the policy, such as `FCP`.";
+    let algorithm = fields.key("algorithm", doc).maybe(|place| place.text(60));
+    let doc = "For the data: the seed of the training.";
+    let training_seed = fields
+        .key("training_seed", doc)
+        .maybe(|place| place.whole(0..=i64::MAX, ""));
+    let doc = "For the data: the checkpoint of the training.";
+    let checkpoint = fields.key("checkpoint", doc).maybe(|place| place.text(60));
+    Some(PartnerOrigin {
+        name: name.to_owned(),
+        policy: String::new(),
+        algorithm: algorithm?,
+        training_seed: training_seed?,
+        checkpoint: checkpoint?,
+    })
+}
+
+/// Reports members of pools that are no AI partners, and those that are there twice. Gives whether all are good.
+fn check_pools(partners: &Partners, known: &BTreeSet<&str>, place: &Cursor<'_>) -> bool {
+    let mut are_good = true;
+    for (name, entry) in &partners.0 {
+        let NamedPartner::Pool(pool) = &entry.kind else {
+            continue;
+        };
+        let mut seen = BTreeSet::new();
+        for (at, member) in pool.members.iter().enumerate() {
+            let path = format!("{name}.pool[{at}]");
+            let is_ai = matches!(partners.get(member), Some(NamedPartner::Ai(_)));
+            let message = match (is_ai, seen.insert(member)) {
+                (true, true) => continue,
+                (true, false) => format!("`{member}` is in this pool twice; remove it here"),
+                // One with faults of its own is not judged a second time.
+                (false, _) if known.contains(member.as_str()) && partners.get(member).is_none() => {
+                    continue;
+                }
+                (false, _) if known.contains(member.as_str()) => format!(
+                    "`{member}` is no AI partner of its own; write the names of AI partners, each with a `policy`"
+                ),
+                (false, _) => format!("unknown partner `{member}`; {}", partners.hint(member)),
+            };
+            place.wrong_at(&path, message);
+            are_good = false;
+        }
+    }
+    are_good
+}
