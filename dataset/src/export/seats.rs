@@ -5,6 +5,7 @@ use std::path::Path;
 use protocol::control::EndReason;
 use protocol::{Controller, Seat};
 use serde::Serialize;
+use study::stage::PartnerOrigin;
 
 use super::report::ExportReport;
 use super::simulation::{EpisodeTable, SimulatedEpisode, controller_name};
@@ -32,6 +33,13 @@ struct SeatRow<'a> {
     score: i64,
     seat_score: i64,
     success: bool,
+    /// Of an AI partner that the study names; so the next three.
+    partner: String,
+    algorithm: String,
+    training_seed: Option<i64>,
+    checkpoint: String,
+    /// Of an AI partner that is a model.
+    model_sha256: &'a str,
 }
 
 /// The table of seats.
@@ -73,6 +81,12 @@ fn seat_row<'a>(
     let of_person = course.filter(|_| *controller == Controller::Human);
     let score = episode.steps.last().map_or(0, |step| step.score);
     let mut own = episode.steps.iter().rev().filter(|step| step.seat == seat);
+    let names = course.map_or(&[][..], |course| course.names.as_slice());
+    let origin = PartnerOrigin::of_seat(seat.index(), names).unwrap_or_default();
+    let model = match controller {
+        Controller::Ai { policy } => protocol::hash::model_sha256(policy),
+        Controller::Human | Controller::Vacant => None,
+    };
     SeatRow {
         visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
         episode_index: course.map(|course| course.episode),
@@ -89,5 +103,10 @@ fn seat_row<'a>(
         score,
         seat_score: own.next().map_or(0, |step| step.seat_score),
         success: episode.reason == Some(EndReason::Played) && score > 0,
+        partner: origin.name,
+        algorithm: origin.algorithm.unwrap_or_default(),
+        training_seed: origin.training_seed,
+        checkpoint: origin.checkpoint.unwrap_or_default(),
+        model_sha256: model.unwrap_or_default(),
     }
 }

@@ -193,7 +193,14 @@ async fn a_seat_has_its_place_in_the_study() {
         visits: vec![5, 0],
         episode: 2,
         episodes: 3,
-        names: vec![("layout".into(), "\"ring\"".into())],
+        names: vec![
+            ("layout".into(), "\"ring\"".into()),
+            (
+                "partner@1".into(),
+                r#"{"name": "sp_2", "policy": "sp.onnx", "algorithm": "SP", "training_seed": 7}"#
+                    .into(),
+            ),
+        ],
     });
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 3);
@@ -202,13 +209,16 @@ async fn a_seat_has_its_place_in_the_study() {
         .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version params seed mode tick_hz controller t0_us ticks score seat_score success";
+    let own = "visit episode_index episodes env env_version params seed mode tick_hz controller t0_us ticks score seat_score success partner algorithm training_seed checkpoint model_sha256";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
         ["5", "2", "3", "turns", "4", "human"]
     );
     assert_eq!(seats.cells(0, "ticks score success"), ["3", "0", "false"]);
+    let drawn = "seat partner algorithm training_seed checkpoint";
+    assert_eq!(seats.cells(0, drawn), ["0", "", "", "", ""]);
+    assert_eq!(seats.cells(1, drawn), ["1", "sp_2", "SP", "7", ""]);
     assert_eq!(
         seats.column("visit"),
         ["5", ""],

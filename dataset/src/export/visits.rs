@@ -169,8 +169,12 @@ fn session_row(
     let drawn = [&assignment.own]
         .into_iter()
         .chain(assignment.groups.values());
-    let mut drawn = drawn.filter(|draw| !draw.levels.is_empty() || !draw.orders.is_empty());
-    let draw = drawn.next_back();
+    // Factors can have units of their own, so that a participant has some levels, and the last group others.
+    let draw = drawn.fold(UnitAssignment::default(), |mut all, draw| {
+        all.levels.extend(draw.levels.clone());
+        all.orders.extend(draw.orders.clone());
+        all
+    });
     let ended = payment.map(|payment| &payment.what);
     let time_s = ended.map_or(session.spent_us / 1_000, |what| what.time_ms) as f64 / 1_000.0;
     let currency = ended
@@ -180,7 +184,7 @@ fn session_row(
         let amount = ended.filter(|_| !currency.is_empty()).map(amount);
         amount.map_or(String::new(), |amount| written(amount, &currency))
     };
-    let treatment = draw.map(|draw| designs.treatment_name(session, draw));
+    let treatment = designs.treatment_name(session, &draw);
     let row = SessionRow {
         study_id: session.study.clone(),
         version: session.study_version.clone(),
@@ -202,9 +206,9 @@ fn session_row(
             .to_owned(),
         receipt: ended.map_or(String::new(), |what| what.receipt.clone()),
         erased_at: session.erased_at.clone().unwrap_or_default(),
-        treatment: treatment.unwrap_or_default(),
+        treatment,
     };
-    Ok((row, draw.map(columns).unwrap_or_default()))
+    Ok((row, columns(&draw)))
 }
 
 /// The columns of a draw: each level, and each order as a list in JSON.
