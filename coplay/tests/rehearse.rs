@@ -278,7 +278,8 @@ rehearse_examples! {
     overcooked_blind_is_rehearsed "overcooked-blind",
     overcooked_coord_is_rehearsed "overcooked-coord",
     overcooked_dyad_is_rehearsed "overcooked-dyad",
-    overcooked_pairs_is_rehearsed "overcooked-pairs"
+    overcooked_pairs_is_rehearsed "overcooked-pairs",
+    seven_partners_is_rehearsed "seven-partners"
 }
 
 /// A study in which nobody's outcome depends on other people.
