@@ -426,6 +426,28 @@ pub enum NewCommand {
         /// Folder to create; it must be empty or missing.
         dir: PathBuf,
     },
+    /// Create a complete study of your own agents: people cook with each of them, blinded, and rate it.
+    #[command(after_help = "\
+The study has a tutorial, a practice round, rounds with each agent in a balanced order and on balanced sides, the
+field's rating items after each, an attention check, a debriefing and payment. Lint and rehearse pass as it is.
+The folder must be empty or missing; the models are copied into it.
+
+Examples:
+  coplay new human-ai --agents sp.onnx fcp.onnx e3t.onnx
+      In the folder human-ai, in the first two kitchens that all three can play.
+  coplay new human-ai my-study --agents sp.onnx fcp.onnx cook --layouts coordination_ring counter_circuit
+      The script `cook` is the third partner.")]
+    HumanAi {
+        /// Folder to create.
+        #[arg(default_value = "human-ai")]
+        dir: PathBuf,
+        /// Files of ONNX models, and names of scripts: cook, idle, random.
+        #[arg(long, num_args = 1.., required = true, value_name = "AGENT")]
+        agents: Vec<String>,
+        /// Kitchens of Overcooked [default: the first two that all agents can play].
+        #[arg(long, num_args = 1.., value_name = "LAYOUT")]
+        layouts: Vec<String>,
+    },
     /// Create a small, complete environment to start from.
     #[command(after_help = "\
 It can be built and checked at once; its README explains how. The folder must be empty or missing.

@@ -245,6 +245,15 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
             writeln!(out, "{written}")?;
             return Ok(ExitCode::SUCCESS);
         }
+        Some(NewCommand::HumanAi {
+            dir,
+            agents,
+            layouts,
+        }) => {
+            let written = template::human_ai::write(&dir, &agents, &layouts)?;
+            writeln!(out, "{written}")?;
+            return Ok(ExitCode::SUCCESS);
+        }
         Some(NewCommand::Overcooked { dir }) => ("overcooked", dir),
         Some(NewCommand::Solo { dir }) => ("solo", dir),
         Some(NewCommand::Survey { dir }) => ("survey", dir),

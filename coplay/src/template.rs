@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail, ensure};
 
 use crate::cli::Language;
 
+pub mod human_ai;
 pub mod study;
 
 const MANIFEST: &str = include_str!("../templates/environment/manifest.toml");

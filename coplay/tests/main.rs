@@ -5,6 +5,7 @@ mod command;
 mod dev;
 mod guides;
 mod http;
+mod human_ai;
 mod own_agent;
 mod own_module;
 mod records;

@@ -96,6 +96,29 @@ pub fn show(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<AgentDescr
     })
 }
 
+/// Names of the scripts that a study can name as AI partners.
+pub const SCRIPTS: [&str; 3] = policy::NAMES;
+
+/// Checks that an environment opens with these parameters.
+///
+/// # Errors
+/// It does not; the reason says why.
+pub fn check_env(env: &str, params: &str) -> anyhow::Result<()> {
+    open(env, params).map(drop)
+}
+
+/// Checks that a script can play an environment.
+///
+/// # Errors
+/// There is no such script, or it cannot play the environment.
+pub fn check_script(name: &str, env: &str, params: &str) -> anyhow::Result<()> {
+    let world = open(env, params)?;
+    let script = policy::by_name(name, world.spec());
+    script
+        .map(drop)
+        .with_context(|| format!("the script `{name}` cannot play `{env}`"))
+}
+
 fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     std::fs::read(file).with_context(|| format!("cannot read {}", file.display()))
 }

@@ -82,10 +82,7 @@ pub fn write(template: &StudyTemplate, dir: &Path) -> anyhow::Result<Written> {
         );
         put(file, &text)?;
     }
-    put(
-        "study.schema.json",
-        &(serde_json::to_string_pretty(&study::schema())? + "\n"),
-    )?;
+    write_schema(dir)?;
     put(".gitignore", "coplay-data/\ncoplay-dev-data/\n")?;
     Ok(Written {
         dir: dir.to_owned(),
@@ -93,8 +90,18 @@ pub fn write(template: &StudyTemplate, dir: &Path) -> anyhow::Result<Written> {
     })
 }
 
+/// Writes the schema of study files, for editors.
+///
+/// # Errors
+/// Writing fails.
+pub(super) fn write_schema(dir: &Path) -> anyhow::Result<()> {
+    let path = dir.join("study.schema.json");
+    let text = serde_json::to_string_pretty(&study::schema())? + "\n";
+    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+}
+
 /// The id of a study in a folder: what the folder is called, as far as that can be an id.
-fn id(dir: &Path) -> String {
+pub(super) fn id(dir: &Path) -> String {
     let name = dir
         .file_name()
         .map(|name| name.to_string_lossy().to_lowercase());
@@ -120,6 +127,7 @@ pub fn list() -> String {
     for template in &STUDIES {
         text += &format!("  {:<12} {}\n", template.name, template.about);
     }
+    text += "  human-ai     people cook with your own agents, blinded and counterbalanced, and rate each of them\n";
     text += "  environment  an environment of your own, in Rust or C\n\nBegin with one of them:\n  coplay new overcooked my-study";
     text
 }

@@ -1,0 +1,376 @@
+//! `coplay new human-ai`: a complete study in which people cook with the agents of a lab, and rate each of them.
+
+use std::collections::BTreeSet;
+use std::fmt::{self, Write as _};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use serde_json::json;
+
+use super::study::{id, write_schema};
+
+const STUDY: &str = include_str!("../../templates/study/human-ai/study.yaml");
+const PAGES: [(&str, &str); 4] = [
+    (
+        "consent.md",
+        include_str!("../../templates/study/human-ai/consent.md"),
+    ),
+    (
+        "how.md",
+        include_str!("../../templates/study/human-ai/how.md"),
+    ),
+    (
+        "debrief.md",
+        include_str!("../../templates/study/human-ai/debrief.md"),
+    ),
+    (
+        "thanks.md",
+        include_str!("../../templates/study/human-ai/thanks.md"),
+    ),
+];
+
+/// The environment of the study.
+const ENV: &str = "overcooked@2.0.0";
+
+/// The kitchens that are looked at if none is named.
+const KITCHENS: [&str; 5] = [
+    "cramped_room",
+    "asymmetric_advantages",
+    "coordination_ring",
+    "forced_coordination",
+    "counter_circuit",
+];
+
+/// Kitchens of a study that names none: more make it long.
+const USUAL_KITCHENS: usize = 2;
+
+/// The most rounds of one person.
+const MAX_ROUNDS: usize = 40;
+
+/// Minutes of everything but the rated rounds, and of a rated round with its questions.
+const MINUTES: (usize, usize) = (7, 2);
+
+/// Pay for an hour, hundredths of a unit of the currency.
+const CENTS_PER_HOUR: usize = 900;
+
+/// An agent of the study.
+struct Agent {
+    /// Its name among the partners of the study.
+    name: String,
+    /// The policy in the study file: a script, or the file of a model.
+    policy: String,
+    /// The file of a model.
+    file: Option<PathBuf>,
+}
+
+/// The study that was written.
+#[derive(Debug)]
+pub struct Written {
+    dir: PathBuf,
+    names: Vec<String>,
+    layouts: Vec<String>,
+}
+
+/// Writes the study into a folder that is empty or not there. `agents` are files of models and names of scripts; without
+/// `layouts`, the study has the first kitchens that all of them can play.
+///
+/// # Errors
+/// The folder has files, there are fewer than two agents or too many rounds, an agent is no model or cannot play a
+/// kitchen, or writing fails. Of a refused study no file is written.
+pub fn write(dir: &Path, agents: &[String], layouts: &[String]) -> anyhow::Result<Written> {
+    let mut entries = dir.read_dir().into_iter().flatten();
+    ensure!(
+        !dir.exists() || (dir.is_dir() && entries.next().is_none()),
+        "{} is there already and not empty; name a new folder",
+        dir.display()
+    );
+    let agents = read_agents(agents)?;
+    let layouts = choose_layouts(&agents, layouts)?;
+    let rounds = agents.len() * layouts.len();
+    ensure!(
+        rounds <= MAX_ROUNDS,
+        "{} agents in {} kitchens are {rounds} rounds for each person; there must be at most {MAX_ROUNDS}: name fewer",
+        agents.len(),
+        layouts.len()
+    );
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    let minutes = MINUTES.0 + rounds * MINUTES.1;
+    let fill = |text: &str| {
+        let text = text.replace("@MINUTES@", &minutes.to_string());
+        text.replace("@ROUNDS@", &rounds.to_string())
+    };
+    let put = |file: &str, text: String| {
+        let path = dir.join(file);
+        fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let id = format!("{:<30}#", format!("id: {}", id(dir)));
+    let study =
+        fill(&study(&agents, &layouts, minutes)).replace("id: my-study                  #", &id);
+    put("study.yaml", study)?;
+    for (file, text) in PAGES {
+        put(file, fill(text))?;
+    }
+    for agent in &agents {
+        if let Some(file) = &agent.file {
+            let to = dir.join(&agent.policy);
+            fs::copy(file, &to)
+                .with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
+        }
+    }
+    write_schema(dir)?;
+    put(".gitignore", "coplay-data/\ncoplay-dev-data/\n".to_owned())?;
+    Ok(Written {
+        dir: dir.to_owned(),
+        names: agents.into_iter().map(|agent| agent.name).collect(),
+        layouts,
+    })
+}
+
+/// The study file.
+fn study(agents: &[Agent], layouts: &[String], minutes: usize) -> String {
+    let mut partners = String::new();
+    for Agent { name, policy, .. } in agents {
+        // A name in quotes can hold anything.
+        let policy = json!(policy);
+        let _ = writeln!(partners, "  {name}: {{policy: {policy}, disclose: false}}");
+    }
+    let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    let kitchens = layouts.join(", ");
+    let (factor, each) = match layouts {
+        [alone] => (String::new(), format!("{{layout: [{alone}]}}")),
+        _ => (
+            format!("    layout: {{levels: [{kitchens}], order: latin}}\n"),
+            "layout".to_owned(),
+        ),
+    };
+    // Each order on each side, twice.
+    let orders = agents.len() * (1 + agents.len() % 2);
+    let cents = (minutes * CENTS_PER_HOUR).div_ceil(60);
+    STUDY
+        .replace("@PARTNERS@\n", &(partners + "\n"))
+        .replace("@NAMES@", &names.join(", "))
+        .replace("@LAYOUT_FACTOR@\n", &(factor + "\n"))
+        .replace("@EACH_LAYOUT@", &each)
+        .replace("@QUOTA@", &(4 * orders).to_string())
+        .replace("@BASE@", &format!("{}.{:02}", cents / 100, cents % 100))
+        .replace("@MOST_MINUTES@", &(minutes * 2).to_string())
+}
+
+/// The agents with names of their own.
+fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
+    ensure!(
+        given.len() > 1,
+        "one agent leaves nothing to compare; name another one, or a script beside it: `--agents {} cook`",
+        given.first().map_or("agent.onnx", String::as_str)
+    );
+    let (mut agents, mut names) = (Vec::new(), BTreeSet::new());
+    for given in given {
+        let is_script = catalog::agent::SCRIPTS.contains(&given.as_str());
+        let file = (!is_script).then(|| PathBuf::from(given));
+        if let Some(file) = &file {
+            let ending = file.extension().is_some_and(|ending| ending == "onnx");
+            ensure!(
+                ending && file.is_file(),
+                "`{given}` is no file of a model (.onnx) and no script; the scripts are {}",
+                catalog::agent::SCRIPTS.join(", ")
+            );
+        }
+        let stem = file.as_deref().and_then(Path::file_stem);
+        let stem = stem.map_or_else(|| given.clone(), |stem| stem.to_string_lossy().into_owned());
+        let wanted = word(&stem);
+        let mut numbered = (2..).map(|number| format!("{wanted}_{number}"));
+        let name = match names.contains(&wanted) {
+            true => numbered.find(|name| !names.contains(name)),
+            false => Some(wanted.clone()),
+        };
+        let name = name.context("numbers have no end")?;
+        let policy = file
+            .as_ref()
+            .map_or_else(|| given.clone(), |_| format!("{name}.onnx"));
+        names.insert(name.clone());
+        agents.push(Agent { name, policy, file });
+    }
+    Ok(agents)
+}
+
+/// The name of a partner, made of that of a file: lower-case letters, digits and `_`, a letter first.
+fn word(stem: &str) -> String {
+    let plain = |c: char| match c.to_ascii_lowercase() {
+        c if c.is_ascii_lowercase() || c.is_ascii_digit() => c,
+        _ => '_',
+    };
+    let word: String = stem.chars().take(30).map(plain).collect();
+    match word.starts_with(|c: char| c.is_ascii_lowercase()) {
+        // Names that the template uses for something else.
+        true if !TAKEN.contains(&word.as_str()) => word,
+        _ => format!("agent_{word}"),
+    }
+}
+
+/// Names in the template that are no partners.
+const TAKEN: [&str; 16] = [
+    "side", "partner", "layout", "self", "vacant", "play", "rate", "post", "how", "quiz",
+    "consent", "practice", "tutorial", "debrief", "thanks", "kitchens",
+];
+
+/// The kitchens of the study: those that are named, or the first ones that all agents can play.
+fn choose_layouts(agents: &[Agent], named: &[String]) -> anyhow::Result<Vec<String>> {
+    for layout in named {
+        for agent in agents {
+            plays(agent, layout)?;
+        }
+    }
+    if !named.is_empty() {
+        let once: BTreeSet<&String> = named.iter().collect();
+        ensure!(
+            once.len() == named.len(),
+            "a kitchen is named twice; name each once"
+        );
+        return Ok(named.to_vec());
+    }
+    let mut refusal = None;
+    let mut found = Vec::new();
+    for layout in KITCHENS {
+        match agents.iter().try_for_each(|agent| plays(agent, layout)) {
+            Ok(()) => found.push(layout.to_owned()),
+            Err(why) => drop(refusal.get_or_insert(why)),
+        }
+    }
+    found.truncate(USUAL_KITCHENS);
+    match (found.is_empty(), refusal) {
+        (true, Some(why)) => Err(why.context(
+            "no kitchen is one that all agents can play; leave one of them out, or export it with one input per field \
+             (docs/agents.md)",
+        )),
+        (true, None) => bail!("there is no kitchen"),
+        (false, _) => Ok(found),
+    }
+}
+
+/// Checks that an agent can play a kitchen.
+fn plays(agent: &Agent, layout: &str) -> anyhow::Result<()> {
+    let params = json!({ "layout": layout }).to_string();
+    catalog::agent::check_env("overcooked", &params)
+        .with_context(|| format!("`{layout}` is no kitchen of {ENV}"))?;
+    let played = match &agent.file {
+        Some(file) => catalog::agent::show(file, Some(("overcooked", &params))).map(drop),
+        None => catalog::agent::check_script(&agent.policy, "overcooked", &params),
+    };
+    played.with_context(|| format!("`{}` cannot play `{layout}`", agent.name))
+}
+
+impl fmt::Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dir = self.dir.display();
+        write!(
+            f,
+            "Wrote a study into {dir}: {} partners ({}) in {}. Begin with {dir}/study.yaml.\n\n  \
+             coplay dev {dir}        try it, and change it while it runs\n  \
+             coplay lint {dir}       check it\n  \
+             coplay rehearse {dir}   let bots take part",
+            self.names.len(),
+            self.names.join(", "),
+            self.layouts.join(", ")
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn clone_cook() -> String {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let file = root.join("../examples/overcooked-coord/cook_clone.onnx");
+        file.display().to_string()
+    }
+
+    #[test]
+    fn what_it_writes_is_clean_for_models_and_scripts_and_any_kitchens() {
+        let home = tempfile::tempdir().unwrap();
+        let many = [clone_cook(), clone_cook(), "cook".to_owned()];
+        let layouts = |names: &[&str]| -> Vec<String> {
+            names.iter().map(|name| (*name).to_owned()).collect()
+        };
+        for (name, agents, kitchens) in [
+            ("usual", &many[..], layouts(&[])),
+            ("two", &many[1..], layouts(&["forced_coordination"])),
+            ("more", &many[..], layouts(&KITCHENS[..3])),
+        ] {
+            let dir = home.path().join(name);
+            let written = write(&dir, agents, &kitchens).unwrap();
+            let linted = catalog::lint::lint(&dir);
+            assert!(
+                linted.is_fine() && linted.warnings.is_empty(),
+                "{name}: {linted}"
+            );
+            let outline = linted.outline.unwrap();
+            assert_eq!(outline.id, name);
+            let text = fs::read_to_string(dir.join("study.yaml")).unwrap();
+            assert!(
+                !text.contains('@') || !text.contains("@PARTNERS@"),
+                "{text}"
+            );
+            assert!(written.to_string().contains("coplay rehearse"));
+        }
+        let dir = home.path().join("usual");
+        let text = fs::read_to_string(dir.join("study.yaml")).unwrap();
+        for words in [
+            "  cook_clone: {policy: \"cook_clone.onnx\", disclose: false}\n",
+            "  cook_clone_2: {policy: \"cook_clone_2.onnx\", disclose: false}\n",
+            "    layout: {levels: [cramped_room, asymmetric_advantages], order: latin}\n",
+            "    for_each: layout\n",
+        ] {
+            assert!(text.contains(words), "{text}");
+        }
+        for file in ["study.yaml", "consent.md", "how.md"] {
+            let text = fs::read_to_string(dir.join(file)).unwrap();
+            let left = text
+                .split('@')
+                .skip(1)
+                .find(|part| part.starts_with(char::is_uppercase));
+            assert!(left.is_none(), "{file}: {left:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_a_study_is_refused_before_anything_is_written() {
+        let home = tempfile::tempdir().unwrap();
+        let dir = home.path().join("new");
+        let refused = |agents: &[&str], layouts: &[&str]| {
+            let own = |words: &[&str]| -> Vec<String> {
+                words.iter().map(|word| (*word).to_owned()).collect()
+            };
+            let error = write(&dir, &own(agents), &own(layouts)).unwrap_err();
+            assert!(!dir.exists());
+            format!("{error:#}")
+        };
+        assert!(refused(&["cook"], &[]).contains("`--agents cook cook`"));
+        assert!(refused(&["cook", "chef.onnx"], &[]).contains("`chef.onnx` is no file of a model"));
+        assert!(refused(&["cook", "idle"], &["moon"]).contains("`moon` is no kitchen"));
+        let twice = ["cramped_room", "cramped_room"];
+        assert!(refused(&["cook", "idle"], &twice).contains("named twice"));
+        let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../onnx/tests/golden/mlp.onnx");
+        let model = model.display().to_string();
+        let text = refused(&["cook", &model], &[]);
+        assert!(
+            text.contains("no kitchen is one that all agents can play"),
+            "{text}"
+        );
+        let all = ["idle"; 9];
+        assert!(refused(&all, &KITCHENS).contains("45 rounds"));
+    }
+
+    #[test]
+    fn names_of_files_become_names_of_partners() {
+        for (stem, name) in [
+            ("SP-seed 1", "sp_seed_1"),
+            ("1", "agent_1"),
+            ("side", "agent_side"),
+            ("ä", "agent__"),
+        ] {
+            assert_eq!(word(stem), name);
+        }
+    }
+}
