@@ -6,7 +6,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Participant, SOON, Server, coplay, launch, scratch, sideBySide, studyWith } from './harness.mjs';
+import { Participant, Server, coplay, launch, scratch, sideBySide, studyWith } from './harness.mjs';
 import { equal, figures, match, verified } from './match.mjs';
 
 /** Long enough for two scripted cooks to serve soups, short enough for a test. */
@@ -117,7 +117,7 @@ sideBySide(2, () => {
     await old.says(/coplay site/);
     await writeFile(file, page);
     await old.page.goto(server.links[0]);
-    await old.shows('consent', SOON);
+    await old.says(/Cook with a partner/);
   });
 
   test('a folder with other files is refused, and so is an address that is none', async t => {

@@ -42,7 +42,7 @@ def open_dev_server() -> float:
         taken = (time.perf_counter() - begun) * 1000
         assert kind.startswith("text/html") and b"boot.js" in page, kind
         kind, client = fetch(told["url"] + "client_wasm_bg.wasm")
-        assert kind == "application/wasm" and client.startswith(b"\\0asm"), kind
+        assert kind == "application/wasm" and client.startswith(b"\0asm"), kind
         return taken
     finally:
         server.kill()
