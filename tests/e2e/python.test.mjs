@@ -8,7 +8,7 @@ import { after, before, test } from 'node:test';
 import { Participant, ROOT, Server, coplay, drawLess, launch, noFirefox, scratch } from './harness.mjs';
 import { exported, verified } from './match.mjs';
 
-/** Pages load a whole Python, one after the other on a small machine. */
+/** Server and pages start a whole Python, one after the other on a small machine. */
 const PYTHON_STARTS = 90_000;
 
 const browsers = [];
@@ -20,7 +20,8 @@ after(() => Promise.all(browsers.map(browser => browser.close())));
 
 /** The people of a study, all of them playing; `more` says for each how the page is opened. */
 async function open(t, study, folder, more = () => ({}), count = 2) {
-  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', String(count)] });
+  const options = { study, data: `${folder}/data`, args: ['--links', String(count)], soon: PYTHON_STARTS };
+  const server = await Server.start(options);
   t.after(() => server.kill());
   const people = await Promise.all(server.links.map((link, at) => {
     const { browser = browsers[at % browsers.length], ...options } = more(at);
