@@ -133,7 +133,7 @@ class CrossPlay:
 
     def frame(self) -> Any:
         """The table as a pandas `DataFrame`."""
-        import pandas  # type: ignore[import-untyped]
+        import pandas
 
         return pandas.DataFrame(self.rows())
 
