@@ -21,7 +21,7 @@ use crate::http_range::{Range, find_range};
 use crate::socket;
 
 /// The content security policy of pages: their own files, one session (`ws: wss:`, or the server of a site), nothing else.
-/// What ends it are the styles.
+/// The styles come last: a caller may add their hashes.
 pub(crate) fn make_policy(session: &str) -> String {
     format!(
         "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src 'self' data: blob:; \
