@@ -56,7 +56,7 @@ sideBySide(3, () => {
     const score = played.reduce((sum, episode) => sum + Number(episode.score), 0);
     const bonus = Math.min(Math.round(2 * score), 500);
     for (const { base, bonus: more, total, currency } of sessions) {
-      assert.deepEqual([currency, ...[base, more, total].map(Number)], ['GBP', 4.5, bonus / 100, (450 + bonus) / 100]);
+      assert.deepEqual([currency, base, more, total], ['GBP', '4.50', pounds(bonus), pounds(450 + bonus)]);
     }
     assert.deepEqual(payments.map(({ code }) => code).sort(), shown.map(({ code }) => code).sort(), 'the codes that were shown');
     for (const { receipt } of payments) assert.ok(shown.some(({ words }) => words.includes(receipt)), `${receipt} was shown`);

@@ -56,6 +56,10 @@ pub(super) trait CellSink {
     fn put_integer(&mut self, value: i64) -> anyhow::Result<()>;
     fn put_single(&mut self, value: f32) -> anyhow::Result<()>;
     fn put_double(&mut self, value: f64) -> anyhow::Result<()>;
+    /// An amount of money; text shows all decimals of its currency.
+    fn put_money(&mut self, amount: f64, _decimals: usize) -> anyhow::Result<()> {
+        self.put_double(amount)
+    }
     fn put_text(&mut self, value: &str) -> anyhow::Result<()>;
     fn put_bytes(&mut self, value: &[u8]) -> anyhow::Result<()>;
     fn put_floats(&mut self, values: &[f32]) -> anyhow::Result<()>;
@@ -104,6 +108,21 @@ cells! {
     Typed<'_>, Text, put_text, value => value.0;
     Vec<u8>, Bytes, put_bytes, value => value;
     Vec<f32>, Floats, put_floats, value => value;
+}
+
+/// An amount of money, in units of its currency.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Money {
+    pub(super) amount: f64,
+    /// The decimals of the currency.
+    pub(super) decimals: usize,
+}
+
+impl Cell for Money {
+    const KIND: ColumnKind = ColumnKind::Float64;
+    fn put(&self, sink: &mut dyn CellSink) -> anyhow::Result<()> {
+        sink.put_money(self.amount, self.decimals)
+    }
 }
 
 impl Cell for &str {

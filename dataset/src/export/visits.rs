@@ -13,7 +13,7 @@ use store::{Episode, Payment, Session, SqliteStore, reason_name};
 use study::payment::decimals;
 use study::{Progress, UnitAssignment};
 
-use super::column::{Column, ColumnKind, Row, row};
+use super::column::{Column, ColumnKind, Money, Row, row};
 use super::demographics::Demographics;
 use super::known::KnownData;
 use super::output::Output;
@@ -48,13 +48,13 @@ row! {
         /// The currency of the payment.
         currency: String,
         /// The fixed part of the payment.
-        base: Option<f64>,
+        base: Option<Money>,
         /// The bonus.
-        bonus: Option<f64>,
+        bonus: Option<Money>,
         /// The pay for time.
-        time_pay: Option<f64>,
+        time_pay: Option<Money>,
         /// The payment: the result of the rule of the outcome.
-        total: Option<f64>,
+        total: Option<Money>,
         /// `due`, `paid` or `skipped` (nothing to pay).
         pay_state: String,
         /// The reference number that the person was shown.
@@ -219,7 +219,11 @@ fn session_row(
         .unwrap_or_default();
     let money = |amount: fn(&study::Payment) -> u64| {
         let amount = ended.filter(|_| !currency.is_empty()).map(amount);
-        amount.map(|amount| amount as f64 / f64::from(10_u32.pow(decimals(&currency) as u32)))
+        let decimals = decimals(&currency);
+        amount.map(|amount| Money {
+            amount: amount as f64 / f64::from(10_u32.pow(decimals as u32)),
+            decimals,
+        })
     };
     let treatment = designs.treatment_name(session, &draw);
     let row = SessionRow {

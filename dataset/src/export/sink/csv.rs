@@ -62,6 +62,10 @@ impl CellSink for CsvSink {
         self.put_number(format_args!("{value:?}"))
     }
 
+    fn put_money(&mut self, amount: f64, decimals: usize) -> anyhow::Result<()> {
+        self.put_number(format_args!("{amount:.decimals$}"))
+    }
+
     fn put_text(&mut self, value: &str) -> anyhow::Result<()> {
         Ok(self.writer.write_field(&*quote_cell(value))?)
     }
