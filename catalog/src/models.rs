@@ -29,7 +29,7 @@ pub fn lower(
         temperature: model.temperature.map(|it| it as f32),
         is_masked: model.action_mask,
     };
-    let network = onnx::read(&model.bytes, spec, choice);
+    let network = onnx::read_for(&model.bytes, spec, model.observation.as_deref(), choice);
     let network = network.map_err(|error| error.to_string())?;
     let bytes = network.encode().map_err(|error| error.to_string())?;
     let sha256 = sha256_hex(&bytes);

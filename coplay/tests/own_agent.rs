@@ -56,6 +56,9 @@ fn a_model_that_does_not_fit_is_refused_at_its_line() {
         let found = problem("{policy: agent.onnx}", model);
         assert!(found.starts_with(at) && found.contains(expected), "{found}");
     }
+    let found = problem("{policy: agent.onnx, observation: pots}", CLONE);
+    let expected = "`overcooked` gives no observation `pots` here; it gives `agent_dir` [4], ";
+    assert!(found.starts_with(at) && found.contains(expected), "{found}");
     let broken = CLONE.iter().position(|_| true).map(|_| {
         let text = b"relu1";
         let at = CLONE.windows(text.len()).position(|it| it == text).unwrap();

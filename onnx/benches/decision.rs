@@ -1,5 +1,6 @@
 //! How long a decision of an AI partner takes: the clone of the example study beside the cook that it was cloned from,
-//! and the models of a folder that AGENTS names, as `onnx/benches/agents.py` makes them.
+//! and the models of a folder that AGENTS names, as `onnx/benches/agents.py` makes them. Their compiled form is put
+//! beside them.
 #![expect(clippy::disallowed_types, reason = "a bench measures time")]
 
 use std::hint::black_box;
@@ -19,7 +20,7 @@ fn main() {
     let params = r#"{"layout": "cramped_room", "horizon": 600}"#;
     let mut world = envs::open("overcooked", params).expect("the kitchen is known");
     let spec = world.spec().clone();
-    let clone = player(MODEL, &spec);
+    let clone = player(&compile(MODEL, &spec), &spec);
     let cook = policy::by_name("cook", &spec).expect("it plays kitchens");
     for (name, mut policy) in [("clone of the cook", clone), ("cook", cook)] {
         let rounds = (0..ROUNDS).map(|seed| play(&mut *world, &mut *policy, u64::from(seed)));
@@ -40,13 +41,17 @@ fn least(values: impl Iterator<Item = f64>) -> f64 {
     values.fold(f64::INFINITY, |best, it| if it < best { it } else { best })
 }
 
-/// A model in a seat.
-fn player(model: &[u8], spec: &Spec) -> Box<dyn Policy> {
+/// A model as pages get it.
+fn compile(model: &[u8], spec: &Spec) -> Vec<u8> {
     let network = onnx::read(model, spec, ActionChoice::default()).expect("the model is read");
-    let bytes = network.encode().expect("what is read can be written");
+    network.encode().expect("what is read can be written")
+}
+
+/// A compiled model in a seat.
+fn player(compiled: &[u8], spec: &Spec) -> Box<dyn Policy> {
     let sha256 = "0".repeat(64);
     let mut partners = Partners::default();
-    let added = partners.add(&sha256, &bytes);
+    let added = partners.add(&sha256, compiled);
     added.expect("what is written can be read");
     let policy = partners.open(&policy::named("model", &sha256), spec);
     policy.expect("it plays the environment that it was read for")
@@ -72,7 +77,10 @@ fn model(folder: &Path, name: &str) {
         }],
         ..Spec::default()
     };
-    let mut policy = player(&bytes, &spec);
+    let compiled = compile(&bytes, &spec);
+    // For the browsers, which measure it too.
+    std::fs::write(folder.join(format!("{name}.network")), &compiled).expect("the folder is there");
+    let mut policy = player(&compiled, &spec);
     policy.reset(0, 0);
     let seen: Vec<f32> = (0..values).map(|at| f32::from(at * 7 % 5 == 0)).collect();
     let round = |_| {

@@ -75,11 +75,27 @@ pub fn outline(bytes: &[u8]) -> Result<ModelOutline, OnnxError> {
     })
 }
 
-/// Lowers a model for an environment.
+/// Lowers a model for an environment, and finds out which part of the observation it takes: see [`read_for`].
 ///
 /// # Errors
 /// [`OnnxError`]
 pub fn read(bytes: &[u8], spec: &Spec, choice: ActionChoice) -> Result<Network, OnnxError> {
+    read_for(bytes, spec, None, choice)
+}
+
+/// Lowers a model for an environment; `encoding` is the field of the observation that its first input takes.
+///
+/// Without it, the first inputs take the fields whose names they have; otherwise the first input takes the whole
+/// observation if it has its length, or else the only field that has its shape.
+///
+/// # Errors
+/// [`OnnxError`]
+pub fn read_for(
+    bytes: &[u8],
+    spec: &Spec,
+    encoding: Option<&str>,
+    choice: ActionChoice,
+) -> Result<Network, OnnxError> {
     if bytes.len() > MAX_LEN {
         let message = format!(
             "it has {} bytes; a policy has at most {MAX_LEN}",
@@ -88,7 +104,7 @@ pub fn read(bytes: &[u8], spec: &Spec, choice: ActionChoice) -> Result<Network, 
         return Err(OnnxError::Model(message));
     }
     let graph = graph::Graph::read(bytes)?;
-    let network = lower::lower(&graph, spec, choice)?;
+    let network = lower::lower(&graph, spec, encoding, choice)?;
     network.encode()?;
     network.fits(spec)?;
     Ok(network)

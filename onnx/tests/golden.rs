@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use env_core::contract::{ActionSpec, FieldSpec};
 use env_core::{Spec, World as _, envs};
-use onnx::{OnnxError, read};
+use onnx::{OnnxError, read, read_for};
 use policy::network::ActionChoice;
 use policy::{Network, Partners};
 use serde_json::Value;
@@ -200,6 +200,40 @@ fn a_model_without_a_value_for_each_action_says_what_it_has() {
     assert_eq!(
         error.to_string(),
         "no output has 7 values, one for each action; there are `value` [1, 1], `logits` [1, 6]"
+    );
+}
+
+#[test]
+fn a_model_takes_the_field_that_has_its_shape_or_the_one_that_is_named() {
+    let field = |name: &str, shape: &[u32]| FieldSpec {
+        name: name.into(),
+        shape: shape.into(),
+        ..FieldSpec::default()
+    };
+    let given = |fields: &[FieldSpec]| Spec {
+        observation: fields.into(),
+        ..spec(12, 6)
+    };
+    let taken = |spec: &Spec, encoding| {
+        let network = read_for(&model("mlp"), spec, encoding, ActionChoice::default())?;
+        let names: Vec<String> = network.fields.iter().map(|it| it.name.clone()).collect();
+        Ok::<_, OnnxError>(names)
+    };
+    let one = given(&[field("features", &[12]), field("grid", &[3, 5])]);
+    assert_eq!(taken(&one, None).unwrap(), ["features"]);
+    // Of fields with equal length, the shape tells.
+    let shaped = given(&[field("wide", &[2, 6]), field("flat", &[12])]);
+    assert_eq!(taken(&shaped, None).unwrap(), ["flat"]);
+    assert_eq!(taken(&shaped, Some("wide")).unwrap(), ["wide"]);
+    let both = given(&[field("wide", &[2, 6]), field("tall", &[6, 2])]);
+    assert_eq!(
+        taken(&both, None).unwrap_err().to_string(),
+        "input `obs` [1, 12] fits `wide` [2, 6], `tall` [6, 2]; write which one it takes, such as `observation: wide`"
+    );
+    assert_eq!(taken(&both, Some("tall")).unwrap(), ["tall"]);
+    assert_eq!(
+        taken(&both, Some("tal")).unwrap_err().to_string(),
+        "`lab` gives no observation `tal` here; it gives `wide` [2, 6], `tall` [6, 2]"
     );
 }
 

@@ -20,15 +20,17 @@ mod rollback;
 const HELP: &str = "\
 cargo xtask bench [agents | data | env | host | rollback] [--json] [--write]
 
-agents     a decision of a 2x64 network, JaxMARL's convolutional network and a GRU of 128, exported by PyTorch,
-           here and in onnxruntime on one thread
+agents     a decision of a 2x64 network, JaxMARL's convolutional network and a GRU of 128, exported by PyTorch:
+           natively beside onnxruntime on one thread, in Chromium and Firefox beside onnxruntime-web, with the
+           bytes that a page downloads, and on a processor that is slowed four times
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
 host       what a host adds to the environment's own step: natively, and in Python over its pipe
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
 data       the data of a study: episodes verified per second and core, rows exported per second,
-           bytes per participant-hour in each format, and memory
+           bytes per participant-hour in each format, and memory; a replay opened and sought through,
+           and branches per second
 
 Without it, the whole system. Native: steps per second, save and load, the session tick with and without rollback.
 Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
@@ -51,9 +53,10 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         return Ok(());
     };
     let workspace = Workspace::find()?;
-    match options.argument.as_deref() {
-        None | Some("data") => {}
-        Some("agents") => return agents::command(&workspace, &options),
+    let figures = match options.argument.as_deref() {
+        None => measure(&workspace)?,
+        Some("agents") => agents::measure(&workspace)?,
+        Some("data") => measure_data(&workspace)?,
         Some("env") => return environments::command(&workspace, &options),
         Some("host") => return host::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
@@ -62,10 +65,6 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
                 "there is no bench `{other}`; there is: agents, data, env, host, rollback, or none for the whole system"
             )
         }
-    }
-    let figures = match options.argument.as_deref() {
-        Some(_) => measure_data(&workspace)?,
-        None => measure(&workspace)?,
     };
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
     let (machine, date) = (machine(), date.trim());
@@ -84,11 +83,19 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     Ok(())
 }
 
-/// The figures of verification and export.
+/// The figures of verification and export, of replays and branches.
 fn measure_data(workspace: &Workspace) -> Result<Vec<Figure>> {
+    let chromium = setup::browser(workspace)?;
+    build::all(workspace, false)?;
     let mut figures = Vec::new();
     let mut cargo = workspace.cargo(&["bench", "-p", "dataset", "--bench", "data"]);
     gather("data", &mut cargo, &mut figures)?;
+    let mut node = workspace.node(&chromium);
+    gather(
+        "data, looked at",
+        node.arg("tests/e2e/bench_data.mjs"),
+        &mut figures,
+    )?;
     Ok(figures)
 }
 

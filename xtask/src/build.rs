@@ -189,6 +189,24 @@ pub(crate) fn bundler(workspace: &Workspace) -> Command {
     cargo
 }
 
+/// Builds an example of a crate to wasm, generates its bindings for JavaScript, and gives their folder.
+pub(crate) fn bindings(workspace: &Workspace, package: &str, example: &str) -> Result<PathBuf> {
+    setup::wasm(workspace)?;
+    let mut cargo = workspace.cargo(&["build", "-p", package, "--example", example]);
+    cargo.args(["--profile", "bench", "--target", WASM]);
+    run("building it to wasm", &mut cargo)?;
+    let built = workspace.target.join(WASM).join("release/examples");
+    let out = workspace.target.join(example);
+    fs::create_dir_all(&out)?;
+    let mut bundle = bundler(workspace);
+    bundle
+        .arg("--client")
+        .arg(built.join(format!("{example}.wasm")));
+    bundle.arg("--out").arg(&out);
+    run("generating the bindings", bundle.arg("--dev"))?;
+    Ok(out)
+}
+
 /// A hash over the path, length and time of change of what `dist/` is made of, and of itself:
 /// a build with another target folder may have replaced it.
 fn stamp(folders: [&Path; 2], inputs: &[PathBuf], dev: bool) -> Result<String> {

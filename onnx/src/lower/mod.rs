@@ -1,5 +1,6 @@
 //! From a graph to a network: every value becomes a constant or a register, every node a few steps.
 
+mod encoding;
 mod ends;
 mod fold;
 mod functions;
@@ -62,9 +63,11 @@ pub(crate) struct Lowering {
 pub(crate) fn lower(
     graph: &Graph,
     spec: &Spec,
+    encoding: Option<&str>,
     choice: ActionChoice,
 ) -> Result<Network, OnnxError> {
-    let taken = fields(graph, spec).len().max(1);
+    let fields = encoding::find_fields(graph, spec, encoding).map_err(OnnxError::Whole)?;
+    let taken = fields.len().max(1);
     let (remembered, actions) = (graph.inputs.len() - taken, spec.actions.len());
     let Some(own) = graph
         .outputs
@@ -83,7 +86,7 @@ pub(crate) fn lower(
     let (candidates, next) = graph.outputs.split_at(own);
     let mut found = Vec::new();
     for output in candidates {
-        match one(graph, spec, output, next, choice) {
+        match one(graph, (spec, &fields), output, next, choice) {
             Ok((network, _)) if network.actions() == actions => return Ok(network),
             Ok((_, shape)) => found.push(format!("`{output}` {shape:?}")),
             // A value function beside the policy may have what is not understood.
@@ -99,25 +102,15 @@ pub(crate) fn lower(
     )))
 }
 
-/// The fields of the observation that the first inputs are named after.
-fn fields<'a>(graph: &Graph, spec: &'a Spec) -> Vec<&'a FieldSpec> {
-    let field = |name: &String| spec.observation.iter().find(|field| field.name == *name);
-    graph
-        .inputs
-        .iter()
-        .map_while(|(name, _)| field(name))
-        .collect()
-}
-
 /// Lowers what one output needs; gives its shape, too.
 fn one(
     graph: &Graph,
-    spec: &Spec,
+    (spec, fields): (&Spec, &[&FieldSpec]),
     output: &str,
     next: &[String],
     choice: ActionChoice,
 ) -> Result<(Network, Vec<usize>), OnnxError> {
-    let taken = fields(graph, spec).len().max(1);
+    let taken = fields.len().max(1);
     let memory: Vec<_> = graph.inputs[taken..].iter().zip(next).collect();
     let mut wanted = vec![output];
     let nodes = loop {
@@ -130,7 +123,7 @@ fn one(
             None => break nodes,
         }
     };
-    let mut lowering = Lowering::new(graph, spec, choice)?;
+    let mut lowering = Lowering::new(graph, (spec, fields), choice)?;
     lowering.ends = ends::find_ends(&nodes, output);
     // What is remembered is calculated, whatever else is made of it.
     let is_kept = |name: &String| memory.iter().any(|(_, leaves)| *leaves == name);
@@ -164,7 +157,11 @@ fn one(
 }
 
 impl Lowering {
-    fn new(graph: &Graph, spec: &Spec, choice: ActionChoice) -> Result<Self, OnnxError> {
+    fn new(
+        graph: &Graph,
+        (spec, fields): (&Spec, &[&FieldSpec]),
+        choice: ActionChoice,
+    ) -> Result<Self, OnnxError> {
         let constants = graph.constants.iter();
         let constants = constants.map(|(name, it)| (name.clone(), Value::Fixed(it.clone())));
         let mut lowering = Self {
@@ -183,8 +180,7 @@ impl Lowering {
             ends: BTreeSet::new(),
         };
         lowering.network.choice.is_masked |= graph.metadata.is_masked;
-        let named = fields(graph, spec);
-        lowering.take(graph, &named).map_err(OnnxError::Whole)?;
+        lowering.take(graph, fields).map_err(OnnxError::Whole)?;
         if let Some((name, shape)) = &graph.mask {
             let mask = lowering.entered(shape).map_err(OnnxError::Whole)?;
             if count(shape) != Ok(spec.actions.len()) {
@@ -224,8 +220,9 @@ impl Lowering {
             match found >= wanted {
                 true => Ok(found),
                 false => Err(format!(
-                    "input `{name}` takes {found} values, and the field of this name has {wanted}; \
-                     give the input the size of the largest field that the model is to take"
+                    "input `{name}` takes {found} values, and the field `{}` has {wanted}; give the input the size of \
+                     the largest field that the model is to take",
+                    field.name
                 )),
             }
         });

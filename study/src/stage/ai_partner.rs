@@ -112,6 +112,9 @@ pub struct Model {
     /// True if it chooses only among actions that may have an effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub action_mask: bool,
+    /// The encoding of the observation that it takes; without it, its shapes tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observation: Option<String>,
     /// The parity certificate beside the model.
     #[serde(skip)]
     pub certificate: Option<Arc<[u8]>>,
@@ -227,6 +230,11 @@ pub(crate) fn read_fields(
     let mask = fields.key("action_mask", doc);
     let is_masked = mask.place.is_some();
     let mask = mask.or(false, |place| place.flag());
+    let doc = "For models: the encoding of the observation that the model takes, of those that the environment gives. \
+               Without this key, the names or the shapes of its inputs tell.";
+    let encoding = fields.key("observation", doc);
+    let is_encoded = encoding.place.is_some();
+    let encoding = encoding.maybe(|place| place.text(60));
     let doc =
         "The reaction delay: the AI partner does in each tick what it chose so many ticks before.";
     let delay = fields.key("delay_ticks", doc);
@@ -242,6 +250,7 @@ pub(crate) fn read_fields(
         ("temperature", is_drawn),
         ("every_ticks", is_paced),
         ("action_mask", is_masked),
+        ("observation", is_encoded),
     ];
     if let Some((key, _)) = odd.iter().find(|(_, there)| *there && bytes.is_none()) {
         let message = format!("only for the file of a model; `{policy}` is a script, so remove it");
@@ -257,7 +266,7 @@ pub(crate) fn read_fields(
         place.wrong_at(key, message.to_owned());
         return None;
     }
-    let (every_ticks, temperature, action_mask) = (every?, warm?, mask?);
+    let (every_ticks, temperature, action_mask, observation) = (every?, warm?, mask?, encoding?);
     let certificate = bytes
         .as_ref()
         .and_then(|_| certificate(source.dir, &policy));
@@ -266,6 +275,7 @@ pub(crate) fn read_fields(
         every_ticks,
         temperature,
         action_mask,
+        observation,
         certificate,
         bytes: bytes.into(),
     });

@@ -297,7 +297,7 @@ fn nobody_gets_stuck() {
         )),
         [
             "study.yaml:21:21: timeline[2].players[1].policy: missing; write for example `policy: cook`",
-            "study.yaml:21:22: timeline[2].players[1].polcy: unknown key; did you mean `policy`? Known here: policy, disclose, temperature, every_ticks, action_mask, delay_ticks, noise",
+            "study.yaml:21:22: timeline[2].players[1].polcy: unknown key; did you mean `policy`? Known here: policy, disclose, temperature, every_ticks, action_mask, observation, delay_ticks, noise",
         ]
     );
     let lobby = STUDY.find("  - id: lobby").expect("a lobby")

@@ -81,7 +81,7 @@ fn text_that_is_no_yaml_is_told_where_its_cause_stands() {
     assert_eq!(
         fault("{policy: cook}", "{policy: cook, onions}"),
         "study.yaml:17:25: timeline[1].bot.onions: unknown key without a value; if it belongs to the text before it, put all \
-         of that in quotes, else known here: policy, disclose, temperature, every_ticks, action_mask, delay_ticks, noise"
+         of that in quotes, else known here: policy, disclose, temperature, every_ticks, action_mask, observation, delay_ticks, noise"
     );
     assert_eq!(
         fault("layout: cramped_room", "layout: {{ kitchen }}"),

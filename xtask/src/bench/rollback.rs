@@ -2,17 +2,15 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use super::DOCUMENT;
-use crate::build::bundler;
+use crate::build;
 use crate::figures::{machine, section};
 use crate::options::Options;
-use crate::setup::{self, WASM};
-use crate::workspace::{Workspace, output, run, say};
+use crate::workspace::{Workspace, output, say};
 
 /// A line of the comparison.
 struct Row {
@@ -65,7 +63,7 @@ fn measure(workspace: &Workspace) -> Result<Vec<Row>> {
         "seats",
     ];
     read(&output(&mut workspace.cargo(&order))?, &mut rows);
-    let folder = page(workspace)?;
+    let folder = build::bindings(workspace, "rollback", "versus")?;
     // Each in a process of its own: some replace the clocks.
     for kinds in [
         &["costs"][..],
@@ -81,25 +79,6 @@ fn measure(workspace: &Workspace) -> Result<Vec<Row>> {
     anyhow::ensure!(!rows.is_empty(), "the programs printed no figure");
     rows.sort_by_key(|row| row.figure.parse::<u32>().unwrap_or(u32::MAX));
     Ok(rows)
-}
-
-/// Builds what runs in Node, and gives its folder.
-fn page(workspace: &Workspace) -> Result<PathBuf> {
-    setup::wasm(workspace)?;
-    let order = ["build", "-p", "rollback", "--example", "versus"];
-    let mut cargo = workspace.cargo(&order);
-    cargo.args(["--profile", "bench", "--target", WASM]);
-    run("building the session and GGRS to wasm", &mut cargo)?;
-    let built = workspace
-        .target
-        .join(WASM)
-        .join("release/examples/versus.wasm");
-    let out = workspace.target.join("versus");
-    fs::create_dir_all(&out)?;
-    let mut bundle = bundler(workspace);
-    bundle.arg("--client").arg(&built).arg("--out").arg(&out);
-    run("generating the bindings", bundle.arg("--dev"))?;
-    Ok(out)
 }
 
 /// Reads the lines that are rows.
