@@ -364,7 +364,7 @@ fn an_input_that_is_smaller_than_its_field_is_refused() {
     let error = read(CLONE, &spec, ActionChoice::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "input `ordered_pot_features` takes 24 values, and the field of this name has 36; give the input the size of \
-         the largest field that the model is to take"
+        "input `ordered_pot_features` takes 24 values, and the field `ordered_pot_features` has 36; give the input the \
+         size of the largest field that the model is to take"
     );
 }

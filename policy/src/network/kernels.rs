@@ -25,43 +25,77 @@ fn add_scaled(out: &mut [f32], scale: f32, values: &[f32]) {
     }
 }
 
+/// The weights of a convolution in the order in which they are used: by group and tap, one filter beside the other.
+pub(super) struct Filters(Vec<f32>);
+
+impl Filters {
+    /// Orders weights that come filter by filter.
+    pub(super) fn new(shape: &Conv, weights: &[f32]) -> Self {
+        let (taps, filters) = (shape.taps() as usize, shape.group_filters());
+        let groups = weights.chunks_exact(taps * filters);
+        let ordered = groups.take(shape.groups as usize).flat_map(|group| {
+            let tap = move |tap| (0..filters).map(move |filter| group[filter * taps + tap]);
+            (0..taps).flat_map(tap)
+        });
+        Self(ordered.collect())
+    }
+}
+
 /// A two-dimensional convolution. Each value of `out` is the bias and then the products by channel, row and column of
 /// the kernel; what lies outside is left out.
-pub(super) fn conv(shape: &Conv, from: &[f32], weights: &[f32], bias: &[f32], out: &mut [f32]) {
+///
+/// Goes through the input, and adds what each value makes to all places and filters that see it: a place sees the values
+/// of a channel in the order of its taps.
+pub(super) fn conv(shape: &Conv, from: &[f32], filters: &Filters, bias: &[f32], out: &mut [f32]) {
     let [height, width] = shape.size.map(|it| it as usize);
     let [rows, columns] = shape.out_size().map(|it| it as usize);
-    let (area, taps) = (height * width, shape.taps() as usize);
-    let (channels, filters) = (shape.group_channels(), shape.group_filters());
-    let planes = out.chunks_exact_mut(rows * columns).zip(bias);
-    for ((filter, (plane, bias)), kernel) in planes.enumerate().zip(weights.chunks_exact(taps)) {
-        plane.fill(*bias);
-        let first = filter / filters * channels;
-        let inputs = from[first * area..].chunks_exact(area);
-        let by_channel = kernel.chunks_exact(taps / channels);
-        for (input, kernel) in inputs.zip(by_channel) {
-            for (tap, weight) in kernel.iter().enumerate() {
-                let (ky, kx) = (
-                    tap / shape.kernel[1] as usize,
-                    tap % shape.kernel[1] as usize,
-                );
-                for (y, out) in plane.chunks_exact_mut(columns).enumerate() {
-                    if let Some(row) = shape.reach(0, y, ky) {
-                        let input = &input[row * width..][..width];
-                        add_row(shape, kx, *weight, input, out);
+    let (area, plane) = (height * width, rows * columns);
+    let (taps, count) = (shape.taps() as usize, shape.group_filters());
+    let groups = out
+        .chunks_exact_mut(count * plane)
+        .zip(bias.chunks_exact(count))
+        .zip(from.chunks_exact(shape.group_channels() * area))
+        .zip(filters.0.chunks_exact(taps * count));
+    let (down, across) = (seen_from(shape, 0), seen_from(shape, 1));
+    let [tall, wide] = shape.kernel.map(|it| it as usize);
+    for (((out, bias), from), weights) in groups {
+        // By place and filter.
+        let mut sums = bias.repeat(plane);
+        let by_channel = weights.chunks_exact(tall * wide * count);
+        for (input, weights) in from.chunks_exact(area).zip(by_channel) {
+            for (place, value) in input.iter().enumerate().filter(|(_, it)| **it != 0.0) {
+                let across = &across[place % width];
+                for (ky, y) in &down[place / width] {
+                    for (kx, x) in across {
+                        let weights = &weights[(ky * wide + kx) * count..][..count];
+                        let sums = &mut sums[(y * columns + x) * count..][..count];
+                        add_scaled(sums, *value, weights);
                     }
                 }
+            }
+        }
+        for (filter, plane) in out.chunks_exact_mut(plane).enumerate() {
+            let sums = sums.iter().skip(filter).step_by(count);
+            for (out, sum) in plane.iter_mut().zip(sums) {
+                *out = *sum;
             }
         }
     }
 }
 
-/// Adds what one column of the kernel makes of a row of the input.
-fn add_row(shape: &Conv, kx: usize, weight: f32, input: &[f32], out: &mut [f32]) {
-    for (x, out) in out.iter_mut().enumerate() {
-        if let Some(column) = shape.reach(1, x, kx) {
-            *out += weight * input[column];
+/// For each place of the input along an axis, the taps of the kernel that meet it, and the places of the output from
+/// which they do.
+fn seen_from(shape: &Conv, axis: usize) -> Vec<Vec<(usize, usize)>> {
+    let (size, out_size) = (shape.size[axis] as usize, shape.out_size()[axis] as usize);
+    let mut seen = vec![Vec::new(); size];
+    for out in 0..out_size {
+        for tap in 0..shape.kernel[axis] as usize {
+            if let Some(place) = shape.reach(axis, out, tap) {
+                seen[place].push((tap, out));
+            }
         }
     }
+    seen
 }
 
 /// A function of each value.

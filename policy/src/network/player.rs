@@ -7,6 +7,7 @@ use env_core::contract::StateError;
 use env_core::{Action, Policy, Spec};
 use serde::{Deserialize, Serialize};
 
+use super::kernels::Filters;
 use super::{Misfit, Network, choice};
 use crate::state::{Digest, Slots, SplitMix, read, write};
 
@@ -42,6 +43,8 @@ pub(crate) struct Player {
     noop: Action,
     /// Where what the network takes lies in an observation, and at which of its own values each part begins.
     parts: Vec<(Range<usize>, usize)>,
+    /// Those of its convolutions.
+    filters: Vec<Filters>,
     /// By register; those of memory and observation are written before each decision.
     values: Vec<Vec<f32>>,
     state: State,
@@ -58,6 +61,7 @@ impl Player {
         let mut player = Self {
             noop: spec.noop,
             parts,
+            filters: network.filters(),
             values,
             state: State::default(),
             slots: Slots::default(),
@@ -88,7 +92,7 @@ impl Player {
             }
         }
         self.recall();
-        self.network.run(&mut self.values);
+        self.network.run(&self.filters, &mut self.values);
         self.remember();
     }
 
@@ -146,6 +150,7 @@ impl Network {
         let mut player = Player {
             noop: 0,
             parts: vec![(0..self.inputs(), 0)],
+            filters: self.filters(),
             values: self.registers.iter().map(len).collect(),
             state: State::default(),
             slots: Slots::default(),

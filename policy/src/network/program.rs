@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::fits::Room;
 use super::functions::{Conv, Map, Matrices, Pair, Pooling, Reduction};
+use super::kernels::Filters;
 use super::{MAX_EVERY, MAX_VALUES, MAX_WORK, Network, NetworkError, kernels, too_large};
 
 /// Fills a register from earlier ones.
@@ -207,12 +208,34 @@ impl Network {
         Some(filled)
     }
 
+    /// The filters of its convolutions, in the order of the steps, as [`Network::run`] takes them.
+    pub(super) fn filters(&self) -> Vec<Filters> {
+        let filters = self.steps.iter().filter_map(|step| match step {
+            KernelStep::Conv { shape, weights, .. } => {
+                Some(Filters::new(shape, &self.weights[*weights as usize..]))
+            }
+            _ => None,
+        });
+        filters.collect()
+    }
+
     /// Does every step; `values` has a part for each register, of which those that are entered are filled.
-    pub(super) fn run(&self, values: &mut [Vec<f32>]) {
+    pub(super) fn run(&self, filters: &[Filters], values: &mut [Vec<f32>]) {
+        let mut filters = filters.iter();
         for step in &self.steps {
             let to = usize::from(step.to());
             let mut out = std::mem::take(&mut values[to]);
-            self.fill(step, values, &mut out);
+            match step {
+                KernelStep::Conv {
+                    from, shape, bias, ..
+                } => {
+                    let bias = &self.weights[*bias as usize..][..shape.filters as usize];
+                    let from = &values[usize::from(*from)];
+                    let filters = filters.next().expect("each convolution has its filters");
+                    kernels::conv(shape, from, filters, bias, &mut out);
+                }
+                step => self.fill(step, values, &mut out),
+            }
             values[to] = out;
         }
     }
@@ -232,16 +255,8 @@ impl Network {
                 let bias = &weights(bias)[..out.len() / rows];
                 kernels::dense(value(from), weights(at), bias, rows, out);
             }
-            KernelStep::Conv {
-                from,
-                shape,
-                weights: at,
-                bias,
-                ..
-            } => {
-                let bias = &weights(bias)[..shape.filters as usize];
-                kernels::conv(shape, value(from), weights(at), bias, out);
-            }
+            // Its weights are in another order: see `run`.
+            KernelStep::Conv { .. } => {}
             KernelStep::Map { from, map, .. } => kernels::map(*map, value(from), out),
             KernelStep::Pair {
                 left, right, pair, ..

@@ -323,9 +323,39 @@ fn fields_are_taken_by_their_names() {
     );
 }
 
+/// What a convolution is by its definition: for each value the bias, then the products in their order.
+fn convolve(shape: &Conv, from: &[f32], weights: &[f32], bias: &[f32]) -> Vec<f32> {
+    let [height, width] = shape.size.map(i64::from);
+    let [rows, columns] = shape.out_size().map(i64::from);
+    let [tall, wide] = shape.kernel.map(i64::from);
+    let channels = i64::from(shape.channels / shape.groups);
+    let mut out = Vec::new();
+    for filter in 0..i64::from(shape.filters) {
+        let first = filter / i64::from(shape.filters / shape.groups) * channels;
+        for (y, x) in (0..rows * columns).map(|place| (place / columns, place % columns)) {
+            let mut sum = bias[filter as usize];
+            for tap in 0..channels * tall * wide {
+                let (channel, ky, kx) = (tap / (tall * wide), tap / wide % tall, tap % wide);
+                let at = |axis: usize, out: i64, tap: i64| {
+                    out * i64::from(shape.stride[axis]) + tap * i64::from(shape.dilation[axis])
+                        - i64::from(shape.pads[axis])
+                };
+                let (row, column) = (at(0, y, ky), at(1, x, kx));
+                if (0..height).contains(&row) && (0..width).contains(&column) {
+                    let weight = weights[(filter * channels * tall * wide + tap) as usize];
+                    let place = ((first + channel) * height + row) * width + column;
+                    sum += weight * from[place as usize];
+                }
+            }
+            out.push(sum);
+        }
+    }
+    out
+}
+
 #[test]
-fn a_convolution_is_what_its_definition_says() {
-    let shape = Conv {
+fn a_convolution_is_what_its_definition_says_to_the_last_bit() {
+    let plain = Conv {
         channels: 2,
         size: [4, 3],
         filters: 2,
@@ -335,31 +365,47 @@ fn a_convolution_is_what_its_definition_says() {
         pads: [1, 0, 1, 1],
         groups: 1,
     };
-    let value = |index: usize| (index as f32 * 0.37).fract() - 0.5;
-    let from: Vec<f32> = (0..24).map(value).collect();
-    let weights: Vec<f32> = (0..24).map(|index| value(index + 100)).collect();
-    let bias = [0.25, -0.5];
-    let [rows, columns] = shape.out_size().map(|it| it as usize);
-    assert_eq!([rows, columns], [4, 2]);
-    let mut out = vec![0.0; 2 * rows * columns];
-    kernels::conv(&shape, &from, &weights, &bias, &mut out);
-    let input = |channel: usize, y: i32, x: i32| match ((0..4).contains(&y), (0..3).contains(&x)) {
-        (true, true) => from[channel * 12 + y as usize * 3 + x as usize],
-        _ => 0.0,
-    };
-    for (place, found) in out.iter().enumerate() {
-        let (filter, y, x) = (
-            place / (rows * columns),
-            place / columns % rows,
-            place % columns,
-        );
-        let mut sum = bias[filter];
-        for tap in 0..12 {
-            let (channel, ky, kx) = (tap / 6, tap / 2 % 3, tap % 2);
-            let (row, column) = (y as i32 + ky as i32 - 1, (2 * x + kx) as i32);
-            sum += weights[filter * 12 + tap] * input(channel, row, column);
-        }
-        assert_eq!(*found, sum, "{place}");
+    let shapes = [
+        plain,
+        // More filters than are computed side by side.
+        Conv {
+            filters: 37,
+            pads: [2, 3, 0, 1],
+            ..plain
+        },
+        Conv {
+            channels: 6,
+            filters: 36,
+            groups: 2,
+            size: [7, 9],
+            dilation: [2, 3],
+            ..plain
+        },
+        // Each channel for itself, and kernels that lie outside at a corner.
+        Conv {
+            channels: 3,
+            filters: 3,
+            groups: 3,
+            kernel: [1, 1],
+            pads: [2, 2, 2, 2],
+            ..plain
+        },
+    ];
+    for shape in shapes {
+        let value = |index: u32| match index % 3 {
+            0 => 0.0,
+            _ => (index as f32 * 0.37).fract() - 0.5,
+        };
+        let all = |from: u32, len: u32| -> Vec<f32> { (from..from + len).map(value).collect() };
+        let from = all(0, shape.channels * shape.size[0] * shape.size[1]);
+        let weights = all(100, shape.filters * shape.taps() as u32);
+        let bias = all(1, shape.filters);
+        let expected = convolve(&shape, &from, &weights, &bias);
+        let mut out = vec![f32::NAN; expected.len()];
+        let filters = kernels::Filters::new(&shape, &weights);
+        kernels::conv(&shape, &from, &filters, &bias, &mut out);
+        let bits = |values: &[f32]| -> Vec<u32> { values.iter().map(|it| it.to_bits()).collect() };
+        assert_eq!(bits(&out), bits(&expected), "{shape:?}");
     }
 }
 
