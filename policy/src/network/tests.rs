@@ -323,7 +323,7 @@ fn fields_are_taken_by_their_names() {
     );
 }
 
-/// What a convolution is by its definition: for each value the bias, then the products in their order.
+/// A convolution by its definition: for each value the bias, then the products in their order.
 fn convolve(shape: &Conv, from: &[f32], weights: &[f32], bias: &[f32]) -> Vec<f32> {
     let [height, width] = shape.size.map(i64::from);
     let [rows, columns] = shape.out_size().map(i64::from);
