@@ -11,48 +11,82 @@ use crate::workspace::{Workspace, become_program, run};
 const HELP: &str = "\
 cargo xtask record DIALECT --out DIR [--seed N] [--episodes N] [--layouts A,B]
 
-Records an Overcooked dialect by its original, for `cargo xtask parity DIR`: every
+Records a dialect of Overcooked, or Hanabi, by its original, for `cargo xtask parity DIR`: every
 kitchen that comes with it, filled up to twenty with random ones of the seed, played by
 scripted cooks that deliver. Prints the deliveries of each kitchen. The first time it
 installs the original into .tools/dialects.
 
-DIALECT        overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0 by their packages;
+DIALECT        overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0, jaxmarl-v2 by their packages;
+               hanabi, by JaxMARL's package, for each number of players;
                neurips2019, zsc-eval, cec by the executable specification in
                tests/parity/spec, because they have no package
 --out DIR      the folder of the recordings
 --seed N       the seed of play and of random kitchens (default 0)
 --episodes N   episodes a kitchen (default 10)
 --layouts A,B  these kitchens alone
---steps N      steps an episode (default 400)
+--steps N      steps an episode (default 400; not for jaxmarl-v2 and hanabi)
 
 COPLAY_PYTHON  the Python to install the original for, instead of the python3 in PATH";
 
-/// The recorder.
-const PROGRAM: &str = "tests/parity/record/main.py";
+/// The folder of the recorders.
+const RECORDERS: &str = "tests/parity/record";
 
-/// A dialect, the folder of its packages, and the packages.
-type Source = (&'static str, &'static str, &'static [&'static str]);
+/// What can be recorded.
+struct Source {
+    name: &'static str,
+    /// The recorder; the first takes the name, too, and the number of steps.
+    program: &'static str,
+    /// The folder of its packages.
+    folder: &'static str,
+    packages: &'static [&'static str],
+}
 
-const SOURCES: [Source; 6] = [
-    (
+/// The recorder of every dialect of the first Overcooked.
+const KITCHENS: &str = "main.py";
+
+const JAXMARL: &[&str] = &["jaxmarl==0.2.0", "jax[cpu]>=0.10,<0.11"];
+
+const SOURCES: [Source; 8] = [
+    kitchens(
         "overcooked-ai-1.1.0",
         "overcooked-ai",
         &["overcooked-ai==1.1.0", "numpy==1.26.4", "scipy==1.11.4"],
     ),
-    (
+    kitchens(
         "overcooked-ai-old",
         "overcooked",
         &["overcooked==0.2.1", "numpy>=2"],
     ),
-    (
-        "jaxmarl-0.2.0",
-        "jaxmarl",
-        &["jaxmarl==0.2.0", "jax[cpu]>=0.10,<0.11"],
-    ),
-    ("neurips2019", "specification", &["numpy>=2"]),
-    ("zsc-eval", "specification", &["numpy>=2"]),
-    ("cec", "specification", &["numpy>=2"]),
+    kitchens("jaxmarl-0.2.0", "jaxmarl", JAXMARL),
+    kitchens("neurips2019", "specification", &["numpy>=2"]),
+    kitchens("zsc-eval", "specification", &["numpy>=2"]),
+    kitchens("cec", "specification", &["numpy>=2"]),
+    Source {
+        name: "jaxmarl-v2",
+        program: "overcooked_jaxmarl_v2.py",
+        folder: "jaxmarl",
+        packages: JAXMARL,
+    },
+    Source {
+        name: "hanabi",
+        program: "hanabi.py",
+        folder: "jaxmarl",
+        packages: JAXMARL,
+    },
 ];
+
+const fn kitchens(
+    name: &'static str,
+    folder: &'static str,
+    packages: &'static [&'static str],
+) -> Source {
+    Source {
+        name,
+        program: KITCHENS,
+        folder,
+        packages,
+    }
+}
 
 /// `cargo xtask record`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
@@ -65,21 +99,26 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
     };
-    let names = SOURCES.map(|(name, ..)| name).join(", ");
+    let names = SOURCES.map(|source| source.name).join(", ");
     let dialect = options
         .argument
         .as_deref()
         .with_context(|| format!("name a dialect: {names}"))?;
-    let Some(&(_, folder, packages)) = SOURCES.iter().find(|(name, ..)| *name == dialect) else {
+    let Some(source) = SOURCES.iter().find(|source| source.name == dialect) else {
         bail!("there is no dialect {dialect}; there are {names}");
     };
     let out = options
         .value("out")
         .context("--out names the folder of the recordings")?;
     let workspace = Workspace::find()?;
-    let python = install(&workspace, folder, packages)?;
+    let of_kitchens = source.program == KITCHENS;
+    if !of_kitchens && options.value("steps").is_some() {
+        bail!("the recorder of {dialect} sets the steps of an episode itself; leave out --steps");
+    }
+    let python = install(&workspace, source.folder, source.packages)?;
     let mut record = workspace.command(python);
-    record.arg(workspace.root.join(PROGRAM)).arg(dialect);
+    record.arg(workspace.root.join(RECORDERS).join(source.program));
+    record.args(of_kitchens.then_some(dialect));
     // A folder that was named is meant from where the caller stands.
     record.current_dir(env::current_dir()?).args(["--out", out]);
     for name in ["seed", "episodes", "layouts", "steps"] {
