@@ -20,6 +20,7 @@ mod shown;
 #[cfg(test)]
 mod tests;
 mod upload;
+mod withdrawal;
 pub mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -46,6 +47,7 @@ pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_f
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
 pub use upload::AppendedUpload;
+pub use withdrawal::{WithdrawError, WithdrawnFile, withdraw_seats};
 
 /// Folder of the episode files in a data folder.
 pub const FOLDER: &str = "episodes";

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 mod args;
 mod export_args;
 mod limits;
+mod privacy_args;
 mod replay_args;
 
 use args::study_folder;
@@ -16,6 +17,7 @@ pub use args::{
 };
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
+pub use privacy_args::{BackupArgs, EraseArgs};
 pub use replay_args::{BranchArgs, ReplayArgs};
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
@@ -47,6 +49,10 @@ The log goes to standard error. RUST_LOG=debug shows more, RUST_LOG=error less.
 Exit codes: 0 success; 1 a failure, or data that do not verify; 2 an error in the command line or the study file."
 )]
 pub struct Cli {
+    /// File with the key of recruiters' identifiers, outside of the data folder [default: $COPLAY_KEY_FILE, otherwise a file
+    /// for each data folder in coplay/keys of the user's configuration, such as ~/.config].
+    #[arg(long, global = true, value_name = "FILE", help_heading = "Privacy")]
+    pub key: Option<PathBuf>,
     /// The command.
     #[command(subcommand)]
     pub command: Command,
@@ -264,6 +270,10 @@ Examples:
   coplay retain my-study --data /srv/my-study --dry-run
   coplay retain my-study --data /srv/my-study --json | jq .sessions")]
     Retain(RetainArgs),
+    /// Erase one participant from a data folder.
+    Erase(EraseArgs),
+    /// Write a backup of a data folder, also while the server runs.
+    Backup(BackupArgs),
     /// List, show and check environments.
     Env {
         /// The command.

@@ -5,6 +5,7 @@
 mod agents;
 mod branches;
 mod exports;
+mod privacy;
 mod replays;
 
 use std::fmt::Display;
@@ -37,6 +38,7 @@ use signaling_server::assets::Assets;
 use signaling_server::origins::Origins;
 use signaling_server::server::{AccessRules, Server, ServerOptions};
 use signaling_server::site_rules::find_origin;
+use store::identifier_key::{KeyPlace, choose_place};
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -50,6 +52,9 @@ const TURN_PORT: u16 = 3_478;
 fn main() -> ExitCode {
     let cli = Cli::parse();
     log_to_stderr();
+    if let Some(file) = cli.key {
+        choose_place(KeyPlace::File(file));
+    }
     match run(cli.command) {
         Ok(code) => code,
         // Who reads the output, such as `head`, has enough of it.
@@ -146,6 +151,15 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Branch(args) => branches::run(args),
         Command::Pay(args) => payments(args).await,
         Command::Retain(args) => erase(args).await,
+        Command::Erase(args) => {
+            report(&privacy::erase(&args).await?, args.json)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Command::Backup(args) => {
+            let written = store::backup::write_backup(&args.data, &args.out).await?;
+            report(&written, args.json)?;
+            Ok(done_if(written.missing.is_empty()))
+        }
         Command::Env { command } => environments(command),
         Command::Pyodide { command } => python_of_pages(command),
         Command::Agent { command } => agents::run(command),
@@ -300,6 +314,7 @@ fn done_if(fine: bool) -> ExitCode {
 
 /// `coplay dev`.
 async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
+    choose_place(KeyPlace::Trial);
     let listen = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let sites = args.access.site.iter().filter_map(|it| find_origin(it));
     let origins = args.origin.into_iter().chain(sites).collect();
@@ -367,6 +382,9 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     );
     // The port first: if it is taken, nothing of the data folder is touched.
     let listener = bind(listen).await?;
+    if args.paced {
+        choose_place(KeyPlace::Trial);
+    }
     let (clock, stop) = match args.paced {
         true => rehearsal_clock::read().await?,
         false => (Clock::start(), Box::pin(stopped()) as Stop),

@@ -220,7 +220,11 @@ async fn write(
     order: &PaymentOrder,
     ledger: &mut Ledger,
 ) -> anyhow::Result<()> {
-    let identifiers = store.identifiers().await?;
+    let identifiers = match order.format {
+        // It names nobody.
+        PaymentFormat::Plain => Vec::new(),
+        PaymentFormat::Prolific | PaymentFormat::Mturk => store.identifiers().await?,
+    };
     let known: BTreeMap<&str, &Identifier> = identifiers
         .iter()
         .map(|identifier| (identifier.session.as_str(), identifier))

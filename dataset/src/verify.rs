@@ -86,6 +86,8 @@ pub struct Verified {
     pub equivocations: Vec<Equivocation>,
     /// The seats whose people have not played to the end.
     pub short: Vec<ShortSeat>,
+    /// The seats whose people withdrew: of theirs the confirmed actions alone are left, and nothing proves whose they were.
+    pub withdrawn: Vec<u8>,
     /// The pages whose notes contradict the record: that speaks against their notes alone.
     pub faulty_notes: Vec<FaultyNotes>,
     /// Frames that pages showed, each rebuilt from the file.
@@ -277,6 +279,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         diverged: Vec::new(),
         equivocations: Vec::new(),
         short: Vec::new(),
+        withdrawn: Vec::new(),
         faulty_notes: Vec::new(),
         frames: 0,
         torn: false,
@@ -301,6 +304,8 @@ impl Verified {
         self.torn = log.torn;
         self.way = way_name(log.header.way);
         self.people = EpisodePeople::new(log);
+        let withdrawn = log.header.list_withdrawn_seats();
+        self.withdrawn = withdrawn.into_iter().map(|seat| seat.0).collect();
         self.reason = log.ending.map(|ending| reason_name(ending.reason));
         self.ticks = log.through.0;
         let mut events = BTreeMap::new();
@@ -465,6 +470,9 @@ impl fmt::Display for Verified {
                 f,
                 ", the person of seat {seat} played {said} of {ticks} ticks"
             )?;
+        }
+        for seat in &self.withdrawn {
+            write!(f, ", seat {seat} withdrawn")?;
         }
         if self.frames > 0 {
             write!(f, ", {} frames rebuilt", self.frames)?;

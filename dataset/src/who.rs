@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde::Serialize;
-use store::{Episode, Identifier, Session, SqliteStore, data_folder, reason_name};
+use store::{Episode, Identifier, Session, SqliteStore, StoreError, data_folder, reason_name};
 
 /// The people behind an identifier.
 #[derive(Clone, Debug, Serialize)]
@@ -17,6 +17,8 @@ pub struct Who {
     pub id: String,
     /// The sessions that have it.
     pub people: Vec<FoundPerson>,
+    /// Why nobody can be found by the recruiter's identifiers: their key is missing. `None` if it is there.
+    pub note: Option<String>,
 }
 
 /// A participant.
@@ -94,7 +96,13 @@ pub async fn find_people(data: &Path, id: &str) -> anyhow::Result<Who> {
 }
 
 async fn read(store: &SqliteStore, id: &str) -> anyhow::Result<Who> {
-    let (payments, identifiers) = (store.payments().await?, store.identifiers().await?);
+    let (identifiers, note) = match store.identifiers().await {
+        Ok(identifiers) => (identifiers, None),
+        // Everything else is known without it.
+        Err(StoreError::Key(error)) => (Vec::new(), Some(error.to_string())),
+        Err(error) => return Err(error.into()),
+    };
+    let payments = store.payments().await?;
     let (episodes, responses) = (store.episodes().await?, store.responses().await?);
     let mut people = Vec::new();
     for session in store.sessions().await? {
@@ -156,7 +164,7 @@ async fn read(store: &SqliteStore, id: &str) -> anyhow::Result<Who> {
         .await
         .context("the audit trail")?;
     let id = id.to_owned();
-    Ok(Who { id, people })
+    Ok(Who { id, people, note })
 }
 
 fn is_named(
@@ -189,11 +197,14 @@ fn list_episode(episode: &Episode, participant: &str) -> FoundEpisode {
 impl fmt::Display for Who {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.people.is_empty() {
-            return write!(f, "nobody has the identifier {}", self.id);
+            write!(f, "nobody has the identifier {}", self.id)?;
         }
         for (at, person) in self.people.iter().enumerate() {
             let line = if at == 0 { "" } else { "\n\n" };
             write!(f, "{line}{person}")?;
+        }
+        if let Some(note) = &self.note {
+            write!(f, "\n\n{note}")?;
         }
         Ok(())
     }

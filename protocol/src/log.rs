@@ -6,12 +6,16 @@
 //! a `u32`, little-endian), and the body: the postcard encoding of a [`Header`] or a [`Record`], never empty. Frames of
 //! version 4 have no number.
 
+mod withdrawal;
+
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::change::{Change, Presence};
 use crate::control::{Block, EndReason, Link, MAX_MESSAGE, Recount, Timing};
 use crate::rules::{Course, Rules};
 use crate::{Controller, EnvWay, Life, MAX_SEATS, Seat, Tick, VERSION};
+
+pub use withdrawal::WITHDRAWN;
 
 /// The first bytes of a file: the version, and what tells the file apart from others.
 pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
@@ -41,7 +45,7 @@ pub struct Header {
     pub stage: String,
     /// Id of the group.
     pub group: String,
-    /// Pseudonym of the participant of each seat; empty for an AI partner.
+    /// Pseudonym of the participant of each seat; empty for an AI partner, [`WITHDRAWN`] for somebody who withdrew.
     pub participants: Vec<String>,
     /// SHA-256 of the environment module, lower-case hex.
     pub module: String,

@@ -19,6 +19,7 @@ use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
 use super::tables::{self, Wanted};
 use dataset::cells::unquote_cell;
 use dataset::pay;
+use server_core::token::token_hash;
 use store::{Group, Payment, Session, SqliteStore};
 
 /// A visit in the table of responses: its stage, and the value of each item.
@@ -57,6 +58,7 @@ pub(super) async fn judge(
     let records: Vec<(String, Record)> = (played.sessions.iter())
         .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
+    found.name_withdrawn(&records);
     found.wrong.extend(found.messages.wrong(&played.study));
     let gone = records.iter().filter(|(_, record)| record.has_withdrawn);
     found.erased = gone.flat_map(|(_, of)| of.wrote.iter().cloned()).collect();
@@ -120,6 +122,18 @@ pub(super) async fn judge(
     Ok(RehearsalReport::new(&played, sessions.collect(), figures))
 }
 
+impl Data {
+    /// Finds the sessions of those who withdrew, whose recruiter's identifier is erased, by their tokens.
+    fn name_withdrawn(&mut self, records: &[(String, Record)]) {
+        for (key, record) in records.iter().filter(|(_, record)| record.has_withdrawn) {
+            let token = token_hash(record.token.as_deref().unwrap_or_default());
+            let session = self.sessions.remove(&token);
+            let session = session.map(|session| (key.clone(), session));
+            self.sessions.extend(session);
+        }
+    }
+}
+
 /// Exports and verifies the data, and reads the database and the tables.
 async fn read(options: &RehearsalOptions, data: &Path, out: &Path) -> anyhow::Result<Data> {
     let ((exported, said), (verified, found)) = match options.mode {
@@ -147,7 +161,9 @@ async fn read(options: &RehearsalOptions, data: &Path, out: &Path) -> anyhow::Re
         .collect();
     store.close().await;
     let by_door = |session: Session| {
+        let is_nameless = wanted.withdrawn.contains(&session.participant);
         let key = session.link_hash.as_ref().or(called.get(&session.id));
+        let key = key.or(is_nameless.then_some(&session.token_hash));
         Some((key?.clone(), session))
     };
     let tables = tables::check(out, &wanted)?;

@@ -6,7 +6,10 @@
 
 #![forbid(unsafe_code)]
 
+pub mod backup;
 pub mod data_folder;
+pub mod erasure;
+pub mod identifier_key;
 pub mod participant_links;
 pub mod persistence;
 mod records;
@@ -16,12 +19,14 @@ pub mod study_version;
 use std::path::Path;
 
 use protocol::control::EndReason;
+use protocol::log::WITHDRAWN;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
+pub use identifier_key::KeyError;
 pub use records::{
     Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode,
     NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
-    StoredPosition, Wait, Withdrawn,
+    StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use sqlite::{FILE, SqliteStore};
 
@@ -45,6 +50,9 @@ pub enum StoreError {
     /// The disk is full.
     #[error("the disk is full")]
     NoRoom,
+    /// Recruiters' identifiers cannot be read or stored without their key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
     /// Somebody else has marked a payment meanwhile.
     #[error("a payment was marked by another run meanwhile")]
     Marked,
@@ -107,7 +115,11 @@ pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
     };
     let known = store.withdrawn().await;
     store.close().await;
-    known
+    // The files name them no more.
+    known.map(|mut known| {
+        known.participants.insert(WITHDRAWN.into());
+        known
+    })
 }
 
 /// The episodes in the database of a data folder, read also while a server writes to it; empty without a database.

@@ -2,7 +2,6 @@
 
 mod restore;
 
-use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use serde::Serialize;
 use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, PlaceRow, WaitRow, Write,
 };
+use study::recruitment::Provider;
 use study::{OnWithdraw, Outcome, Study};
 
 use crate::Answers;
@@ -21,6 +21,7 @@ use crate::SqliteStore;
 use crate::StoreError;
 use crate::StoredPosition;
 use crate::data_folder::DataDir;
+use crate::erasure::{erase_withdrawn_episodes, remove_files, withdraw_files};
 
 /// The database, and the study whose sessions it keeps.
 pub struct Persistence {
@@ -64,10 +65,14 @@ impl Persistence {
         study: Arc<Study>,
     ) -> anyhow::Result<Self> {
         store.keep_study(&study.hash, &study.canonical).await?;
+        if study.recruitment.provider != Provider::None {
+            // Better now than when the first person comes.
+            store.ensure_key().await?;
+        }
         let data = data.path().to_owned();
         let persistence = Self { store, data, study };
         // A crash may have come between a withdrawal and this.
-        persistence.erase_withdrawn_episodes().await?;
+        persistence.erase_withdrawn(false).await?;
         Ok(persistence)
     }
 
@@ -125,7 +130,7 @@ impl Persistence {
             } => {
                 let group = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
                 self.store.withdraw(&participant, &receipt, group).await?;
-                self.erase_withdrawn_episodes().await
+                self.erase_withdrawn(true).await
             }
             Write::Forget { participant } => self.store.forget_session(&participant).await,
             Write::Erase { participant } => self.erase(&participant).await,
@@ -170,7 +175,7 @@ impl Persistence {
                 ending,
             } => {
                 self.store.end_episode(&episode, reason, ending).await?;
-                self.erase_withdrawn_episodes().await
+                self.erase_withdrawn(true).await
             }
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
@@ -180,35 +185,18 @@ impl Persistence {
     /// Erases what was recorded of a participant. Files go first: what the database knows is found again after a crash.
     async fn erase(&self, participant: &str) -> Result<(), StoreError> {
         let episodes = self.store.last_of(participant).await?;
-        match self.remove_files(&episodes).await {
+        match remove_files(&self.data, &episodes).await {
             true => self.store.erase(participant, &episodes).await,
             false => Ok(()),
         }
     }
 
-    /// Erases the episodes that were withdrawn by everybody whom they have something of.
-    async fn erase_withdrawn_episodes(&self) -> Result<(), StoreError> {
-        let episodes = self.store.list_withdrawn_episodes().await?;
-        if episodes.is_empty() || !self.remove_files(&episodes).await {
-            return Ok(());
-        }
-        let count = episodes.len();
-        tracing::info!(count, "episodes that were withdrawn are erased");
-        self.store.forget_episodes(&episodes).await
-    }
-
-    /// Removes the files of episodes; false if one is still there.
-    async fn remove_files(&self, paths: &[String]) -> bool {
-        for path in paths {
-            match tokio::fs::remove_file(self.data.join(path)).await {
-                Err(error) if error.kind() != ErrorKind::NotFound => {
-                    tracing::error!(%error, path, "the file of an episode cannot be erased; the next start tries again");
-                    return false;
-                }
-                _ => {}
-            }
-        }
-        true
+    /// Erases from the files of episodes what was withdrawn; see [`withdraw_files`] for `waits`.
+    async fn erase_withdrawn(&self, waits: bool) -> Result<(), StoreError> {
+        erase_withdrawn_episodes(&self.store, &self.data).await?;
+        // What cannot be done now is logged, and done by a later withdrawal, end of an episode or start.
+        withdraw_files(&self.store, &self.data, waits).await?;
+        Ok(())
     }
 
     async fn save_place(

@@ -198,6 +198,17 @@ pub struct Withdrawn {
     pub groups: BTreeSet<String>,
 }
 
+/// The seat of somebody who withdrew, in an episode whose file still has what came from their page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WithdrawnSeat {
+    /// Id of the episode.
+    pub episode: String,
+    /// Its file, relative to the data folder.
+    pub path: String,
+    /// Pseudonym of the participant.
+    pub participant: String,
+}
+
 /// Time on a page of a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageTime {

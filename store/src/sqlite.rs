@@ -4,6 +4,7 @@ mod audit;
 mod episodes;
 mod erasure;
 mod groups;
+mod identifiers;
 mod ledger;
 mod messages;
 mod payments;
@@ -11,7 +12,8 @@ mod rows;
 mod sessions;
 mod told_time;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use protocol::Era;
@@ -22,13 +24,14 @@ use sqlx::sqlite::{
 };
 use sqlx::{Row as _, raw_sql};
 
+use super::identifier_key::{IdentifierKey, KeyPlace};
 use super::{ParticipantLink, StoreError};
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 16] = [
+const MIGRATIONS: [&str; 17] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -45,15 +48,31 @@ const MIGRATIONS: [&str; 16] = [
     include_str!("14_ledger.sql"),
     include_str!("15_salts.sql"),
     include_str!("16_audit.sql"),
+    include_str!("17_privacy.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
     pool: SqlitePool,
+    /// The data folder.
+    data: PathBuf,
+    /// Where the key of recruiters' identifiers is.
+    place: KeyPlace,
+    /// That key, once it was needed.
+    key: Arc<OnceLock<IdentifierKey>>,
 }
 
 impl SqliteStore {
+    fn new(pool: SqlitePool, data: &Path, place: KeyPlace) -> Self {
+        Self {
+            pool,
+            data: data.to_owned(),
+            place,
+            key: Arc::default(),
+        }
+    }
+
     /// Opens the store of a data folder, and makes it if it is not there.
     ///
     /// # Errors
@@ -63,9 +82,7 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full);
-        let store = Self {
-            pool: connect(options).await?,
-        };
+        let store = Self::new(connect(options).await?, data, KeyPlace::chosen());
         store.migrate().await?;
         Ok(store)
     }
@@ -80,9 +97,7 @@ impl SqliteStore {
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Memory)
             .synchronous(SqliteSynchronous::Off);
-        let store = Self {
-            pool: connect(options).await?,
-        };
+        let store = Self::new(connect(options).await?, data, KeyPlace::Trial);
         store.migrate().await?;
         told_time::follow(&store.pool).await?;
         Ok(store)
@@ -101,9 +116,8 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError`], also if there is none.
     pub async fn read(data: &Path) -> Result<Self, StoreError> {
-        let store = Self {
-            pool: connect(options(data).read_only(true)).await?,
-        };
+        let pool = connect(options(data).read_only(true)).await?;
+        let store = Self::new(pool, data, KeyPlace::chosen());
         store.version().await?;
         Ok(store)
     }
@@ -117,6 +131,19 @@ impl SqliteStore {
             true => Self::read(data).await.map(Some),
             false => Ok(None),
         }
+    }
+
+    /// Copies the database as it is now into a new file, without what was deleted in it.
+    pub(crate) async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
+        let path = file.to_str().ok_or_else(|| {
+            let said = format!("{} is no text", file.display());
+            sqlx::Error::Io(std::io::Error::other(said))
+        })?;
+        sqlx::query("VACUUM INTO ?")
+            .bind(path)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
     }
 
     /// Closes the file.
@@ -138,18 +165,26 @@ impl SqliteStore {
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {
-        for (done, migration) in MIGRATIONS.iter().enumerate().skip(self.version().await?) {
+        let found = self.version().await?;
+        for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
             let mut transaction = self.pool.begin().await?;
             raw_sql(*migration).execute(&mut *transaction).await?;
             if done + 1 == ledger::WHOLE {
                 ledger::adopt_rows(&mut transaction).await?;
+            }
+            if done + 1 == identifiers::FIRST {
+                self.seal_plain_rows(&mut transaction).await?;
             }
             // A pragma takes no parameters; the number is ours.
             let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", done + 1));
             raw_sql(version).execute(&mut *transaction).await?;
             transaction.commit().await?;
         }
-        Ok(())
+        match found {
+            // What was plain must not stay in the log.
+            1..identifiers::FIRST => self.empty_log().await,
+            _ => Ok(()),
+        }
     }
 
     /// Makes a participant link; one that is there stays as it is.

@@ -10,6 +10,7 @@ mod gates;
 mod host;
 mod limits;
 mod page;
+mod privacy;
 mod requests;
 mod retention;
 mod turns;

@@ -44,6 +44,13 @@ async fn items(host: &Host) -> Vec<String> {
         .collect()
 }
 
+/// The recruiters' identifiers that the database has.
+async fn names(host: &Host) -> Vec<String> {
+    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let known = store.identifiers().await.unwrap().into_iter();
+    known.map(|known| known.identity.participant).collect()
+}
+
 /// Has the study of a host keep its data for thirty days.
 fn keep_for_a_month(host: &Host) {
     let file = host.dir.path().join("study/study.yaml");
@@ -254,14 +261,18 @@ async fn neither_words_nor_names_of_people_are_in_any_file_after_their_days() {
     };
     tell(&mut page, 0, 1, &draft_of_page).await;
     kept(&mut page).await;
-    for text in [answer, draft, name] {
+    for text in [answer, draft] {
         assert_ne!(count_in_files(&host.data(), text), 0, "`{text}` is stored");
     }
+    // It is encrypted.
+    assert_eq!(count_in_files(&host.data(), name), 0);
     server.stop().await;
+    assert_eq!(names(&host).await, [name]);
 
     let early = retain(host.options(), ahead(29), false).await.unwrap();
     assert_eq!(early.sessions, 0);
-    for text in [answer, draft, name] {
+    assert_eq!(names(&host).await, [name]);
+    for text in [answer, draft] {
         assert_ne!(
             count_in_files(&host.data(), text),
             0,
@@ -270,6 +281,7 @@ async fn neither_words_nor_names_of_people_are_in_any_file_after_their_days() {
     }
     let done = retain(host.options(), ahead(31), false).await.unwrap();
     assert_eq!((done.sessions, done.erased), (1, true));
+    assert_eq!(names(&host).await, [""; 0]);
     for text in [answer, draft, name] {
         assert_eq!(count_in_files(&host.data(), text), 0, "`{text}` is erased");
     }

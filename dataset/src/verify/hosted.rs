@@ -22,7 +22,7 @@ struct Hands<'a> {
     hands: Vec<HostedHand>,
     /// In turns, the choices that no row has used up.
     said: Vec<VecDeque<u16>>,
-    /// True for a seat of which choices were erased: nothing more is known of it.
+    /// True for a seat of which choices were erased, or whose person withdrew: nothing more is known of it.
     erased: Vec<bool>,
     through: u32,
 }
@@ -38,7 +38,10 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
         changes: Vec::new(),
         hands: vec![HostedHand::new(false, spec.noop); seats],
         said: vec![VecDeque::new(); seats],
-        erased: vec![false; seats],
+        erased: (0..)
+            .map(|seat| log.header.is_withdrawn(Seat(seat)))
+            .take(seats)
+            .collect(),
         through: 0,
     };
     for record in &log.records {

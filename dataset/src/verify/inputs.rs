@@ -97,7 +97,7 @@ impl<'a> Pages<'a> {
             through: 0,
         };
         for (seat, controller) in (0..).map(Seat).zip(&log.header.controllers) {
-            if *controller == Controller::Human {
+            if *controller == Controller::Human && !log.header.is_withdrawn(seat) {
                 let key = log.header.keys.get(seat.index());
                 let key = key.ok_or(format!("the header has no key of seat {}", seat.0))?;
                 pages.begin(seat, Life(0), Tick(0), *key);
@@ -158,7 +158,9 @@ impl<'a> Pages<'a> {
         for row in rows.chunks_exact(self.log.seats()) {
             let tick = self.through;
             for (seat, played) in (0..).map(Seat).zip(row) {
-                if !is_persons(self.log, &self.changes, seat, tick) {
+                // Of somebody who withdrew, the actions alone are left.
+                let is_withdrawn = self.log.header.is_withdrawn(seat);
+                if is_withdrawn || !is_persons(self.log, &self.changes, seat, tick) {
                     continue;
                 }
                 let of = format!("tick {tick}: seat {}", seat.0);
@@ -198,7 +200,7 @@ impl<'a> Pages<'a> {
             ));
         }
         self.changes.push(change.clone());
-        if change.controller == Controller::Human {
+        if change.controller == Controller::Human && !self.log.header.is_withdrawn(seat) {
             let key = change.key.ok_or(format!("{of}: its page has no key"))?;
             self.begin(seat, life, change.tick, key);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use protocol::log::{Log, Record};
+use protocol::log::{Log, Record, WITHDRAWN};
 use store::Withdrawn;
 
 use super::{EpisodeVerdict, Verified, VerifyReport};
@@ -45,7 +45,14 @@ impl EpisodePeople {
                 Some(name) => name.to_owned(),
             };
             let (in_database, in_file) = (name(&known.participants), name(&self.participants));
-            if in_database != in_file {
+            if in_file == WITHDRAWN {
+                let has_left = withdrawn.participants.contains(&in_database);
+                if !has_left && !withdrawn.groups.contains(&self.group) {
+                    return Err(format!(
+                        "the file says that the person of seat {seat} withdrew; the database does not"
+                    ));
+                }
+            } else if in_database != in_file {
                 return Err(format!(
                     "the database has {in_database} in seat {seat}; the file has {in_file}"
                 ));

@@ -74,9 +74,15 @@ impl Persistence {
         for session in sessions {
             let mut progress: Progress = serde_json::from_str(&session.position)
                 .with_context(|| format!("the place of {} is damaged", session.participant))?;
-            if stale.contains(&session.participant) {
+            let is_open = session.outcome.is_none();
+            let cut = match stale.contains(&session.participant) {
+                true => Some(Outcome::Technical),
+                // `coplay erase` knows no study, and so leaves the end to this.
+                false => (session.erased_at.is_some() && is_open).then_some(Outcome::Withdrew),
+            };
+            if let Some(outcome) = cut {
                 // An end is never refused.
-                let _ = progress.handle(&self.study, study::ProgressEvent::Cut(Outcome::Technical));
+                let _ = progress.handle(&self.study, study::ProgressEvent::Cut(outcome));
                 let attendance = attendance(&session);
                 let payment = progress.outcome(&self.study).map(|outcome| {
                     let seed = self.study.design.seed.or(restored.seed).unwrap_or_default();

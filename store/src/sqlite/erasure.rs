@@ -3,12 +3,15 @@
 use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
 
 use super::SqliteStore;
+use super::payments::PAID_AND_WITHDRAWN;
 use crate::StoreError;
 use crate::Withdrawn;
+use crate::WithdrawnSeat;
 
 impl SqliteStore {
-    /// Withdraws what was recorded of a participant: their answers and messages are gone, or all messages of their
-    /// groups, and their episodes, or those of their groups, are marked. The first receipt stands.
+    /// Withdraws what was recorded of a participant: their answers, times, waits and messages are gone, or all messages of
+    /// their groups, and their episodes, or those of their groups, are marked. The recruiter's identifier is gone as soon
+    /// as no payment is due. The first receipt stands.
     pub async fn withdraw(
         &self,
         participant: &str,
@@ -27,6 +30,7 @@ impl SqliteStore {
         for sql in [
             "DELETE FROM answers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
+            "DELETE FROM waits WHERE participant = ?",
             match group {
                 true => {
                     "DELETE FROM messages WHERE group_id IN (SELECT group_id FROM members WHERE participant = ?)"
@@ -39,6 +43,9 @@ impl SqliteStore {
                 .execute(&mut *transaction)
                 .await?;
         }
+        sqlx::query(PAID_AND_WITHDRAWN)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit().await?;
         self.empty_log().await
     }
@@ -84,6 +91,35 @@ impl SqliteStore {
             .collect::<Result<_, _>>()?)
     }
 
+    /// The seats of people who withdrew in ended episodes, whose files still have what came from their pages.
+    pub async fn list_withdrawn_seats(&self) -> Result<Vec<WithdrawnSeat>, StoreError> {
+        let sql = "SELECT episodes.id AS episode, path, sessions.participant AS participant FROM withdrawals \
+                   JOIN sessions ON sessions.id = session JOIN members USING (participant) \
+                   JOIN episodes USING (group_id) WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM withdrawn_seats \
+                   WHERE episode = episodes.id AND withdrawn_seats.participant = sessions.participant) \
+                   ORDER BY episodes.rowid";
+        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let seats = rows.iter().map(|row| {
+            Ok(WithdrawnSeat {
+                episode: row.try_get("episode")?,
+                path: row.try_get("path")?,
+                participant: row.try_get("participant")?,
+            })
+        });
+        Ok(seats.collect::<Result<_, sqlx::Error>>()?)
+    }
+
+    /// Notes that the file of an episode has nothing of a participant's page any more.
+    pub async fn mark_withdrawn_seat(&self, seat: &WithdrawnSeat) -> Result<(), StoreError> {
+        let sql = "INSERT INTO withdrawn_seats (episode, participant) VALUES (?, ?) ON CONFLICT DO NOTHING";
+        sqlx::query(sql)
+            .bind(&seat.episode)
+            .bind(&seat.participant)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
     /// Forgets episodes, whose files are gone.
     pub async fn forget_episodes(&self, paths: &[String]) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin().await?;
@@ -112,6 +148,49 @@ impl SqliteStore {
         }
         transaction.commit().await?;
         self.empty_log().await
+    }
+
+    /// How many withdrawals, erased sessions and rewritten files of episodes there were: it grows with every erasure.
+    pub(crate) async fn count_erasures(&self) -> Result<[i64; 3], StoreError> {
+        let version = self.version().await?;
+        let mut counts = [0; 3];
+        let counted = [
+            (7, "SELECT count(*) FROM withdrawals"),
+            (
+                8,
+                "SELECT count(*) FROM sessions WHERE erased_at IS NOT NULL",
+            ),
+            (17, "SELECT count(*) FROM withdrawn_seats"),
+        ];
+        for (count, (since, sql)) in counts.iter_mut().zip(counted) {
+            // A folder that is only read may be older than the table.
+            if version >= since {
+                *count = sqlx::query(sql).fetch_one(&self.pool).await?.try_get(0)?;
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Stores where an erased session stands.
+    pub(crate) async fn set_position(
+        &self,
+        participant: &str,
+        position: &str,
+    ) -> Result<(), StoreError> {
+        sqlx::query("UPDATE sessions SET position = ? WHERE participant = ?")
+            .bind(position)
+            .bind(participant)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+
+    /// Returns whether the last study erases the episodes of whole groups if somebody withdraws.
+    pub(crate) async fn erases_groups(&self) -> Result<bool, StoreError> {
+        let sql = "SELECT coalesce(json_extract(canonical, '$.study.on_withdraw'), '') = 'erase_group' FROM studies \
+                   ORDER BY at DESC, rowid DESC LIMIT 1";
+        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        Ok(row.map_or(Ok(false), |row| row.try_get(0))?)
     }
 
     /// The participants and groups that exports leave out: those who withdrew, and those who are erased.
@@ -148,6 +227,7 @@ async fn delete_episodes(
     for path in paths {
         for sql in [
             "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
+            "DELETE FROM withdrawn_seats WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
             "DELETE FROM episodes WHERE path = ?",
         ] {
             sqlx::query(sql)

@@ -12,8 +12,8 @@ use serde_json::json;
 use sqlx::sqlite::SqliteRow;
 use sqlx::{Row as _, Sqlite, Transaction};
 
-use super::SqliteStore;
 use super::rows::payment;
+use super::{SqliteStore, identifiers};
 use crate::{LedgerState, PayState, StoreError};
 
 /// The first version of the database that has it.
@@ -29,9 +29,14 @@ const PAID: &str = "paid";
 /// The beginning of the entry of a recruiter's identifier; a hash follows.
 const IDENTIFIER: &str = "identifier ";
 
-/// The identifiers with what their hashes are over.
-const IDENTIFIERS: &str = "SELECT sessions.participant AS pseudonym, erased_at, salt, provider, \
-                           identifiers.participant AS identifier, parameters FROM sessions \
+/// The identifiers with what their hashes are over, in a database that is older than their encryption.
+const PLAIN_IDENTIFIERS: &str = "SELECT sessions.participant AS pseudonym, erased_at IS NOT NULL AS is_gone, salt, \
+                                 provider, identifiers.participant AS identifier, parameters FROM sessions \
+                                 LEFT JOIN identifiers ON session = sessions.id ORDER BY sessions.rowid";
+
+/// The encrypted identifiers.
+const IDENTIFIERS: &str = "SELECT sessions.participant AS pseudonym, (erased_at IS NOT NULL OR sessions.id IN \
+                           (SELECT session FROM withdrawals)) AS is_gone, lookup, sealed FROM sessions \
                            LEFT JOIN identifiers ON session = sessions.id ORDER BY sessions.rowid";
 
 /// The entry of a payment.
@@ -64,8 +69,8 @@ fn link(before: &str, number: i64, participant: &str, entry: &str) -> String {
     )
 }
 
-/// The entry of a recruiter's identifier; `None` of a session that has none.
-fn identifier_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
+/// The entry of a plain identifier; `None` of a session that has none.
+fn plain_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
     let Some(salt) = row.try_get::<Option<&str>, _>("salt")? else {
         return Ok(None);
     };
@@ -77,6 +82,16 @@ fn identifier_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
         "{IDENTIFIER}{}",
         sha256_hex(whole.as_bytes())
     )))
+}
+
+/// The entry of an encrypted identifier; `None` of a session that has none.
+fn sealed_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
+    let Some(lookup) = row.try_get::<Option<&str>, _>("lookup")? else {
+        return Ok(None);
+    };
+    let sealed: &[u8] = row.try_get("sealed")?;
+    let whole = [lookup.as_bytes(), sealed].concat();
+    Ok(Some(format!("{IDENTIFIER}{}", sha256_hex(&whole))))
 }
 
 /// Enters the payment of a participant, or that it was taken back.
@@ -111,7 +126,7 @@ pub(super) async fn append_identifier(
         .bind(participant)
         .fetch_optional(&mut **transaction)
         .await?;
-    match row.as_ref().map(identifier_entry).transpose()?.flatten() {
+    match row.as_ref().map(sealed_entry).transpose()?.flatten() {
         Some(entry) => append_entry(transaction, participant, &entry).await,
         None => Ok(()),
     }
@@ -125,11 +140,11 @@ pub(super) async fn adopt_rows(
     for row in sqlx::query(paid).fetch_all(&mut **transaction).await? {
         append_mark(transaction, row.try_get("session")?).await?;
     }
-    for row in sqlx::query(IDENTIFIERS)
+    for row in sqlx::query(PLAIN_IDENTIFIERS)
         .fetch_all(&mut **transaction)
         .await?
     {
-        if let Some(entry) = identifier_entry(&row)? {
+        if let Some(entry) = plain_entry(&row)? {
             append_entry(transaction, row.try_get("pseudonym")?, &entry).await?;
         }
     }
@@ -188,7 +203,7 @@ impl SqliteStore {
         let altered = &mut state.altered;
         check_payments(&mut transaction, version, &mut entries, altered).await?;
         if version >= WHOLE {
-            check_identifiers(&mut transaction, &entries, altered).await?;
+            check_identifiers(&mut transaction, version, &entries, altered).await?;
         }
         Ok(state)
     }
@@ -239,23 +254,27 @@ async fn check_payments(
     Ok(())
 }
 
-/// Adds the recruiters' identifiers that are not as they were stored. Of an erased session none is left.
+/// Adds the recruiters' identifiers that are not as they were stored. Of somebody who withdrew or is erased none is left.
 async fn check_identifiers(
     transaction: &mut Transaction<'_, Sqlite>,
+    version: usize,
     entries: &Entries,
     altered: &mut Vec<String>,
 ) -> Result<(), StoreError> {
-    for row in sqlx::query(IDENTIFIERS)
-        .fetch_all(&mut **transaction)
-        .await?
-    {
+    let is_sealed = version >= identifiers::FIRST;
+    let sql = match is_sealed {
+        true => IDENTIFIERS,
+        false => PLAIN_IDENTIFIERS,
+    };
+    for row in sqlx::query(sql).fetch_all(&mut **transaction).await? {
         let participant: &str = row.try_get("pseudonym")?;
-        let is_erased = row.try_get::<Option<&str>, _>("erased_at")?.is_some();
-        let what = match (
-            identifier_entry(&row)?,
-            entries.identifiers.get(participant),
-        ) {
-            (None, Some(_)) if !is_erased => "missing",
+        let is_gone: bool = row.try_get("is_gone")?;
+        let stored = match is_sealed {
+            true => sealed_entry(&row)?,
+            false => plain_entry(&row)?,
+        };
+        let what = match (stored, entries.identifiers.get(participant)) {
+            (None, Some(_)) if !is_gone => "missing",
             (Some(stored), known) if known != Some(&stored) => "not the one that was stored",
             _ => continue,
         };

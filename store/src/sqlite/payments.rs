@@ -9,6 +9,10 @@ use crate::PayState;
 use crate::Payment;
 use crate::StoreError;
 
+/// Deletes the identifiers of those who withdrew and have no payment due any more.
+pub(super) const PAID_AND_WITHDRAWN: &str = "DELETE FROM identifiers WHERE session IN (SELECT session FROM withdrawals) \
+                                             AND session NOT IN (SELECT session FROM payments WHERE state = 'due')";
+
 impl SqliteStore {
     /// All payments, oldest session first.
     pub async fn payments(&self) -> Result<Vec<Payment>, StoreError> {
@@ -33,7 +37,14 @@ impl SqliteStore {
             }
             append_mark(&mut transaction, session).await?;
         }
+        // Of those who withdrew, the identifier stayed for the payment alone.
+        let forgotten = sqlx::query(PAID_AND_WITHDRAWN)
+            .execute(&mut *transaction)
+            .await?;
         transaction.commit().await?;
+        if forgotten.rows_affected() > 0 {
+            self.empty_log().await?;
+        }
         Ok(sessions.len())
     }
 }

@@ -14,7 +14,8 @@ use super::super::{
     Episode, Identifier, PageTime, PayState, Payment, REASONS, Response, Session, Wait,
 };
 
-pub(super) fn identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Error> {
+/// An identifier of a database that is older than their encryption.
+pub(super) fn plain_identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Error> {
     let parameters: &str = row.try_get("parameters")?;
     let damaged = |error: serde_json::Error| sqlx::Error::Decode(error.into());
     Ok(Identifier {

@@ -1,15 +1,14 @@
 //! Sessions: whose they are, where they stand, and what was answered.
 
-use server_core::arbiter::{Attendance, Identity};
+use server_core::arbiter::Attendance;
 use server_core::token::token_hash;
 use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
-use super::ledger::{append_identifier, append_payment};
+use super::ledger::append_payment;
 use super::payments::keep_payment;
-use super::rows::{identifier, page_time, response, session};
+use super::rows::{page_time, response, session};
 use crate::Answers;
-use crate::Identifier;
 use crate::NewSession;
 use crate::PageTime;
 use crate::Response;
@@ -20,6 +19,9 @@ use crate::StoredPosition;
 impl SqliteStore {
     /// Makes a session and its participant.
     pub async fn create_session(&self, new: &NewSession) -> Result<(), StoreError> {
+        if new.identity.is_some() {
+            self.ensure_key().await?;
+        }
         let mut transaction = self.pool.begin().await?;
         let sql = "INSERT INTO participants (pseudonym) VALUES (?)";
         sqlx::query(sql)
@@ -41,7 +43,8 @@ impl SqliteStore {
             .await?;
         keep_place(&mut transaction, &new.participant, &new.place).await?;
         if let Some(identity) = &new.identity {
-            keep_identity(&mut transaction, &new.participant, identity).await?;
+            self.keep_identity(&mut transaction, &new.participant, identity)
+                .await?;
         }
         Ok(transaction.commit().await?)
     }
@@ -167,25 +170,6 @@ impl SqliteStore {
         Ok(transaction.commit().await?)
     }
 
-    /// Stores a recruiter's identifier, in place of an earlier one.
-    pub async fn set_identity(
-        &self,
-        participant: &str,
-        identity: &Identity,
-    ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        keep_identity(&mut transaction, participant, identity).await?;
-        Ok(transaction.commit().await?)
-    }
-
-    /// The recruiters' identifiers, oldest session first.
-    pub async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
-        let sql = "SELECT identifiers.*, sessions.participant AS pseudonym FROM identifiers \
-                   JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
-        Ok(rows.iter().map(identifier).collect::<Result<_, _>>()?)
-    }
-
     /// All answers, oldest session first, in the order of the study.
     pub async fn responses(&self) -> Result<Vec<Response>, StoreError> {
         // A folder that is only read may be older than the marks, or the orders.
@@ -222,27 +206,6 @@ impl SqliteStore {
 /// The row of the session with this number.
 fn row_of(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX - 1) + 1
-}
-
-async fn keep_identity(
-    transaction: &mut Transaction<'_, Sqlite>,
-    participant: &str,
-    identity: &Identity,
-) -> Result<(), StoreError> {
-    let parameters =
-        serde_json::to_string(&identity.parameters).expect("names and values are text");
-    let sql = "INSERT INTO identifiers (session, provider, participant, parameters, salt) \
-               SELECT id, ?, ?, ?, hex(randomblob(16)) FROM sessions WHERE participant = ? ON CONFLICT (session) DO UPDATE SET \
-               provider = excluded.provider, participant = excluded.participant, parameters = excluded.parameters, \
-               salt = excluded.salt";
-    sqlx::query(sql)
-        .bind(&identity.provider)
-        .bind(&identity.participant)
-        .bind(parameters)
-        .bind(participant)
-        .execute(&mut **transaction)
-        .await?;
-    append_identifier(transaction, participant).await
 }
 
 /// Writes where a session stands, and what it is paid if it is over.

@@ -111,6 +111,7 @@ impl World {
 
     async fn start_by(&mut self, mut command: Command, options: &[&str]) -> anyhow::Result<()> {
         command.arg("serve").arg(self.study());
+        command.env("COPLAY_KEY_FILE", self.path("identifiers.key"));
         command.arg("--data").arg(self.data());
         if !options.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
@@ -356,6 +357,7 @@ impl World {
         let arguments: Vec<OsString> = arguments.iter().map(Into::into).collect();
         let mut command = Command::new(&self.program);
         command.args(&arguments).kill_on_drop(true);
+        command.env("COPLAY_KEY_FILE", self.path("identifiers.key"));
         command.stdin(Stdio::null());
         let done = timeout(COMMAND_WITHIN, command.output()).await;
         done.with_context(|| format!("{arguments:?} hangs"))?
@@ -381,11 +383,17 @@ impl World {
     /// The payment of the session that Prolific calls so: its outcome, and the whole amount in the smallest unit of the
     /// currency.
     pub(crate) async fn payment(&self, id: &str) -> anyhow::Result<(String, u64)> {
-        let sql = "SELECT payments.outcome, total FROM payments JOIN identifiers USING (session) WHERE participant = ?";
-        let row = self.query(sql, id).await?;
-        let row = row.first().context("there is no payment for the session")?;
-        use sqlx::Row as _;
-        Ok((row.try_get(0)?, row.try_get::<i64, _>(1)?.unsigned_abs()))
+        let data = self.data();
+        let data = data.to_string_lossy();
+        let output = self.coplay(&["who", id, "--data", &data, "--json"]).await?;
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        let person = &found["people"][0];
+        let outcome = person["outcome"].as_str();
+        let total = person["payment"]["total"].as_u64();
+        let (outcome, total) = outcome
+            .zip(total)
+            .context("there is no payment for the session")?;
+        Ok((outcome.to_owned(), total))
     }
 
     /// Reads or changes the database, as somebody does who has the data folder; `?` stands for one text.

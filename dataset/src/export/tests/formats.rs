@@ -8,6 +8,8 @@ use super::*;
 
 /// A data folder with one episode of 12 ticks, which the database knows, and a session of its first person.
 async fn folder() -> tempfile::TempDir {
+    // The person is invented.
+    store::identifier_key::choose_place(store::identifier_key::KeyPlace::Trial);
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();

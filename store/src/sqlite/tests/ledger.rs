@@ -97,10 +97,16 @@ async fn a_changed_payment_or_outcome_is_noticed() {
     }
 }
 
+/// Makes the tables as they were before identifiers were encrypted, with none in them.
+const PLAIN: &str = "DROP TABLE withdrawn_seats; DROP TABLE identifier_key; DROP TABLE identifiers; DROP TABLE audit; \
+                     CREATE TABLE identifiers (session TEXT PRIMARY KEY REFERENCES sessions (id), provider TEXT NOT NULL, \
+                     participant TEXT NOT NULL UNIQUE, parameters TEXT NOT NULL) STRICT;";
+
 #[tokio::test]
 async fn payments_of_an_older_database_are_taken_as_they_are() {
     let (data, store) = ended().await;
-    let older = "DROP TABLE ledger; DROP TABLE audit; ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 13";
+    let older = format!("{PLAIN} DROP TABLE ledger; PRAGMA user_version = 13");
+    let older = sqlx::AssertSqlSafe(older);
     raw_sql(older).execute(&store.pool).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
@@ -149,20 +155,20 @@ async fn a_changed_mark_or_identifier_is_noticed() {
             "the payment of P-A is `due`, and was stored as `paid`",
         ),
         (
-            "UPDATE identifiers SET participant = 'a9' WHERE participant = 'a2'",
+            "UPDATE identifiers SET lookup = 'a9' WHERE session = (SELECT id FROM sessions WHERE participant = 'P-A')",
             "the recruiter's identifier of P-A is not the one that was stored",
         ),
         (
-            "UPDATE identifiers SET parameters = '{}' WHERE participant = 'c1'",
+            "UPDATE identifiers SET sealed = zeroblob(60) WHERE session = (SELECT id FROM sessions WHERE participant = 'P-C')",
             "the recruiter's identifier of P-C is not the one that was stored",
         ),
         (
-            "DELETE FROM identifiers WHERE participant = 'a2'",
+            "DELETE FROM identifiers WHERE session = (SELECT id FROM sessions WHERE participant = 'P-A')",
             "the recruiter's identifier of P-A is missing",
         ),
         (
-            "INSERT INTO identifiers (session, provider, participant, parameters) \
-             SELECT id, 'prolific', 'b1', '{}' FROM sessions WHERE participant = 'P-B'",
+            "INSERT INTO identifiers (session, lookup, sealed) \
+             SELECT id, 'b1', zeroblob(60) FROM sessions WHERE participant = 'P-B'",
             "the recruiter's identifier of P-B is not the one that was stored",
         ),
     ] {
@@ -173,32 +179,76 @@ async fn a_changed_mark_or_identifier_is_noticed() {
     }
 }
 
+/// The entries of identifiers in the ledger.
+async fn entered(store: &SqliteStore) -> Vec<String> {
+    let sql = "SELECT entry FROM ledger WHERE entry LIKE 'identifier%' ORDER BY number";
+    let rows = sqlx::query(sql).fetch_all(&store.pool).await.unwrap();
+    rows.iter().map(|row| row.get(0)).collect()
+}
+
 #[tokio::test]
 async fn an_erased_identifier_leaves_a_hash_that_nobody_can_try_names_against() {
     let (_data, store) = paid_and_known().await;
     let before = store.ledger().await.unwrap();
     store.erase("P-A", &[]).await.unwrap();
     assert_eq!(store.ledger().await.unwrap(), before);
-    let sql = "SELECT entry FROM ledger WHERE entry LIKE 'identifier%'";
-    let rows = sqlx::query(sql).fetch_all(&store.pool).await.unwrap();
-    let entries: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    let guess = serde_json::json!(["", "prolific", "a2", r#"{"STUDY_ID":"s1"}"#]).to_string();
-    let guess = protocol::hash::sha256_hex(guess.as_bytes());
-    assert!(entries.len() == 3 && !entries.contains(&format!("identifier {guess}")));
+    // The same name gives another hash each time.
+    for _ in 0..2 {
+        store.set_identity("P-C", &identity("c1")).await.unwrap();
+    }
+    let mut entries = entered(&store).await;
+    assert_eq!(entries.len(), 5);
+    entries.sort();
+    entries.dedup();
+    assert_eq!(entries.len(), 5, "{entries:?}");
+}
+
+#[tokio::test]
+async fn of_who_withdrew_the_identifier_stays_until_the_payment_is_made() {
+    let (_data, store) = ended().await;
+    let named = async || -> Vec<String> {
+        let known = store.identifiers().await.unwrap();
+        known.into_iter().map(|known| known.pseudonym).collect()
+    };
+    for participant in ["P-A", "P-C"] {
+        let own = identity(participant);
+        store.set_identity(participant, &own).await.unwrap();
+    }
+    let due = store.payments().await.unwrap().remove(0);
+    assert_eq!(
+        (due.participant.as_str(), due.state),
+        ("P-A", PayState::Due)
+    );
+    store.withdraw("P-A", "W-1", false).await.unwrap();
+    assert_eq!(named().await, ["P-A", "P-C"]);
+    store.mark_paid(&[due.session]).await.unwrap();
+    assert_eq!(named().await, ["P-C"]);
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 }
 
 #[tokio::test]
 async fn a_database_of_version_14_is_entered_as_it_is() {
     let (data, store) = paid_and_known().await;
     // As the program before left it.
-    let older = "DELETE FROM ledger WHERE entry = 'paid' OR entry LIKE 'identifier%'; DROP TABLE audit; \
-                 ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 14";
+    let older = format!(
+        "DELETE FROM ledger WHERE entry = 'paid' OR entry LIKE 'identifier%'; {PLAIN} INSERT INTO identifiers \
+         SELECT id, 'prolific', 'name of ' || participant, '{{}}' FROM sessions WHERE participant <> 'P-B'; \
+         PRAGMA user_version = 14"
+    );
+    let older = sqlx::AssertSqlSafe(older);
     raw_sql(older).execute(&store.pool).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
     let store = SqliteStore::open(data.path()).await.unwrap();
     let state = store.ledger().await.unwrap();
-    assert_eq!((state.altered, state.hashes.len()), (vec![], 4 + 1 + 2));
+    // The mark, the identifiers as they were, and once more as they are encrypted.
+    assert_eq!((state.altered, state.hashes.len()), (vec![], 4 + 1 + 2 + 2));
+    let known = store.identifiers().await.unwrap();
+    let names: Vec<_> = known
+        .iter()
+        .map(|it| it.identity.participant.as_str())
+        .collect();
+    assert_eq!(names, ["name of P-A", "name of P-C"]);
     let sql = "UPDATE payments SET state = 'due' WHERE state = 'paid'; DELETE FROM identifiers";
     raw_sql(sql).execute(&store.pool).await.unwrap();
     assert_eq!(

@@ -23,7 +23,7 @@ const DUE: [(&str, &str); 4] = [
     ),
     (
         "a recruiter's identifier",
-        "UPDATE identifiers SET participant = '5f3c9affffffffffffffffff' WHERE rowid = ?",
+        "UPDATE identifiers SET lookup = '5f3c9affffffffffffffffff' WHERE rowid = ?",
     ),
     (
         "the people of an episode",
@@ -41,9 +41,10 @@ const PAID: [(&str, &str); 4] = [
     ),
     (
         "the identifiers of two people, exchanged",
-        "CREATE TEMP TABLE kept AS SELECT rowid AS place, participant FROM identifiers; \
-         UPDATE identifiers SET participant = 'of nobody ' || rowid; \
-         UPDATE identifiers SET participant = (SELECT kept.participant FROM kept WHERE kept.place <> identifiers.rowid)",
+        "CREATE TEMP TABLE kept AS SELECT rowid AS place, lookup, sealed FROM identifiers; \
+         UPDATE identifiers SET lookup = 'of nobody ' || rowid; \
+         UPDATE identifiers SET (lookup, sealed) = \
+         (SELECT kept.lookup, kept.sealed FROM kept WHERE kept.place <> identifiers.rowid)",
     ),
     (
         "marks taken away with the end of the ledger",

@@ -1,0 +1,59 @@
+//! Arguments of `coplay erase` and `coplay backup`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Arguments of `coplay erase`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Works while no server uses the data folder: stop the server, erase, and start it again. Running pages connect again.
+Episodes that the participant played alone are deleted. Of an episode with others, the confirmed actions stay, because the
+others' data need them: the seat is then called withdrawn. Everything else of the participant is deleted from every file and
+from the database's log: answers, chat, key presses, times, shown frames, waits, the recruiter's identifier, the keys and
+signatures of their page. The session, its outcome and its payment stay under the pseudonym.
+If the study sets `on_withdraw: erase_group`, the episodes and the chat of the participant's groups are deleted, too.
+`coplay verify` still verifies the other seats. Later exports and backups have nothing of it; delete earlier ones yourself.
+The database records each use in its audit trail.
+
+Examples:
+  coplay erase P-7Q2MXK40 --data /srv/my-study
+  coplay erase 5f1c0a2b3c4d5e6f7a8b9c0d --data /srv/my-study --json
+      By the recruiter's identifier.")]
+pub struct EraseArgs {
+    /// The participant: a pseudonym, a session, a reference number, or the recruiter's identifier.
+    pub participant: String,
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Erase also somebody whose payment is due, or whose session is still open. They cannot be paid afterwards.
+    #[arg(long)]
+    pub unpaid: bool,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `coplay backup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Works while a server uses the data folder, and while none does. The archive has the database as it was at one time, and of
+every other file what was there at that time; a restored folder is as if the server had lost its power then.
+It is written under another name, and has its own once it is complete. Only its owner can read it.
+The key of recruiters' identifiers is not in it: keep a copy of that file in another place.
+
+Examples:
+  coplay backup --data /srv/my-study --out /mnt/backup/my-study.tar
+  mkdir -m 700 restored && tar -xf /mnt/backup/my-study.tar -C restored
+      Restore it into a new folder. Then start the server with --data restored.")]
+pub struct BackupArgs {
+    /// Data folder.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// File to write, an archive that `tar` reads.
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}

@@ -1,0 +1,43 @@
+//! `coplay erase` and `coplay backup`.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+use coplay::cli::EraseArgs;
+use dataset::who::find_people;
+use store::data_folder::{DataDir, is_there};
+use store::erasure::{Erasure, erase_participant};
+
+/// Erases a participant, whatever they were named by.
+pub(crate) async fn erase(args: &EraseArgs) -> anyhow::Result<Erasure> {
+    let EraseArgs {
+        participant, data, ..
+    } = args;
+    anyhow::ensure!(
+        is_there(data),
+        "{} is no data folder of a server: it has neither episodes nor a database; name one with --data",
+        data.display()
+    );
+    // Nobody else writes from here on.
+    let folder = DataDir::open(data)?;
+    let found = find_one(data, participant).await?;
+    erase_participant(&folder, &found, args.unpaid).await
+}
+
+/// The pseudonym of the one participant who has an identifier.
+async fn find_one(data: &Path, id: &str) -> anyhow::Result<String> {
+    let found = find_people(data, id).await?;
+    let note = found.note.clone().map(|note| format!("\n{note}"));
+    let note = note.unwrap_or_default();
+    let mut people = found.people.into_iter().map(|person| person.participant);
+    let first = people
+        .next()
+        .with_context(|| format!("nobody has the identifier {id}; nothing was erased{note}"))?;
+    let others: Vec<String> = people.collect();
+    anyhow::ensure!(
+        others.is_empty(),
+        "{id} stands for several participants: {first}, {}; name one of them",
+        others.join(", ")
+    );
+    Ok(first)
+}
