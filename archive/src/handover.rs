@@ -95,7 +95,7 @@ impl Episode {
     }
 
     /// Numbers a change and makes it durable, with the rows that nothing keeps from being played any more.
-    fn change(&mut self, change: Change) -> Result<Change, Refused> {
+    pub(super) fn change(&mut self, change: Change) -> Result<Change, Refused> {
         if self.ending.is_some() || self.over().is_some() {
             return Err(Refused::Change("the episode is over"));
         }

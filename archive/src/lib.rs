@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod directive;
 mod file;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
@@ -37,6 +38,7 @@ use hosted::Hosted;
 use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
+pub use directive::is_directive;
 pub use file::{DiskFile, LogFile};
 pub use handover::lead;
 pub use hosted::{HostedHand, repeats};

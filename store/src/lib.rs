@@ -19,8 +19,8 @@ use protocol::control::EndReason;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
-    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode,
-    NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
+    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, ModelCall,
+    NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
     StoredPosition, Wait, Withdrawn,
 };
 pub use sqlite::{FILE, SqliteStore};

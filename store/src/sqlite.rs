@@ -6,6 +6,7 @@ mod erasure;
 mod groups;
 mod ledger;
 mod messages;
+mod model_calls;
 mod payments;
 mod rows;
 mod sessions;
@@ -28,7 +29,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 16] = [
+const MIGRATIONS: [&str; 17] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -45,6 +46,7 @@ const MIGRATIONS: [&str; 16] = [
     include_str!("14_ledger.sql"),
     include_str!("15_salts.sql"),
     include_str!("16_audit.sql"),
+    include_str!("17_model_calls.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

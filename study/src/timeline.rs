@@ -10,6 +10,7 @@ pub(crate) mod check;
 pub(crate) mod drawn;
 pub(crate) mod fill;
 pub(crate) mod groups;
+pub(crate) mod language_models;
 pub(crate) mod most;
 pub(crate) mod names;
 pub(crate) mod read;

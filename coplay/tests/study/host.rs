@@ -64,6 +64,7 @@ impl Host {
             },
             turn: None,
             access: Default::default(),
+            model_key: None,
             changed: Default::default(),
         }
     }
