@@ -1,4 +1,4 @@
-//! What a language model is told of the world, and the directives by which it changes what an AI partner does.
+//! The description of the world for a language model, and the directives by which it changes what an AI partner does.
 //!
 //! Both come from the replica, so from durable ticks alone. A directive is a change of the seat's controller: pages and
 //! replays follow it without knowing where it came from.
@@ -92,16 +92,6 @@ impl Episode {
             Controller::Ai { policy } => Some(policy),
             Controller::Human | Controller::Vacant => None,
         }
-    }
-}
-
-/// Returns whether one controller is the AI partner of another with a directive.
-pub fn is_directive(before: &Controller, after: &Controller) -> bool {
-    match (before, after) {
-        (Controller::Ai { policy: before }, Controller::Ai { policy: after }) => {
-            policy::is_told(before, after)
-        }
-        _ => false,
     }
 }
 

@@ -165,5 +165,15 @@ pub fn lead(header: &Header) -> u32 {
     }
 }
 
+/// Returns whether one controller is the AI partner of another with a directive.
+pub fn is_directive(before: &Controller, after: &Controller) -> bool {
+    match (before, after) {
+        (Controller::Ai { policy: before }, Controller::Ai { policy: after }) => {
+            policy::is_told(before, after)
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests;

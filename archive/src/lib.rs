@@ -38,9 +38,8 @@ use hosted::Hosted;
 use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
-pub use directive::is_directive;
 pub use file::{DiskFile, LogFile};
-pub use handover::lead;
+pub use handover::{is_directive, lead};
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
 pub use recount::is_proven;

@@ -34,7 +34,7 @@ use serde::Serialize;
 use serde_json::json;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
-use signaling_server::model_client::ModelKey;
+use signaling_server::model_client::{ModelAccess, ModelKey};
 use signaling_server::origins::Origins;
 use signaling_server::server::{AccessRules, Server, ServerOptions};
 use signaling_server::site_rules::find_origin;
@@ -194,7 +194,7 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
         },
         turn: None,
         access: AccessRules::default(),
-        model_key: None,
+        models: ModelAccess::Refuse,
         changed: OnStudyChange::Refuse,
     };
     match retain::retain(options, Clock::start(), args.dry_run).await {
@@ -316,7 +316,7 @@ async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
         read_access_rules(&args.access, Vec::new(), Some(Origins::new(origins)))?,
     );
     let options = ServerOptions {
-        model_key,
+        models: ModelAccess::Ask(model_key),
         ..options
     };
     let listener = bind(listen).await?;
@@ -353,7 +353,11 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     );
     let mut options = ServerOptions {
         limits: args.limits.limits(),
-        model_key,
+        models: match args.paced {
+            // A rehearsal costs nothing.
+            true => ModelAccess::Refuse,
+            false => ModelAccess::Ask(model_key),
+        },
         ..options
     };
     if !options.access.sites.is_empty() {

@@ -55,7 +55,7 @@ pub fn make_options(
         turn,
         changed,
         access,
-        model_key: None,
+        models: Default::default(),
     }
 }
 

@@ -31,7 +31,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
         limits: Limits::default(),
         turn: None,
         access: Default::default(),
-        model_key: None,
+        models: Default::default(),
         changed: Default::default(),
     };
     Server::start(options).await.unwrap()

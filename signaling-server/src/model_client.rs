@@ -65,16 +65,31 @@ impl ModelKey {
     }
 }
 
+/// Whether language models are asked, and under which key.
+#[derive(Clone, Debug)]
+pub enum ModelAccess {
+    /// They are asked, with a key if there is one.
+    Ask(Option<ModelKey>),
+    /// Nobody is asked, as in a rehearsal: the fallback of the study stands in.
+    Refuse,
+}
+
+impl Default for ModelAccess {
+    fn default() -> Self {
+        Self::Ask(None)
+    }
+}
+
 /// Asks language models.
 pub struct ModelClient {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
-    key: Option<ModelKey>,
+    access: ModelAccess,
     slots: Arc<Semaphore>,
 }
 
 impl ModelClient {
-    /// A client that asks with a key, if there is one. It trusts the certificates that this machine trusts.
-    pub fn new(key: Option<ModelKey>) -> Self {
+    /// A client. It trusts the certificates that this machine trusts.
+    pub fn new(access: ModelAccess) -> Self {
         let native = HttpsConnectorBuilder::new().with_native_roots();
         let builder = match native {
             Ok(builder) => builder,
@@ -86,13 +101,17 @@ impl ModelClient {
         let connector = builder.https_or_http().enable_http1().build();
         Self {
             client: Client::builder(TokioExecutor::new()).build(connector),
-            key,
+            access,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
         }
     }
 
     /// Asks, and repeats that as far as the request says.
     pub async fn ask(&self, request: &ModelRequest) -> ModelReply {
+        if matches!(self.access, ModelAccess::Refuse) {
+            let result = Err(ModelFailure::NotAsked);
+            return ModelReply { result, retries: 0 };
+        }
         let deadline = Instant::now() + Duration::from_millis(u64::from(request.timeout_ms));
         let mut tries = 0_u8;
         loop {
@@ -152,7 +171,7 @@ impl ModelClient {
     fn message(&self, request: &ModelRequest) -> Option<Request<Full<Bytes>>> {
         let uri: Uri = format!("{}/chat/completions", request.url).parse().ok()?;
         let mut message = Request::post(uri).header(CONTENT_TYPE, "application/json");
-        if let Some(ModelKey(key)) = &self.key {
+        if let ModelAccess::Ask(Some(ModelKey(key))) = &self.access {
             message = message.header(AUTHORIZATION, key.clone());
         }
         message

@@ -1,5 +1,7 @@
 //! The client of language models against a real endpoint that is slow, busy, broken or too talkative.
 
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -11,10 +13,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use serde_json::{Value, json};
 use server_core::language_model::{Completion, MAX_BODY, ModelFailure, ModelRequest};
-use signaling_server::model_client::{ModelClient, ModelKey};
+use signaling_server::model_client::{ModelAccess, ModelClient, ModelKey};
 use tokio::net::TcpListener;
 
-/// What the endpoint does at each call, the last one again and again.
+/// The deeds of the endpoint, one for each call, the last one again and again.
 #[derive(Clone, Copy)]
 enum Answer {
     Good,
@@ -91,14 +93,14 @@ fn request(url: &str, timeout_ms: u32, retries: u8) -> ModelRequest {
     }
 }
 
-/// What comes of the answers, how often the request was repeated, and how often the endpoint was asked.
+/// The result of the answers, how often the request was repeated, and how often the endpoint was asked.
 async fn ask(
     answers: &[Answer],
     timeout_ms: u32,
     retries: u8,
 ) -> (Result<Completion, ModelFailure>, u8, usize) {
     let (url, endpoint) = serve(answers).await;
-    let reply = ModelClient::new(None)
+    let reply = ModelClient::new(ModelAccess::default())
         .ask(&request(&url, timeout_ms, retries))
         .await;
     (
@@ -118,7 +120,9 @@ async fn an_answer_comes_with_its_tokens_and_the_key_goes_to_the_endpoint_alone(
     let file = dir.path().join("key");
     std::fs::write(&file, "sk-1\n").unwrap();
     let key = ModelKey::read(Some(&file)).unwrap();
-    let reply = ModelClient::new(key).ask(&request(&url, LONG_MS, 0)).await;
+    let reply = ModelClient::new(ModelAccess::Ask(key))
+        .ask(&request(&url, LONG_MS, 0))
+        .await;
     let expected = Completion {
         text: "m for Bearer sk-1".to_owned(),
         input_tokens: Some(7),
@@ -177,6 +181,17 @@ async fn answers_that_are_none_are_failures() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     drop(listener);
-    let reply = ModelClient::new(None).ask(&request(&url, LONG_MS, 0)).await;
+    let reply = ModelClient::new(ModelAccess::default())
+        .ask(&request(&url, LONG_MS, 0))
+        .await;
     assert_eq!(reply.result, Err(ModelFailure::Unreachable));
+}
+
+#[tokio::test]
+async fn a_rehearsal_asks_nobody() {
+    let (url, endpoint) = serve(&[Answer::Good]).await;
+    let client = ModelClient::new(ModelAccess::Refuse);
+    let reply = client.ask(&request(&url, LONG_MS, 2)).await;
+    assert_eq!(reply.result, Err(ModelFailure::NotAsked));
+    assert_eq!(endpoint.calls.load(Ordering::SeqCst), 0);
 }

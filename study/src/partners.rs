@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::design::{self, Level, Pool, PoolDraw};
 use crate::folder::Source;
-use crate::language_model::{self, LanguageModel};
+use crate::language_model::{LanguageModel, read as model_reader};
 use crate::limits::{MAX_LEVELS, MAX_PARTNERS, MIN_LEVELS};
 use crate::problem::hint;
 use crate::read::{Cursor, Fields};
@@ -196,7 +196,7 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
     let has_model = language_model.place.is_some();
     let shown_as = (shown.as_ref()).and_then(|shown| shown.get("shown_as")?.as_str());
     let language_model = language_model
-        .maybe(|place| language_model::read(source, &place, name, shown_as).map(Box::new));
+        .maybe(|place| model_reader::read(source, &place, name, shown_as).map(Box::new));
     let policy = fields.key("policy", ai_partner::POLICY);
     let is_assistant = has_model && policy.place.is_none() && !is_pool;
     let is_person = (policy.place.as_ref()).is_some_and(|place| place.node.is_text(PERSON));

@@ -81,7 +81,7 @@ fn a_model_has_its_provider_prompt_schedule_and_limits() {
     assert!(study.canonical.contains("llm.example.edu"));
 }
 
-/// What is refused, and the words that its message must have.
+/// A change that is refused, and the words that its message must have.
 const REFUSED: [(&str, &str, &str, &str); 17] = [
     (
         "url",

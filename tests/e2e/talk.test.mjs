@@ -22,8 +22,8 @@ async function playing(t, example, device = WIDE) {
   t.after(() => server.kill());
   const person = await Participant.open(browser, server.links[0], { name: example, device });
   t.after(() => person.context.close());
-  await person.page.getByRole('button', { name: 'I agree' }).click();
-  await person.page.getByRole('button', { name: 'Next' }).click();
+  await person.page.getByRole('button', { name: 'I agree', exact: true }).click();
+  await person.read();
   await person.shows('play');
   await person.knows(({ status, tick }) => status === 'playing' && tick > 0);
   return { server, person };

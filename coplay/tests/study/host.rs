@@ -64,7 +64,7 @@ impl Host {
             },
             turn: None,
             access: Default::default(),
-            model_key: None,
+            models: Default::default(),
             changed: Default::default(),
         }
     }

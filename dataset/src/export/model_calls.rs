@@ -4,7 +4,7 @@ use std::path::Path;
 
 use store::{SqliteStore, Withdrawn};
 
-use super::column::{Typed, row};
+use super::column::row;
 use super::known::KnownData;
 use super::options::ExportOptions;
 use super::output::Output;
@@ -46,8 +46,8 @@ row! {
         asked_for: &'a str,
         /// The messages of the request, JSON; missing if it was not made, because of a limit.
         prompt: &'a str,
-        /// The answer as it came.
-        answer: Typed<'a>,
+        /// The answer as it came; missing if none came.
+        answer: &'a str,
         /// `answered`; `shortened` if its message was cut; otherwise why the fallback stood in: `timeout`, `unreachable`,
         /// `busy`, `status_` with a number, `malformed`, `too_long`, `malformed_answer`, `not_asked` in rehearsals,
         /// `request_limit`, `cost_limit`, `no_description`; `episode_over` if it was under way at the end. Missing if the
@@ -120,7 +120,7 @@ pub(super) async fn write_table(
             parameters: &row.parameters,
             asked_for: &row.asked_for,
             prompt: &row.prompt,
-            answer: Typed(&row.answer),
+            answer: &row.answer,
             outcome: &row.outcome,
             input_tokens: row.input_tokens,
             output_tokens: row.output_tokens,

@@ -49,7 +49,7 @@ pub enum Event {
     Recheck(Era, Seat, Recheck),
     /// A hosted world was stepped or viewed.
     Hosted(Era, HostedReport),
-    /// What the seat of a language model sees, for the request with this number; `None` if it is not known.
+    /// The world from the view of a seat, for the request to a language model with this number; `None` if it is not known.
     Described(Era, u32, Option<Box<Description>>),
     /// A language model has answered the request with this number, or has not.
     Answered(Era, u32, ModelReply),
@@ -107,7 +107,7 @@ pub struct OfferedDirective {
     pub is_possible: bool,
 }
 
-/// What became of a directive.
+/// The result of a directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directed {
     /// The seat follows it from the tick of this change on.

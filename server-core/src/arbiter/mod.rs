@@ -33,6 +33,7 @@ mod language_models;
 mod linking_times;
 mod lobbies;
 mod meeting_times;
+mod model_chat;
 mod model_play;
 mod model_spending;
 mod model_words;

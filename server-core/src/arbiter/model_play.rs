@@ -80,7 +80,7 @@ pub(super) enum CallStep {
     Asked(u64),
     /// A recorded reply comes then, microseconds.
     Recorded(u64, ModelReply),
-    /// What it said is carried out.
+    /// Its answer is carried out.
     Delivering,
 }
 
@@ -101,7 +101,7 @@ pub(super) struct ModelPlay {
     pub next: u32,
     /// The request that is not over.
     pub call: Option<ModelCall>,
-    /// What became of the last directive, in words.
+    /// The result of the last directive, in words.
     pub last_directive: String,
     /// Why it is to be asked, as soon as it can be.
     wanted: Option<AskReason>,
@@ -234,7 +234,7 @@ impl ModelPlay {
         now_us + u64::from(self.model.timeout_s) * 1_000_000 + LATE_US
     }
 
-    /// What became of a directive, in words for the next prompt.
+    /// Keeps the result of a directive, in words for the next prompt.
     pub(super) fn note_directive(&mut self, word: &str, what: Result<Tick, &str>) {
         self.last_directive = match what {
             Ok(tick) => format!("`{word}`, followed from step {} on.", tick.0),

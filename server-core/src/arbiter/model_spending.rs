@@ -1,4 +1,4 @@
-//! What language models have cost so far, and whether a request may be made.
+//! The cost of language models so far, and whether a request may be made.
 
 use std::collections::BTreeMap;
 

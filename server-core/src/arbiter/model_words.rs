@@ -1,4 +1,4 @@
-//! What a language model reads, and what its answer means. Pure text; it must not know of episodes and time.
+//! The words that a language model reads, and the meaning of its answer. Pure text; it must not know of episodes and time.
 
 use protocol::Seat;
 use protocol::control::Line;

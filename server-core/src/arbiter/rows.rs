@@ -155,7 +155,7 @@ pub struct ModelCallRow {
     pub prompt: String,
     /// The answer; empty for none.
     pub answer: String,
-    /// What became of it.
+    /// How it ended.
     pub outcome: String,
     /// Tokens of the prompt, as the provider counts.
     pub input_tokens: Option<u32>,
@@ -181,7 +181,7 @@ pub struct ModelCallRow {
     pub tick_applied: Option<Tick>,
 }
 
-/// What is known of a request to a language model after a restart.
+/// The facts of a request to a language model that matter after a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelCallCost {
     /// Id of the episode.

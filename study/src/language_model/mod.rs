@@ -3,31 +3,27 @@
 //!
 //! The study says where it is, when it is asked, with which words, and what it may cost. Its key is no part of the study.
 
-mod read;
+pub(crate) mod read;
 mod transcript;
 
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::timeline::fill;
-use crate::timeline::tree::Bindings;
-
-pub(crate) use read::read;
-pub use transcript::{RecordedAnswer, RecordedFailure, Transcript};
+pub use transcript::{ModelTranscript, RecordedAnswer, RecordedFailure};
 
 /// A language model that takes part in a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LanguageModel {
     /// The name of the partner in the study file.
     pub name: String,
-    /// What participants read for it.
+    /// The name that participants read.
     pub shown_as: String,
     /// Where its answers come from.
     #[serde(flatten)]
     pub provider: ModelProvider,
     /// The name of the model, as its provider has it.
     pub model: String,
-    /// What it is told before anything else; may refer to names of the study.
+    /// The text that it is told before anything else; may refer to names of the study.
     pub prompt: String,
     /// Further keys of the request, such as `temperature`.
     pub parameters: Map<String, Value>,
@@ -43,12 +39,12 @@ pub struct LanguageModel {
     /// How its messages are shown.
     #[serde(flatten)]
     pub style: WritingStyle,
-    /// What stands in for an answer that does not come.
+    /// The stand-in for an answer that does not come.
     pub fallback: Fallback,
     /// The price of its tokens; without one, its requests cost nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<TokenPrice>,
-    /// What it may cost.
+    /// Its limits on requests and cost.
     pub limits: SpendingLimits,
 }
 
@@ -64,7 +60,7 @@ pub enum ModelProvider {
     /// A recorded transcript.
     Mock {
         /// The transcript.
-        transcript: Transcript,
+        transcript: ModelTranscript,
     },
 }
 
@@ -91,7 +87,7 @@ pub struct WritingStyle {
     pub typing_max_s: u16,
 }
 
-/// What stands in for an answer that does not come.
+/// The stand-in for an answer that does not come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Fallback {
     /// A message.
@@ -111,7 +107,7 @@ pub struct TokenPrice {
     pub output: f64,
 }
 
-/// What a language model may cost, in the currency of its price.
+/// The limits of a language model on requests and cost, in the currency of its price.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SpendingLimits {
     /// The most requests of an episode, repetitions apart.
@@ -151,11 +147,6 @@ impl SpendingLimits {
 }
 
 impl LanguageModel {
-    /// What it is told before anything else, where names stand for these values.
-    pub fn prompt_for(&self, bindings: &Bindings) -> String {
-        fill_names(&self.prompt, bindings)
-    }
-
     /// The most that a request can cost whose prompt has so many bytes: no token has less than a byte.
     pub fn most_cost_micro(&self, prompt_len: usize) -> u64 {
         let len = u32::try_from(prompt_len).unwrap_or(u32::MAX);
@@ -168,14 +159,6 @@ impl LanguageModel {
         let length = message.chars().count() as u64;
         let all_us = length * u64::from(style.typing_ms) * 1_000;
         all_us.min(u64::from(style.typing_max_s) * 1_000_000)
-    }
-}
-
-/// A text where names stand for these values.
-pub fn fill_names(text: &str, bindings: &Bindings) -> String {
-    match fill::filled(&Value::String(text.to_owned()), bindings) {
-        Value::String(text) => text,
-        other => other.to_string(),
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::{
-    AskSchedule, Fallback, LanguageModel, ModelProvider, SpendingLimits, TokenPrice, Transcript,
-    WritingStyle,
+    AskSchedule, Fallback, LanguageModel, ModelProvider, ModelTranscript, SpendingLimits,
+    TokenPrice, WritingStyle,
 };
 use crate::folder::{self, Source};
 use crate::limits::{MAX_CHAT_LENGTH, MAX_PAGE, MAX_TRANSCRIPT};
@@ -155,10 +155,10 @@ fn address(place: &Cursor<'_>) -> Option<String> {
     Some(url.trim_end_matches('/').to_owned())
 }
 
-fn transcript(source: Source<'_>, place: &Cursor<'_>) -> Option<Transcript> {
+fn transcript(source: Source<'_>, place: &Cursor<'_>) -> Option<ModelTranscript> {
     let file = place.file("file")?;
     let text = folder::read_text(source.dir, place, &file, MAX_TRANSCRIPT, "answers.json")?;
-    match serde_json::from_str::<Transcript>(&text) {
+    match serde_json::from_str::<ModelTranscript>(&text) {
         Ok(transcript) if transcript.answers.is_empty() => {
             place.wrong(format!("`{file}` has no answers; write at least one, such as `{{\"answers\": [{{\"answer\": \"Hello\"}}]}}`"));
             None

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Answers that were recorded, or written by hand.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Transcript {
+pub struct ModelTranscript {
     /// The answers. Those with `if` come before those without.
     pub answers: Vec<RecordedAnswer>,
 }
@@ -61,7 +61,7 @@ impl RecordedAnswer {
     }
 }
 
-impl Transcript {
+impl ModelTranscript {
     /// The answer to the request with this number, after this message of the person: the first whose `if` the message
     /// contains; else those without `if` take turns. `None` if no answer fits.
     pub fn find(&self, number: u32, message: &str) -> Option<&RecordedAnswer> {
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn a_word_of_the_person_decides_and_the_others_take_turns() {
-        let transcript: Transcript = serde_json::from_str(
+        let transcript: ModelTranscript = serde_json::from_str(
             r#"{"answers": [
                 {"answer": "one"},
                 {"if": "Plate", "answer": {"do": "fetch_plate"}, "latency_ms": 5},
@@ -102,8 +102,10 @@ mod tests {
             [text(0, ""), text(1, "hm"), text(2, "")],
             ["one", "two", "one"]
         );
-        let none: Transcript = serde_json::from_str(r#"{"answers": []}"#).unwrap();
+        let none: ModelTranscript = serde_json::from_str(r#"{"answers": []}"#).unwrap();
         assert_eq!(none.find(3, "x"), None);
-        assert!(serde_json::from_str::<Transcript>(r#"{"answers": [{"anser": "a"}]}"#).is_err());
+        assert!(
+            serde_json::from_str::<ModelTranscript>(r#"{"answers": [{"anser": "a"}]}"#).is_err()
+        );
     }
 }
