@@ -95,7 +95,7 @@ impl Episode {
     }
 
     /// Numbers a change and makes it durable, with the rows that nothing keeps from being played any more.
-    fn change(&mut self, change: Change) -> Result<Change, Refused> {
+    pub(super) fn change(&mut self, change: Change) -> Result<Change, Refused> {
         if self.ending.is_some() || self.over().is_some() {
             return Err(Refused::Change("the episode is over"));
         }
@@ -162,6 +162,16 @@ pub fn lead(header: &Header) -> u32 {
     match header.rules.turns {
         true => 0,
         false => LEAD_S * u32::from(header.tick_hz),
+    }
+}
+
+/// Returns whether one controller is the AI partner of another with a directive.
+pub fn is_directive(before: &Controller, after: &Controller) -> bool {
+    match (before, after) {
+        (Controller::Ai { policy: before }, Controller::Ai { policy: after }) => {
+            policy::is_told(before, after)
+        }
+        _ => false,
     }
 }
 

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod directive;
 mod file;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
@@ -39,7 +40,7 @@ use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
-pub use handover::lead;
+pub use handover::{is_directive, lead};
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
 pub use recount::is_proven;

@@ -49,6 +49,10 @@ pub fn perform_work(
             let recheck = episode.as_mut().map(|episode| episode.recheck(seat));
             recheck.map_or(Event::Noted, |recheck| Event::Recheck(era, seat, recheck))
         }
+        Work::Describe { number, view, seat } => {
+            let described = (episode.as_mut()).map(|episode| episode.describe(view, seat));
+            Event::Described(era, number, described.map(Box::new))
+        }
         Work::Host(work) => {
             let report = episode.as_mut().map(|episode| episode.host(work));
             let failed = || HostedReport {
@@ -102,6 +106,11 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
                 false => Event::Changed(era, seat, Some(change)),
             }
         }
+        RecordWork::Direct {
+            seat,
+            directive,
+            due,
+        } => Event::Directed(era, seat, episode.direct(seat, &directive, due)?),
         RecordWork::Note(record) => {
             episode.note(*record)?;
             Event::Noted

@@ -35,6 +35,7 @@ use serde::Serialize;
 use serde_json::json;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
+use signaling_server::model_client::{ModelAccess, ModelKey};
 use signaling_server::origins::Origins;
 use signaling_server::server::{AccessRules, Server, ServerOptions};
 use signaling_server::site_rules::find_origin;
@@ -207,6 +208,7 @@ async fn erase(args: RetainArgs) -> anyhow::Result<ExitCode> {
         },
         turn: None,
         access: AccessRules::default(),
+        models: ModelAccess::Refuse,
         changed: OnStudyChange::Refuse,
     };
     match retain::retain(options, Clock::start(), args.dry_run).await {
@@ -319,6 +321,7 @@ async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
     let sites = args.access.site.iter().filter_map(|it| find_origin(it));
     let origins = args.origin.into_iter().chain(sites).collect();
     let turn = find_turn_address(&args.turn, listen, listen.ip(), 0, None);
+    let model_key = ModelKey::read(args.study.model_key.as_deref())?;
     let options = make_options(
         args.study,
         "coplay-dev-data",
@@ -327,6 +330,10 @@ async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
         OnStudyChange::Carry,
         read_access_rules(&args.access, Vec::new(), Some(Origins::new(origins)))?,
     );
+    let options = ServerOptions {
+        models: ModelAccess::Ask(model_key),
+        ..options
+    };
     let listener = bind(listen).await?;
     let url = format!("http://{}", listener.local_addr()?);
     let (study, data) = (options.study.clone(), options.data.clone());
@@ -350,6 +357,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
     let turn = find_turn_address(&args.turn, listen, ip, TURN_PORT, url.as_deref());
+    let model_key = ModelKey::read(args.study.model_key.as_deref())?;
     let options = make_options(
         args.study,
         "coplay-data",
@@ -360,6 +368,11 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     );
     let mut options = ServerOptions {
         limits: args.limits.limits(),
+        models: match args.paced {
+            // A rehearsal costs nothing.
+            true => ModelAccess::Refuse,
+            false => ModelAccess::Ask(model_key),
+        },
         ..options
     };
     if !options.access.sites.is_empty() {

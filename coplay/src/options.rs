@@ -55,6 +55,7 @@ pub fn make_options(
         turn,
         changed,
         access,
+        models: Default::default(),
     }
 }
 

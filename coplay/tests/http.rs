@@ -31,6 +31,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
         limits: Limits::default(),
         turn: None,
         access: Default::default(),
+        models: Default::default(),
         changed: Default::default(),
     };
     Server::start(options).await.unwrap()

@@ -273,7 +273,9 @@ macro_rules! rehearse_examples {
 }
 
 rehearse_examples! {
+    directed_cook_is_rehearsed "directed-cook",
     grid_worlds_are_rehearsed "grid-worlds",
+    knowing_assistant_is_rehearsed "knowing-assistant",
     mazes_are_rehearsed "mazes",
     overcooked_blind_is_rehearsed "overcooked-blind",
     overcooked_coord_is_rehearsed "overcooked-coord",

@@ -191,6 +191,7 @@ async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
     write_rows(dir.path(), &recorded()).await;
     let store = SqliteStore::open(dir.path()).await.unwrap();
     let message = |participant: &str, number, episode: Option<&str>| Message {
+        partner: String::new(),
         group: "G-1".into(),
         number,
         participant: participant.into(),

@@ -10,6 +10,7 @@ mod episode_tables;
 mod exclusions;
 mod groups;
 mod known;
+mod model_calls;
 mod notes;
 mod options;
 mod output;
@@ -78,6 +79,7 @@ pub async fn export(
     exclusions::write_tables(data, &output, options, facts, &totals, &mut report).await?;
     groups::write_tables(data, &output, options, &known, &mut report).await?;
     chat::write_table(data, &output, options, facts, &mut report).await?;
+    model_calls::write_table(data, &output, options, facts, &mut report).await?;
     options.stop.check()?;
     joined.record(data).await?;
     output.publish(&report.tables.iter().collect::<Vec<_>>())?;

@@ -39,6 +39,67 @@ impl Policy for Idle {
     }
 }
 
+/// Takes an action that is a directive of the environment once, and then does nothing: the environment carries it out.
+pub(crate) struct Follow {
+    noop: Action,
+    directive: Option<Action>,
+    /// True once the action was taken.
+    taken: bool,
+    slots: Slots<bool>,
+}
+
+impl Follow {
+    /// Without a directive, it does nothing until it gets one. None if the environment has no directives, or not this one.
+    pub(crate) fn new(spec: &Spec, word: Option<&str>) -> Option<Self> {
+        let mut all = (0..)
+            .zip(&spec.actions)
+            .filter(|(_, known)| known.directive);
+        let directive = match word {
+            Some(word) => Some(all.find(|(_, known)| known.name == word)?.0),
+            None => {
+                all.next()?;
+                None
+            }
+        };
+        Some(Self {
+            noop: spec.noop,
+            directive,
+            taken: false,
+            slots: Slots::default(),
+        })
+    }
+}
+
+impl Policy for Follow {
+    fn reset(&mut self, _seat: usize, _seed: u64) {
+        self.taken = false;
+    }
+    fn act(&mut self, _observation: &[f32]) -> Action {
+        match std::mem::replace(&mut self.taken, true) {
+            true => self.noop,
+            false => self.directive.unwrap_or(self.noop),
+        }
+    }
+    fn save(&mut self, slot: usize) {
+        self.slots.save(slot, &self.taken);
+    }
+    fn load(&mut self, slot: usize) {
+        self.slots.load(slot, &mut self.taken);
+    }
+    fn digest(&self) -> u64 {
+        let mut digest = Digest::new();
+        digest.word(u64::from(self.taken));
+        digest.end()
+    }
+    fn state(&self, out: &mut Vec<u8>) {
+        write(&self.taken, out);
+    }
+    fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
+        self.taken = read(bytes)?;
+        Ok(())
+    }
+}
+
 /// Takes each action with the same probability.
 pub(crate) struct Random {
     actions: u32,

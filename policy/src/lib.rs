@@ -9,6 +9,7 @@
 
 mod basic;
 mod cook;
+mod directive;
 mod imperfect;
 pub mod network;
 mod partners;
@@ -16,6 +17,7 @@ mod state;
 
 use env_core::{Policy, Spec};
 
+pub use directive::{Directive, can_follow, directed, directives, is_told};
 pub use imperfect::Imperfection;
 pub use network::Network;
 pub use partners::{Partners, named, sha256_of};
@@ -23,16 +25,24 @@ pub use partners::{Partners, named, sha256_of};
 /// Names that [`by_name`] knows.
 pub const NAMES: [&str; 3] = ["cook", "idle", "random"];
 
+/// Names that [`by_name`] knows beside [`NAMES`]: policies that wait for directives.
+pub const WAITING: [&str; 2] = ["cook:wait", FOLLOW];
+
+/// The name of the policy that does nothing until it gets a directive of its environment.
+pub(crate) const FOLLOW: &str = "follow";
+
 /// The name of the policy that an environment on a host brings itself: the researcher's own function.
 pub const ENVIRONMENT: &str = "environment";
 
 /// The policy of this name for an environment; none if the name is unknown, or if the policy cannot play
 /// an environment with this observation and these actions. Networks are not known by a name alone, see [`Partners`].
+/// After a colon, a name has a directive (`cook:fetch_plate`, see [`directives`]).
 pub fn by_name(name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
     match name {
         "cook" => Some(Box::new(cook::Cook::new(spec)?)),
         "idle" => Some(Box::new(basic::Idle::new(spec))),
         "random" => Some(Box::new(basic::Random::new(spec))),
-        _ => None,
+        FOLLOW => Some(Box::new(basic::Follow::new(spec, None)?)),
+        name => directive::open(name, spec),
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Message {
     group_id: String,
     episode_id: String,
     participant_id: String,
+    #[serde(default)]
+    partner: String,
     number: u32,
     tick: Option<u32>,
     at_unix_us: u64,
@@ -84,8 +86,15 @@ impl Messages {
         participant: &str,
         withdrawn: &BTreeSet<String>,
     ) -> Vec<String> {
-        let count = |text: &str| self.0.iter().filter(|known| known.text == text).count();
+        let of_people = || self.0.iter().filter(|known| known.partner.is_empty());
+        let count = |text: &str| of_people().filter(|known| known.text == text).count();
+        // A language model may well say the same twice.
+        let of_model = |text: &str| {
+            let mut all = self.0.iter();
+            all.any(|known| !known.partner.is_empty() && known.text == text)
+        };
         let shown = record.heard.difference(withdrawn);
+        let shown = shown.filter(|text| !of_model(text));
         let lost = shown.filter(|text| count(text) != 1).map(|text| {
             let times = count(text);
             format!("the data have the message {text:?}, which was shown, {times} times")

@@ -8,13 +8,14 @@ use anyhow::Context as _;
 use csv::StringRecord;
 
 /// Every table of an export.
-const ALL: [&str; 14] = [
+const ALL: [&str; 15] = [
     "sessions",
     "screening",
     "responses",
     "pages",
     "lobby",
     "chat",
+    "model_calls",
     "groups",
     "episodes",
     "seats",

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arbiter;
+pub mod language_model;
 pub mod limits;
 pub mod lobby;
 pub mod token;

@@ -11,12 +11,14 @@ use clock::Clock;
 use protocol::Era;
 use protocol::control::Refusal;
 use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
+use server_core::language_model::ModelRequest;
 use store::StoreError;
 use store::persistence::Persistence;
 use tokio::sync::mpsc;
 
 use crate::disk::{DiskRoom, LOOKS_EACH};
 use crate::episode_writer::EpisodeWriter;
+use crate::model_client::ModelClient;
 use crate::socket::Connections;
 use crate::turn_sockets::MatchWatch;
 use crate::world_faults::WorldFaults;
@@ -40,6 +42,8 @@ pub struct Executor {
     pub matches: Option<MatchWatch>,
     /// The threads of running episodes.
     pub writers: HashMap<Era, EpisodeWriter>,
+    /// The client of language models.
+    pub models: Arc<ModelClient>,
     /// Reports of the archive, back to the arbiter.
     pub results: mpsc::UnboundedSender<Event>,
 }
@@ -109,6 +113,7 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> 
                 executor.store(write).await?;
             }
             Effect::Archive(era, work) => executor.archive(era, work),
+            Effect::Ask(era, request) => executor.ask(era, *request),
         }
     }
     let writers = std::mem::take(&mut executor.writers);
@@ -140,6 +145,16 @@ impl Executor {
             }
             tokio::time::sleep(LOOKS_EACH).await;
         }
+    }
+
+    /// Asks a language model beside everything else.
+    fn ask(&self, era: Era, request: ModelRequest) {
+        let (models, results) = (Arc::clone(&self.models), self.results.clone());
+        tokio::spawn(async move {
+            let reply = models.ask(&request).await;
+            // Nobody is there to hear it once the server has stopped.
+            let _ = results.send(Event::Answered(era, request.number, reply));
+        });
     }
 
     fn archive(&mut self, era: Era, work: Work) {

@@ -18,6 +18,7 @@ pub mod gate;
 pub mod http;
 mod http_range;
 pub mod listener;
+pub mod model_client;
 pub mod origins;
 pub mod replays;
 pub mod server;

@@ -36,6 +36,7 @@ use crate::file_budget::{self, FileBudget};
 use crate::gate::ConnectionGate;
 use crate::http::build_handler;
 use crate::listener::serve_connections;
+use crate::model_client::{ModelAccess, ModelClient};
 use crate::origins::{Origins, refuse_foreign};
 use crate::replays::SharedReplays;
 use crate::site::{hash_site, list_study_files};
@@ -72,6 +73,8 @@ pub struct ServerOptions {
     pub changed: OnStudyChange,
     /// The rules for who may enter.
     pub access: AccessRules,
+    /// Whether language models are asked, and under which key.
+    pub models: ModelAccess,
 }
 
 /// The rules for who may enter.
@@ -195,6 +198,7 @@ impl Server {
             faults: Arc::clone(&faults),
             matches: turn.as_ref().map(|turn| turn.matches.clone()),
             writers,
+            models: Arc::new(ModelClient::new(options.models)),
             results,
         };
         let driver = tokio::spawn(driver::run(

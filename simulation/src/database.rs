@@ -3,7 +3,8 @@
 use archive::Episode;
 use protocol::control::Answer;
 use server_core::arbiter::{
-    Attendance, EpisodeRow, GroupRow, MessageRow, Restored, RestoredSession, Write,
+    Attendance, EpisodeRow, GroupRow, MessageRow, ModelCallCost, ModelCallRow, Restored,
+    RestoredSession, Write,
 };
 use server_core::token::token_hash;
 use study::{Outcome, Payment, Progress, Study};
@@ -26,6 +27,7 @@ pub struct Database {
     sessions: Vec<Row>,
     groups: Vec<GroupRow>,
     messages: Vec<MessageRow>,
+    model_calls: Vec<ModelCallRow>,
     /// The answers that were given, by participant and visit.
     answers: Vec<(String, u16, Vec<Answer>)>,
     /// Drafts are lost, although the arbiter hears that they are stored.
@@ -149,6 +151,13 @@ impl Database {
                 None => self.groups.push(row),
             },
             Write::Message(row) => self.messages.push(row),
+            Write::ModelCall(row) => {
+                let is_it = |known: &ModelCallRow| {
+                    (&known.episode, known.number) == (&row.episode, row.number)
+                };
+                self.model_calls.retain(|known| !is_it(known));
+                self.model_calls.push(*row);
+            }
             Write::Episode(row) => self.episodes.push((row, true)),
             Write::EpisodeEnded { episode, .. } => {
                 let found = self
@@ -206,6 +215,7 @@ impl Database {
             sessions: sessions.collect(),
             groups: self.groups.clone(),
             messages: self.messages.clone(),
+            model_calls: self.model_calls.iter().map(cost_of).collect(),
             ..Restored::default()
         };
         for (row, file) in episodes {
@@ -221,5 +231,15 @@ impl Database {
                 .push(running.map_err(|error| format!("{}: {error}", row.episode))?);
         }
         Ok(restored)
+    }
+}
+
+fn cost_of(row: &ModelCallRow) -> ModelCallCost {
+    ModelCallCost {
+        episode: row.episode.clone(),
+        number: row.number,
+        participant: row.participant.clone(),
+        partner: row.partner.clone(),
+        cost_micro: row.cost_micro,
     }
 }

@@ -9,6 +9,7 @@ use archive::work::{perform_work, repeat_ended};
 use protocol::Era;
 use protocol::control::ServerMessage;
 use server_core::arbiter::{Arbiter, ConnId, Effect, EnvStages, Event, Work, Write};
+use server_core::language_model::{ModelFailure, ModelReply};
 use server_core::limits::Limits;
 use study::Study;
 
@@ -79,6 +80,8 @@ enum Todo {
     Store(Write),
     /// The thread of an episode works.
     Archive(Era, Work),
+    /// A language model is asked.
+    Ask(Era, u32),
 }
 
 /// The thread of an episode.
@@ -300,6 +303,8 @@ impl<S: Storage> SimulatedServer<S> {
                     Effect::Close(conn) => Todo::Send(Outgoing::Close(conn)),
                     Effect::Store(write) => Todo::Store(write),
                     Effect::Archive(era, work) => Todo::Archive(era, work),
+                    // Nobody asks providers here: the fallback of the study stands in.
+                    Effect::Ask(era, request) => Todo::Ask(era, request.number),
                 };
                 process.todo.push_back(todo);
             }
@@ -311,6 +316,13 @@ impl<S: Storage> SimulatedServer<S> {
             };
             match todo {
                 Todo::Send(outgoing) => self.outgoing.push_back(outgoing),
+                Todo::Ask(era, number) => {
+                    let result = Err(ModelFailure::NotAsked);
+                    let reply = ModelReply { result, retries: 0 };
+                    process
+                        .hub
+                        .handle_event(clock_us, Event::Answered(era, number, reply));
+                }
                 Todo::Store(write) => {
                     let until_us = now_us + latency(&mut self.rng);
                     process.storing = Some((until_us, write));

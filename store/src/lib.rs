@@ -24,8 +24,8 @@ use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use identifier_key::KeyError;
 pub use records::{
-    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode,
-    NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
+    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, ModelCall,
+    NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
     StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use sqlite::{FILE, SqliteStore};

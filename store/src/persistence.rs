@@ -168,6 +168,10 @@ impl Persistence {
             Write::Episode(row) => self.store.create_episode(&self.episode(row)).await,
             Write::Wait(row) => self.store.save_wait(&self.wait(row)).await,
             Write::Message(row) => self.store.save_message(&self.message(row)).await,
+            Write::ModelCall(row) => {
+                let stage = self.stage_id(row.stage);
+                self.store.save_model_call(&stage, &row).await
+            }
             Write::Group(row) => self.store.save_group(&self.group(row)).await,
             Write::EpisodeEnded {
                 episode,
@@ -283,6 +287,7 @@ impl Persistence {
             sent_us: row.sent_us,
             at_us: row.at_us,
             text: row.text,
+            partner: row.partner,
         }
     }
 

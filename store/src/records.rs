@@ -6,7 +6,7 @@ use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use serde::Serialize;
-use server_core::arbiter::{DepartureReason, Identity};
+use server_core::arbiter::{DepartureReason, Identity, ModelCallRow};
 use study::survey::{Mark, ShownOrder};
 
 /// A use of what is not for everybody.
@@ -315,6 +315,23 @@ pub struct Message {
     pub at_us: u64,
     /// Its text.
     pub text: String,
+    /// The name of the partner whose language model wrote it to the participant; empty if the participant wrote it.
+    pub partner: String,
+}
+
+/// A request to a language model with where it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelCall {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// Id of the group; `None` if its episode is erased.
+    pub group: Option<String>,
+    /// The request; the index of its stage is not known.
+    pub row: ModelCallRow,
 }
 
 /// A message with where it belongs.

@@ -7,6 +7,7 @@ mod groups;
 mod identifiers;
 mod ledger;
 mod messages;
+mod model_calls;
 mod payments;
 mod rows;
 mod sessions;
@@ -31,7 +32,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 17] = [
+const MIGRATIONS: [&str; 18] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -49,6 +50,7 @@ const MIGRATIONS: [&str; 17] = [
     include_str!("15_salts.sql"),
     include_str!("16_audit.sql"),
     include_str!("17_privacy.sql"),
+    include_str!("18_model_calls.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

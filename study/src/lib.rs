@@ -25,6 +25,7 @@ mod host;
 mod host_check;
 mod inset;
 mod keys;
+pub mod language_model;
 pub mod limits;
 mod load;
 pub mod media;

@@ -17,6 +17,9 @@ pub(crate) const MAX_VIDEO: u64 = 64 * 1024 * 1024;
 /// Size of an ONNX model, bytes; the reader of the host has the same bound.
 pub(crate) const MAX_MODEL: u64 = 32 << 20;
 
+/// Size of the transcript of a language model, bytes.
+pub(crate) const MAX_TRANSCRIPT: u64 = 1 << 20;
+
 /// Size of the file of a grid world, bytes.
 pub(crate) const MAX_WORLD: u64 = 256 * 1024;
 

@@ -246,6 +246,7 @@ impl<'a> Timeline<'a> {
             timeline::texts::texts(&mut read, design, &scopes, root);
             scopes
         });
+        timeline::language_models::check(&read, scopes.as_ref());
         let lobbies = makers
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))

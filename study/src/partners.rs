@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::design::{self, Level, Pool, PoolDraw};
 use crate::folder::Source;
+use crate::language_model::{LanguageModel, read as model_reader};
 use crate::limits::{MAX_LEVELS, MAX_PARTNERS, MIN_LEVELS};
 use crate::problem::hint;
 use crate::read::{Cursor, Fields};
@@ -44,6 +45,8 @@ pub(crate) enum NamedPartner {
     Pool(NamedPool),
     /// A person, whom a lobby brings.
     Person,
+    /// A language model without a seat.
+    Assistant(Box<LanguageModel>),
 }
 
 /// AI partners of which one is drawn.
@@ -97,7 +100,7 @@ impl Partners {
     pub(crate) fn pools(&self) -> Vec<Pool> {
         let pools = self.0.iter().filter_map(|(name, entry)| match &entry.kind {
             NamedPartner::Pool(pool) => Some((name, pool)),
-            NamedPartner::Ai(_) | NamedPartner::Person => None,
+            NamedPartner::Ai(_) | NamedPartner::Person | NamedPartner::Assistant(_) => None,
         });
         let pool = |(name, pool): (&String, &NamedPool)| Pool {
             name: name.clone(),
@@ -187,9 +190,21 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
     let draw = draw.or(PoolDraw::Once, |place| place.word("way to draw", &draws));
     let shown = shown(name, &mut fields);
     let origin = origin(name, &mut fields);
+    let doc = "A language model that writes messages, and tells the policy what to do if the policy takes directives. \
+               Without `policy`, the partner has no seat: an `assistant` ([language-models.md](language-models.md)).";
+    let language_model = fields.key("language_model", doc);
+    let has_model = language_model.place.is_some();
+    let shown_as = (shown.as_ref()).and_then(|shown| shown.get("shown_as")?.as_str());
+    let language_model = language_model
+        .maybe(|place| model_reader::read(source, &place, name, shown_as).map(Box::new));
     let policy = fields.key("policy", ai_partner::POLICY);
+    let is_assistant = has_model && policy.place.is_none() && !is_pool;
     let is_person = (policy.place.as_ref()).is_some_and(|place| place.node.is_text(PERSON));
     let kind = match (is_pool, is_person) {
+        _ if is_assistant && !place.may(false) => {
+            let model = language_model.clone();
+            model.flatten().map(NamedPartner::Assistant)
+        }
         _ if place.may(false) => {
             let policy = policy.maybe(|place| ai_partner::policy(source, &place));
             ai_partner::read_fields(source, &mut fields, policy.flatten());
@@ -210,16 +225,18 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
                 let policy = partner.as_ref()?.policy.clone();
                 Some(PartnerOrigin { policy, ..origin })
             });
-            (partner.zip(origin)).map(|(partner, origin)| {
+            let parts = partner.zip(origin).zip(language_model.clone());
+            parts.map(|((partner, origin), language_model)| {
                 NamedPartner::Ai(AiPartner {
                     origin: Some(origin),
+                    language_model,
                     ..partner
                 })
             })
         }
     };
     let is_fit = match (&kind, has_draw) {
-        (Some(NamedPartner::Ai(_) | NamedPartner::Person), true) => {
+        (Some(NamedPartner::Ai(_) | NamedPartner::Person | NamedPartner::Assistant(_)), true) => {
             place.wrong_at(
                 "draw",
                 "only for a pool; remove it, or write `pool: [a, b]` in the place of `policy`",
@@ -236,6 +253,17 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
         return None;
     }
     fields.done();
+    let is_blinded = matches!(&kind, Some(NamedPartner::Ai(partner)) if !partner.disclose);
+    if has_model && (is_pool || is_person || is_blinded) {
+        let message = match is_blinded {
+            true => "a language model is not to pass for a person; write `disclose: true`",
+            false => {
+                "only a partner of its own can have a language model; remove it, or write `policy: cook:wait` in the place of a pool or a person"
+            }
+        };
+        place.wrong_at("language_model", message);
+        return None;
+    }
     let (kind, shown) = (kind?, shown?);
     is_fit.then_some(Entry { kind, shown })
 }

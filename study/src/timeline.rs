@@ -10,6 +10,7 @@ pub(crate) mod check;
 pub(crate) mod drawn;
 pub(crate) mod fill;
 pub(crate) mod groups;
+pub(crate) mod language_models;
 pub(crate) mod most;
 pub(crate) mod names;
 pub(crate) mod read;
@@ -19,6 +20,7 @@ pub(crate) mod same;
 pub(crate) mod texts;
 pub(crate) mod tree;
 
+pub use self::fill::fill_names;
 pub use self::route::{Gate, Visit, route};
 pub use self::tree::{Bindings, Block, ForEach, Guard, Node};
 pub use crate::limits::MAX_VISITS;

@@ -131,7 +131,7 @@ fn a_chat_without_a_group_is_a_fault() {
         found.last().map(String::as_str),
         Some(
             "study.yaml:22:5: timeline[2].chat: nobody is there to write to, as the participant plays alone; add `partner` to \
-             `players`, or leave this out"
+             `players`, name an `assistant` with a language model, or leave this out"
         )
     );
 }

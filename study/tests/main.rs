@@ -8,6 +8,7 @@ mod env_stages;
 mod example;
 mod faults;
 mod folder;
+mod language_models;
 mod partners;
 mod payment;
 mod progress;

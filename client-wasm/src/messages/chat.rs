@@ -8,6 +8,7 @@ use super::{about, current_words, fill_in, format_clock, name_partner, say_gone}
 /// The name of somebody of the group.
 pub fn name_writer(talk: &Talk, place: Seat) -> String {
     let given = talk.names.get(place.index());
+    let given = given.filter(|name| !name.is_empty());
     match given {
         Some(name) if place == talk.place => fill_in(current_words().you_as, &[("name", name)]),
         Some(name) => name.clone(),

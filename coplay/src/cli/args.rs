@@ -297,6 +297,10 @@ pub struct StudyArgs {
     /// Folder of a built front end, instead of the built-in one.
     #[arg(long)]
     pub dist: Option<PathBuf>,
+    /// File with the key of the provider of language models, if the study has one that needs a key. Without it, the
+    /// variable COPLAY_MODEL_KEY is read.
+    #[arg(long, value_name = "FILE")]
+    pub model_key: Option<PathBuf>,
 }
 
 /// A number above 0.

@@ -66,6 +66,7 @@ impl Host {
             },
             turn: None,
             access: Default::default(),
+            models: Default::default(),
             changed: Default::default(),
         }
     }

@@ -27,11 +27,13 @@ row! {
         round: Option<u32>,
         /// The episode that ran.
         episode_id: &'a str,
-        /// Pseudonym of the sender.
+        /// Pseudonym of the sender; missing for a language model.
         participant_id: &'a str,
         /// The sender's seat in the episode.
         seat: Option<u8>,
-        /// The sender's place in the group, as in `groups`.
+        /// The name of the partner in the study file whose language model wrote the message; missing for a participant.
+        partner: &'a str,
+        /// The sender's place in the group, as in `groups`; a language model has the one after the participant.
         place: u8,
         /// The visit on the sender's route, as in `responses`.
         visit: u16,
@@ -73,6 +75,7 @@ pub(super) async fn write_table(
         {
             continue;
         }
+        let is_person = message.partner.is_empty();
         table.add(&ChatRow {
             study_id: &said.study,
             version: &said.study_version,
@@ -80,8 +83,9 @@ pub(super) async fn write_table(
             group_id: &message.group,
             round: message.episode.as_ref().and_then(|id| known.round(id)),
             episode_id: message.episode.as_deref().unwrap_or_default(),
-            participant_id: &message.participant,
-            seat: said.seat,
+            participant_id: if is_person { &message.participant } else { "" },
+            seat: said.seat.filter(|_| is_person),
+            partner: &message.partner,
             place: message.place,
             visit: message.visit,
             number: message.number,

@@ -578,3 +578,25 @@ async fn every_frame_that_was_shown_is_rebuilt() {
     );
     assert_eq!(found.faulty_notes, []);
 }
+
+#[test]
+fn an_ai_partner_may_follow_directives_and_may_not_become_another_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, ai("cook:wait")], 12);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let directed = episode.direct(Seat(1), "fetch_plate", None).unwrap();
+    assert!(matches!(
+        directed,
+        server_core::arbiter::Directed::Applied(_)
+    ));
+    let log = log_of(&mut episode);
+    assert_eq!(order::changes(&log), Ok(()));
+    let mut forged = log;
+    for record in &mut forged.records {
+        if let Record::Change(change) = record {
+            change.controller = ai("random");
+        }
+    }
+    let refused = order::changes(&forged).unwrap_err();
+    assert!(refused.contains("nobody had lost it"), "{refused}");
+}

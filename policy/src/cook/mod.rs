@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::state::{Digest, Slots, SplitMix, read, write};
 use path::{Map, NONE, distances, neighbours};
-use plan::{Goal, Plan};
+use plan::{ERRANDS, Errand, Goal, Plan};
 use view::{Reader, View};
 
 /// Ticks an action takes, so that the cook is no faster than a person at the keys.
@@ -50,6 +50,8 @@ struct Memory {
 /// The scripted cook.
 pub(crate) struct Cook {
     reader: Reader,
+    /// The one thing that it does; `None` if it does all that the kitchen needs.
+    errand: Option<Errand>,
     memory: Memory,
     slots: Slots<Memory>,
 }
@@ -59,9 +61,35 @@ impl Cook {
     pub(crate) fn new(spec: &Spec) -> Option<Self> {
         Some(Self {
             reader: Reader::new(spec)?,
+            errand: None,
             memory: Memory::default(),
             slots: Slots::default(),
         })
+    }
+
+    /// A cook that does one errand; none if the word means none.
+    pub(crate) fn with_errand(spec: &Spec, word: &str) -> Option<Self> {
+        let errand = Some(Errand::find(word)?);
+        Some(Self {
+            errand,
+            ..Self::new(spec)?
+        })
+    }
+
+    /// The words for errands, and their meanings.
+    pub(crate) fn errands() -> impl Iterator<Item = (&'static str, &'static str)> {
+        ERRANDS.into_iter().map(|(word, means, _)| (word, means))
+    }
+
+    /// Returns whether something can be done for its errand, by an observation of a seat.
+    pub(crate) fn can_do_errand(&self, seat: usize, observation: &[f32]) -> bool {
+        let (Some(errand), Some(view)) = (self.errand, self.reader.read(observation)) else {
+            return false;
+        };
+        let free = distances(&view, view.own.cell, None);
+        let around = distances(&view, view.own.cell, Some(view.other.cell));
+        let seat = u8::try_from(seat).unwrap_or(u8::MAX);
+        Plan::new(&view, &free, &around, seat, true).can_do(errand)
     }
 
     fn turn(&mut self, view: &View) -> Action {
@@ -74,7 +102,11 @@ impl Cook {
         let free = distances(view, view.own.cell, None);
         let around = distances(view, view.own.cell, Some(view.other.cell));
         let plan = Plan::new(view, &free, &around, memory.seat, memory.waited >= TRUST);
-        match plan.goal() {
+        let goal = match self.errand {
+            Some(errand) => plan.errand_goal(errand),
+            None => plan.goal(),
+        };
+        match goal {
             Goal::Use(cell) => self.approach(view, cell, true, &free, &around),
             Goal::Face(cell) => self.approach(view, cell, false, &free, &around),
             Goal::Wait => self.wait(view, &around),

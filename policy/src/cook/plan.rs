@@ -1,7 +1,11 @@
 //! Chooses the next step, by what the hands hold and what the kitchen needs.
 
+mod errand;
+
 use super::path::{Map, NONE, distances, neighbours};
 use super::view::{Item, Tile, View};
+
+pub(super) use errand::{ERRANDS, Errand};
 
 /// A goal of the cook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -89,6 +89,9 @@ impl Arbiter {
 
     /// Sends the messages so far to a page that chats, if its person chats now.
     pub(super) fn tell_talk(&mut self, now_us: u64, who: SessionId) {
+        if let Some(era) = self.writes_to_model(who) {
+            return self.tell_model_talk(who, era);
+        }
         let Some((key, era)) = self.writes_in(who) else {
             return;
         };
@@ -198,7 +201,11 @@ impl Arbiter {
     /// A person writes something: it is durable, and then everybody sees it who is there.
     pub(super) fn handle_say(&mut self, now_us: u64, who: SessionId, saying: Saying) {
         let (round, number) = (saying.round, saying.number);
-        match self.say(now_us, who, saying) {
+        let said = match self.writes_to_model(who) {
+            Some(era) => self.say_to_model(now_us, who, era, &saying),
+            None => self.say(now_us, who, saying),
+        };
+        match said {
             Ok(()) => self.note_sign(now_us, who),
             Err(None) => self.tell_talk(now_us, who),
             Err(Some(why)) => self.tell_session(who, ServerMessage::Unsaid { round, number, why }),
@@ -278,6 +285,7 @@ impl Arbiter {
             sent_us: saying.sent_us,
             at_us: line.at_us,
             text: line.text.clone(),
+            partner: String::new(),
         };
         self.effects.push_back(Effect::Store(Write::Message(row)));
     }

@@ -13,6 +13,7 @@ use study::{EnvFacts, PartnerKind, UnitAssignment};
 use super::absence_rules::AbsenceRules;
 use super::group::GroupId;
 use super::hosting::Hosting;
+use super::model_play::ModelPlay;
 use super::routes::Routes;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
@@ -58,6 +59,8 @@ pub(super) struct EpisodeState {
     pub routes: Routes,
     /// How often its pages send signals.
     pub signals: SignalRates,
+    /// The language model that speaks with the person; `None` if there is none.
+    pub model: Option<Box<ModelPlay>>,
     /// When it is to be settled next, microseconds, and why; `None` if only an event does that.
     pub timeout: Option<(u64, &'static str)>,
 }
@@ -368,8 +371,10 @@ impl EpisodeState {
                     let seats = play.seats.poll_timeout(play.moment_at(now_us));
                     let host = play.hosting.as_ref().filter(|_| play.open);
                     let host = host.and_then(|host| host.poll_timeout(&play.seats));
+                    let model = self.model.as_ref().filter(|_| play.open);
+                    let model = model.and_then(|model| model.poll_timeout(play.t0_us));
                     let others = seats.into_iter().chain(stalls.filter(is_to_come));
-                    others.chain(host).min()
+                    others.chain(host).chain(model.filter(is_to_come)).min()
                 }
             },
             Phase::Ending { .. } => None,

@@ -253,9 +253,10 @@ impl Arbiter {
 
     /// The end of an episode is durable: everybody is informed, and moves on.
     pub(super) fn handle_ended(&mut self, now_us: u64, era: Era, end: Option<EpisodeEnd>) {
-        let Some(episode) = self.episodes.remove_episode(era) else {
+        let Some(mut episode) = self.episodes.remove_episode(era) else {
             return;
         };
+        self.close_model_call(&mut episode);
         let Phase::Ending {
             reason,
             open,
@@ -382,6 +383,7 @@ impl Arbiter {
         }
         self.settle_seats(now_us, era);
         self.settle_hosting(now_us, era);
+        self.settle_model(now_us, era);
         let episode = self.episodes.get(era);
         if let Some(reason) = episode.and_then(|episode| episode.end_due(now_us, stalled_us)) {
             self.end_episode(era, reason);

@@ -111,6 +111,7 @@ impl Arbiter {
             until_us,
             ready: vec![None; seats],
         };
+        let model = self.open_model_play(stage, &header);
         let episode = EpisodeState {
             stage,
             header,
@@ -124,6 +125,7 @@ impl Arbiter {
             phase,
             routes: Routes::default(),
             signals: SignalRates::default(),
+            model: model.filter(|_| group.is_none()),
             timeout: AT_ONCE,
         };
         for (seat, who) in episode.people() {

@@ -7,9 +7,10 @@ use protocol::{Controller, Era, Life, Seat, Tick};
 use study::{Payment, SeatTotals};
 
 use super::{
-    Attendance, ClientKey, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, StageAnswers,
-    WaitRow,
+    Attendance, ClientKey, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, ModelCallRow,
+    StageAnswers, WaitRow,
 };
+use crate::language_model::{ModelReply, ModelRequest};
 
 /// The end of an episode as it is written, and what each seat made until then.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,12 @@ pub enum Event {
     Recheck(Era, Seat, Recheck),
     /// A hosted world was stepped or viewed.
     Hosted(Era, HostedReport),
+    /// The world from the view of a seat, for the request to a language model with this number; `None` if it is not known.
+    Described(Era, u32, Option<Box<Description>>),
+    /// A language model has answered the request with this number, or has not.
+    Answered(Era, u32, ModelReply),
+    /// A directive is durable, or was refused.
+    Directed(Era, Seat, Directed),
     /// A note was appended, or could not be.
     Noted,
     /// The server stops: nobody is let in any more.
@@ -76,6 +83,37 @@ pub struct Recheck {
     pub agreed: Tick,
     /// The inputs of everybody else after it.
     pub inputs: Vec<KnownInputs>,
+}
+
+/// The world after a durable tick, as a language model is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// After how many steps.
+    pub tick: Tick,
+    /// The environment's own words, from the view of a seat.
+    pub text: String,
+    /// The directives that its seat can be told.
+    pub directives: Vec<OfferedDirective>,
+}
+
+/// A directive that the policy of a seat can follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedDirective {
+    /// Its word.
+    pub word: String,
+    /// Its meaning.
+    pub means: String,
+    /// True if something can be done for it now.
+    pub is_possible: bool,
+}
+
+/// The result of a directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Directed {
+    /// The seat follows it from the tick of this change on.
+    Applied(Box<Change>),
+    /// Nothing has changed, for this reason.
+    Refused(String),
 }
 
 /// Work on a hosted world, in the order of its fields.
@@ -151,6 +189,8 @@ pub enum Effect {
     Store(Write),
     /// Work for the archive of an episode.
     Archive(Era, Work),
+    /// Ask a language model; [`Event::Answered`] tells what it said.
+    Ask(Era, Box<ModelRequest>),
 }
 
 /// A durable change.
@@ -239,6 +279,8 @@ pub enum Write {
     Group(GroupRow),
     /// Somebody writes to their group.
     Message(MessageRow),
+    /// A language model is asked, or has answered.
+    ModelCall(Box<ModelCallRow>),
     /// Somebody begins to wait in a lobby, or has waited.
     Wait(WaitRow),
     /// An episode starts.
@@ -289,6 +331,15 @@ pub enum Work {
     Recount(Seat, Box<Recount>),
     /// Read the inputs for a page that is to say its digests anew.
     Recheck(Seat),
+    /// Describe the world for a request to a language model.
+    Describe {
+        /// The number of the request.
+        number: u32,
+        /// The seat whose view it is.
+        view: Seat,
+        /// The seat that the model can tell what to do.
+        seat: Option<Seat>,
+    },
     /// Step or view a hosted world.
     Host(HostWork),
     /// Append a record of the server's own.
@@ -319,6 +370,16 @@ pub enum RecordWork {
         /// The furthest tick for which the page of somebody else who plays has said an input; none if nobody does.
         due: Option<Tick>,
     },
+    /// Have an AI partner follow a directive from a tick on that is a little after the one that is due: answered by
+    /// [`Event::Directed`].
+    Direct {
+        /// The seat.
+        seat: Seat,
+        /// The word of the directive.
+        directive: String,
+        /// The furthest tick for which the page of somebody who plays has said an input.
+        due: Option<Tick>,
+    },
     /// Append a record of presence or of a route; nothing answers.
     Note(Box<Record>),
 }
@@ -342,6 +403,7 @@ impl Work {
         match self {
             Work::Open(_) => Event::Opened(era, false),
             Work::Append(seat, _) => Event::Appended(era, *seat, Appended::Failed),
+            Work::Describe { number, .. } => Event::Described(era, *number, None),
             Work::Read { .. } | Work::Recheck(_) | Work::Recount(..) => Event::Noted,
             Work::Host(_) => Event::Hosted(
                 era,
@@ -367,6 +429,10 @@ impl RecordWork {
                 ..
             } => Event::Given(era, *seat, None),
             Self::Give { seat, .. } => Event::Changed(era, *seat, None),
+            Self::Direct { seat, .. } => {
+                let reason = "the log could not take it".to_owned();
+                Event::Directed(era, *seat, Directed::Refused(reason))
+            }
             Self::Note(_) => Event::Noted,
         }
     }

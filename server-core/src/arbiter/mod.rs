@@ -29,9 +29,14 @@ mod hosting;
 mod identity;
 mod known_time;
 mod lag;
+mod language_models;
 mod linking_times;
 mod lobbies;
 mod meeting_times;
+mod model_chat;
+mod model_play;
+mod model_spending;
+mod model_words;
 mod page_faults;
 mod recruiter_identity;
 mod rest;
@@ -73,17 +78,19 @@ use clients::{Clients, Deed};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{
-    Appended, Effect, EpisodeEnd, Event, HostWork, HostedReport, KnownInputs, Recheck, RecordWork,
-    Snapshot, Work, Write,
+    Appended, Description, Directed, Effect, EpisodeEnd, Event, HostWork, HostedReport,
+    KnownInputs, OfferedDirective, Recheck, RecordWork, Snapshot, Work, Write,
 };
 pub use group::DepartureReason;
 use groups::Groups;
 use linking_times::LinkingTimes;
 use lobbies::Lobbies;
+use model_spending::ModelSpending;
 pub use recruiter_identity::{Identity, completion_url};
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use rows::{
-    EpisodeRow, GroupRow, MessageRow, PlaceRow, StageAnswers, WaitEnd, WaitRow, WaitedFor,
+    EpisodeRow, GroupRow, MessageRow, ModelCallCost, ModelCallRow, PlaceRow, StageAnswers, WaitEnd,
+    WaitRow, WaitedFor,
 };
 use session::Place;
 pub use session::{ConnId, SessionId};
@@ -163,6 +170,7 @@ pub struct Arbiter {
     episodes: Episodes,
     linking_times: LinkingTimes,
     meeting_times: MeetingTimes,
+    spending: ModelSpending,
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,
@@ -213,6 +221,13 @@ impl Arbiter {
             }
             Event::Recheck(era, seat, recheck) => self.ask_again(era, seat, recheck),
             Event::Hosted(era, report) => self.handle_hosted(now_us, era, report),
+            Event::Described(era, number, described) => {
+                self.handle_described(now_us, era, number, described);
+            }
+            Event::Answered(era, number, reply) => {
+                self.handle_answered(now_us, era, number, reply);
+            }
+            Event::Directed(era, _, directed) => self.handle_directed(era, directed),
             Event::Noted => {}
             Event::Stop => {
                 self.stopping = true;
@@ -239,6 +254,9 @@ impl Arbiter {
             | Event::Ended(era, _)
             | Event::Changed(era, ..)
             | Event::Hosted(era, _)
+            | Event::Described(era, ..)
+            | Event::Answered(era, ..)
+            | Event::Directed(era, ..)
             | Event::Given(era, ..) => self.episodes.touch_episode(*era),
             Event::Inputs(..) | Event::Recheck(..) | Event::Noted | Event::Stop => {}
         }

@@ -20,12 +20,14 @@ use super::episodes::Episodes;
 use super::groups::Groups;
 use super::linking_times::LinkingTimes;
 use super::lobbies::Lobbies;
+use super::model_play::ModelPlay;
+use super::model_spending::ModelSpending;
 use super::seats::Seats;
 use super::sessions::Sessions;
 use super::signals::SignalRates;
 use super::{
-    Arbiter, Attendance, EnvStages, EpisodeEnd, EpisodeRow, GroupRow, Identity, MessageRow, Place,
-    Random, SessionId,
+    Arbiter, Attendance, EnvStages, EpisodeEnd, EpisodeRow, GroupRow, Identity, MessageRow,
+    ModelCallCost, Place, Random, SessionId,
 };
 use crate::limits::{Limits, us};
 
@@ -40,6 +42,8 @@ pub struct Restored {
     pub groups: Vec<GroupRow>,
     /// The messages of groups, in the order of each.
     pub messages: Vec<MessageRow>,
+    /// The requests to language models.
+    pub model_calls: Vec<ModelCallCost>,
     /// Episodes that were running.
     pub episodes: Vec<RestoredEpisode>,
     /// The next era.
@@ -127,6 +131,7 @@ impl Arbiter {
             episodes: Episodes::new(restored.next_era),
             linking_times: LinkingTimes::default(),
             meeting_times: MeetingTimes::default(),
+            spending: ModelSpending::default(),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };
@@ -138,16 +143,48 @@ impl Arbiter {
         for group in restored.groups {
             arbiter.restore_group(group);
         }
-        arbiter.groups.restore_messages(restored.messages);
-        for episode in restored.episodes {
-            arbiter.restore_episode(now_us, episode);
+        for call in &restored.model_calls {
+            let (partner, participant) = (&call.partner, &call.participant);
+            (arbiter.spending).correct(partner, participant, 0, call.cost_micro);
         }
+        for episode in restored.episodes {
+            let id = &episode.header.episode;
+            let calls = restored
+                .model_calls
+                .iter()
+                .filter(|call| call.episode == *id);
+            let next = calls.map(|call| call.number + 1).max();
+            let messages = restored.messages.iter();
+            let messages = messages.filter(|row| row.episode.as_ref() == Some(id));
+            let model = arbiter.restore_model(&episode, next, messages.cloned());
+            arbiter.restore_episode(now_us, episode, model);
+        }
+        arbiter.groups.restore_messages(restored.messages);
         arbiter.end_expired(now_us);
         arbiter.settle_all(now_us);
         arbiter
     }
 
-    fn restore_episode(&mut self, now_us: u64, episode: RestoredEpisode) {
+    /// The language model of an episode that was running, with its messages so far and the number of its next request.
+    fn restore_model(
+        &self,
+        episode: &RestoredEpisode,
+        next: Option<u32>,
+        messages: impl Iterator<Item = MessageRow>,
+    ) -> Option<Box<ModelPlay>> {
+        let mut model = self.open_model_play(episode.row.stage, &episode.header)?;
+        model.resume();
+        model.next = next.unwrap_or(0);
+        messages.for_each(|row| model.restore_message(row));
+        Some(model)
+    }
+
+    fn restore_episode(
+        &mut self,
+        now_us: u64,
+        episode: RestoredEpisode,
+        model: Option<Box<ModelPlay>>,
+    ) {
         let (row, end) = (episode.row, episode.end);
         let (era, stage) = (row.era, row.stage);
         let Some(rules) = self.absence_rules(stage, &episode.facts) else {
@@ -213,6 +250,7 @@ impl Arbiter {
             phase,
             routes: Routes::default(),
             signals: SignalRates::default(),
+            model,
             timeout: AT_ONCE,
         };
         episode.begin_hosting(0);

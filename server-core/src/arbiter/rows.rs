@@ -122,6 +122,78 @@ pub struct MessageRow {
     pub at_us: u64,
     /// Its text.
     pub text: String,
+    /// The name of the partner whose language model wrote it to the participant; empty if the participant wrote it.
+    pub partner: String,
+}
+
+/// A request to a language model as it is stored: once it is made, and again once it is over.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ModelCallRow {
+    /// Id of the episode.
+    pub episode: String,
+    /// Its number among those of the episode, from 0.
+    pub number: u32,
+    /// Pseudonym of the participant with whom the model speaks.
+    pub participant: String,
+    /// Index of the stage.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// The name of the partner.
+    pub partner: String,
+    /// The seat that it can tell what to do.
+    pub seat: Option<Seat>,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The parameters, JSON.
+    pub parameters: String,
+    /// Why it was asked.
+    pub asked_for: String,
+    /// The messages of the request, JSON; empty if it was not asked after all.
+    pub prompt: String,
+    /// The answer; empty for none.
+    pub answer: String,
+    /// How it ended.
+    pub outcome: String,
+    /// Tokens of the prompt, as the provider counts.
+    pub input_tokens: Option<u32>,
+    /// Tokens of the answer.
+    pub output_tokens: Option<u32>,
+    /// Its cost, millionths of the unit of the currency; the most that it can be until it is known.
+    pub cost_micro: u64,
+    /// When it was asked, microseconds since the Unix epoch.
+    pub asked_us: u64,
+    /// The time until it answered, microseconds.
+    pub latency_us: Option<u64>,
+    /// How often the request was repeated.
+    pub retries: u8,
+    /// The tick that it was told of: so many steps were durable.
+    pub tick_asked: Option<Tick>,
+    /// The number of its message in the chat of the episode.
+    pub message: Option<u32>,
+    /// The directive that it gave.
+    pub directive: String,
+    /// Why the directive was refused.
+    pub refusal: String,
+    /// The first tick at which its seat followed the directive.
+    pub tick_applied: Option<Tick>,
+}
+
+/// The facts of a request to a language model that matter after a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelCallCost {
+    /// Id of the episode.
+    pub episode: String,
+    /// Its number among those of the episode.
+    pub number: u32,
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// The name of the partner.
+    pub partner: String,
+    /// Its cost, millionths of the unit of the currency.
+    pub cost_micro: u64,
 }
 
 /// A place in a group: a seat of people in every stage that the group plays.

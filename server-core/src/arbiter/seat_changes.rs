@@ -35,7 +35,7 @@ impl Arbiter {
     }
 
     /// Tells every page that plays, but for one seat.
-    fn tell_players(&mut self, era: Era, but: Option<Seat>, message: &ServerMessage) {
+    pub(super) fn tell_players(&mut self, era: Era, but: Option<Seat>, message: &ServerMessage) {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };

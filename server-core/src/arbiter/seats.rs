@@ -208,6 +208,11 @@ impl Seats {
         self.changes.push(change);
     }
 
+    /// An AI partner follows a directive: nothing else of its seat or of others changes.
+    pub(super) fn handle_directive(&mut self, change: Change) {
+        self.note(change);
+    }
+
     pub(super) fn all_seats(&self) -> impl Iterator<Item = (Seat, &SeatState)> {
         (0..).map(Seat).zip(&self.list)
     }

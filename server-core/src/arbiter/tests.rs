@@ -10,6 +10,7 @@ mod episodes;
 mod forms;
 mod groups;
 mod hosting;
+mod language_models;
 mod lobbies;
 mod page_faults;
 mod restart;
@@ -59,6 +60,8 @@ struct Stage {
     ended: Vec<EndReason>,
     shelves: BTreeMap<u16, Shelf>,
     work: VecDeque<(Era, Work)>,
+    /// Requests to language models.
+    asked: Vec<(Era, crate::language_model::ModelRequest)>,
 }
 
 fn random() -> Random {
@@ -140,6 +143,7 @@ impl Stage {
             ended: Vec::new(),
             shelves: BTreeMap::new(),
             work: VecDeque::new(),
+            asked: Vec::new(),
         }
     }
 
@@ -161,6 +165,7 @@ impl Stage {
                     Effect::Close(conn) => drop(self.closed.insert(conn)),
                     Effect::Store(write) => self.writes.push(write),
                     Effect::Archive(era, work) => self.work.push_back((era, work)),
+                    Effect::Ask(era, request) => self.asked.push((era, *request)),
                 }
             }
             if self.slow || !self.work_once() {

@@ -52,6 +52,7 @@ impl Persistence {
         }
         let messages = self.store.messages().await?.into_iter();
         restored.messages = messages.map(|said| self.restored_message(said)).collect();
+        restored.model_calls = self.store.model_costs().await?;
         let logs = self.episodes(&mut restored, data).await?;
         Ok((restored, logs))
     }
@@ -247,6 +248,7 @@ impl Persistence {
             sent_us: message.sent_us,
             at_us: message.at_us,
             text: message.text,
+            partner: message.partner,
         }
     }
 }

@@ -8,6 +8,10 @@ use crate::StoreError;
 use crate::Withdrawn;
 use crate::WithdrawnSeat;
 
+/// Forgets what a language model was told of a participant, and what it said. What that cost still counts.
+const FORGET_WORDS: &str =
+    "UPDATE model_calls SET prompt = '', answer = '', directive = '' WHERE participant = ?";
+
 impl SqliteStore {
     /// Withdraws what was recorded of a participant: their answers, times, waits and messages are gone, or all messages of
     /// their groups, and their episodes, or those of their groups, are marked. The recruiter's identifier is gone as soon
@@ -37,6 +41,7 @@ impl SqliteStore {
                 }
                 false => "DELETE FROM messages WHERE participant = ?",
             },
+            FORGET_WORDS,
         ] {
             sqlx::query(sql)
                 .bind(participant)
@@ -139,6 +144,7 @@ impl SqliteStore {
             "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM waits WHERE participant = ?",
             "DELETE FROM messages WHERE participant = ?",
+            FORGET_WORDS,
             "UPDATE sessions SET erased_at = coalesce(erased_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?",
         ] {
             sqlx::query(sql)

@@ -3,7 +3,7 @@
 use sqlx::Row as _;
 use sqlx::sqlite::SqliteRow;
 
-use super::SqliteStore;
+use super::{SqliteStore, model_calls};
 use crate::Message;
 use crate::Said;
 use crate::StoreError;
@@ -12,7 +12,7 @@ impl SqliteStore {
     /// Keeps a message.
     pub async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
         let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
-                   sent_us, at_us, text) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+                   sent_us, at_us, text, partner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         sqlx::query(sql)
             .bind(&message.group)
             .bind(message.number)
@@ -27,6 +27,7 @@ impl SqliteStore {
             .bind(message.sent_us.cast_signed())
             .bind(message.at_us.cast_signed())
             .bind(&message.text)
+            .bind(&message.partner)
             .execute(&self.pool)
             .await?;
         Ok(())
@@ -35,7 +36,8 @@ impl SqliteStore {
     /// All messages, those of the oldest group first, in the order of the group.
     pub async fn messages(&self) -> Result<Vec<Said>, StoreError> {
         // A folder that is only read may be older than the table.
-        if self.version().await? < 9 {
+        let version = self.version().await?;
+        if version < 9 {
             return Ok(Vec::new());
         }
         let sql = "SELECT messages.*, sessions.study AS study, study_version, (SELECT seat FROM players WHERE \
@@ -43,11 +45,14 @@ impl SqliteStore {
                    FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
                    messages.participant ORDER BY groups.rowid, number";
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
-        Ok(rows.iter().map(said).collect::<Result<_, _>>()?)
+        Ok(rows
+            .iter()
+            .map(|row| said(row, version))
+            .collect::<Result<_, _>>()?)
     }
 }
 
-fn said(row: &SqliteRow) -> Result<Said, sqlx::Error> {
+fn said(row: &SqliteRow, version: usize) -> Result<Said, sqlx::Error> {
     let us = |name: &str| row.try_get::<i64, _>(name).map(i64::cast_unsigned);
     Ok(Said {
         study: row.try_get("study")?,
@@ -67,6 +72,10 @@ fn said(row: &SqliteRow) -> Result<Said, sqlx::Error> {
             sent_us: us("sent_us")?,
             at_us: us("at_us")?,
             text: row.try_get("text")?,
+            partner: match version < model_calls::FIRST {
+                true => String::new(),
+                false => row.try_get("partner")?,
+            },
         },
     })
 }

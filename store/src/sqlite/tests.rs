@@ -422,6 +422,7 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
 
 fn message(participant: &str, number: u32) -> Message {
     Message {
+        partner: String::new(),
         group: "G-1".into(),
         number,
         participant: participant.into(),

@@ -8,6 +8,7 @@ use protocol::hash::{model_sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
 use crate::folder::{self, Source};
+use crate::language_model::LanguageModel;
 use crate::limits::MAX_MODEL;
 use crate::partners::NamedPartner;
 use crate::read::{Cursor, Fields};
@@ -32,6 +33,9 @@ pub struct AiPartner {
     /// The origin of one that `partners` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<PartnerOrigin>,
+    /// The language model that tells it what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language_model: Option<Box<LanguageModel>>,
 }
 
 /// The origin of an AI partner that `partners` names: for the data alone, no page gets it.
@@ -176,7 +180,19 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> 
 fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
     let name = place.text(40)?;
     match source.partners.get(&name) {
+        Some(NamedPartner::Ai(partner)) if partner.language_model.is_some() => {
+            place.wrong(format!(
+                "`{name}` has a language model, which only speaks with a person who plays alone; name a partner without one here"
+            ));
+            None
+        }
         Some(NamedPartner::Ai(partner)) => Some(partner.clone()),
+        Some(NamedPartner::Assistant(_)) => {
+            place.wrong(format!(
+                "`{name}` has no policy, so it cannot play; name it as the `assistant` of an env stage, or give it a `policy`"
+            ));
+            None
+        }
         Some(NamedPartner::Pool(_)) => {
             place.wrong(format!(
                 "`{name}` is a pool, and only `players` and a lobby's `partner` draw from one; name a single AI partner here"
@@ -201,7 +217,8 @@ fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
 
 /// The meaning of the key `policy`.
 pub(crate) const POLICY: &str = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, \
-    `random` chooses each action with equal probability, `idle` does nothing, `environment` is the function that the \
+    `random` chooses each action with equal probability, `idle` does nothing, \
+    `cook:wait` and `follow` do nothing until a language model tells them what, `environment` is the function that the \
     `policy` of an environment in Python names. Or the file of an ONNX model in the study folder, at most 32 MiB ([agents.md](agents.md)).";
 
 /// A policy as it is written: its name, and the bytes of one that is a file.
@@ -289,6 +306,7 @@ pub(crate) fn read_fields(
         delay_ticks: delay?,
         noise_permille,
         origin: None,
+        language_model: None,
     })
 }
 

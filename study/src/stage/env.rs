@@ -17,8 +17,10 @@ use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
 use crate::formula::TextTemplate;
 use crate::keys;
+use crate::language_model::LanguageModel;
 use crate::limits::MAX_MODULE;
 use crate::page::{self, TextPage};
+use crate::partners::NamedPartner;
 use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
 
@@ -65,6 +67,9 @@ pub struct Env {
     pub on_disconnect: OnDisconnect,
     /// The rules for hidden tabs.
     pub hidden_tab: HiddenTab,
+    /// The language model that writes to the person and has no seat.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub assistant: Option<Box<LanguageModel>>,
 }
 
 /// The place where an environment is stepped.
@@ -249,6 +254,11 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     });
     let hidden_tab = fields.key("hidden_tab", "The rules for hidden tabs.");
     let hidden_tab = hidden_tab.or(HiddenTab::default(), |place| disconnect::hidden_tab(&place));
+    let doc = "The partner with a language model and without a policy that writes to the participant, who must play alone \
+               ([language-models.md](language-models.md)).";
+    let assistant = fields
+        .key("assistant", doc)
+        .maybe(|place| assistant(source, &place));
     // How a stage is walked is read with the blocks.
     let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
@@ -283,7 +293,27 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         screen: screen?,
         on_disconnect: on_disconnect?,
         hidden_tab: hidden_tab?,
+        assistant: assistant?,
     })
+}
+
+/// A language model without a seat, by the name of its partner.
+fn assistant(source: Source<'_>, place: &Cursor<'_>) -> Option<Box<LanguageModel>> {
+    let name = place.text(40)?;
+    let message = match source.partners.get(&name) {
+        Some(NamedPartner::Assistant(model)) => return Some(model.clone()),
+        Some(NamedPartner::Ai(partner)) if partner.language_model.is_some() => {
+            format!(
+                "`{name}` has a policy, so it takes a seat; name it in `players`, or remove its `policy`"
+            )
+        }
+        Some(_) => format!(
+            "`{name}` has no language model; give it one, such as `language_model: {{provider: mock, …}}`"
+        ),
+        None => format!("unknown partner `{name}`; {}", source.partners.hint(&name)),
+    };
+    place.wrong(message);
+    None
 }
 
 fn screen(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Screen> {

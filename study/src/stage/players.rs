@@ -37,6 +37,16 @@ impl Player {
     pub fn is_person(&self) -> bool {
         matches!(self, Self::Own | Self::Partner)
     }
+
+    /// Returns whether a language model can speak for the seat.
+    pub(crate) fn has_language_model(&self) -> bool {
+        let has = |partner: &AiPartner| partner.language_model.is_some();
+        match self {
+            Self::Bot(partner) => has(partner),
+            Self::Drawn(drawn) => drawn.choices.values().any(has),
+            Self::Own | Self::Partner | Self::Vacant => false,
+        }
+    }
 }
 
 /// The word for a seat that is drawn at each visit.
@@ -159,6 +169,10 @@ fn named_player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
     }
     match source.partners.get(&text) {
         Some(NamedPartner::Ai(partner)) => Some(Player::Bot(partner.clone())),
+        Some(NamedPartner::Assistant(_)) => {
+            place.wrong(format!("`{text}` has no policy, so it cannot play; write `assistant: {text}` at this stage, or give it a `policy`"));
+            None
+        }
         // What it can come to is entered with the names of the study.
         Some(NamedPartner::Pool(_) | NamedPartner::Person) => {
             Some(Player::Drawn(DrawnPartner::of(text)))

@@ -116,6 +116,9 @@ impl Check<'_> {
                 Some(NamedPartner::Person) => {
                     drawn.people.insert(word);
                 }
+                Some(NamedPartner::Assistant(_)) => {
+                    self.place.wrong_at(key, format!("`{word}` has no policy, so it cannot play; name it as the `assistant` of an env stage, or give it a `policy`"));
+                }
                 None => {
                     let text = &drawn.text;
                     let hint = self.partners.hint(&word);

@@ -65,6 +65,14 @@ pub(crate) fn filled(value: &Value, bindings: &Bindings) -> Value {
     }
 }
 
+/// A text, such as the prompt of a language model, where names stand for these values.
+pub fn fill_names(text: &str, bindings: &Bindings) -> String {
+    match text_filled(text, bindings) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// A text that is one name alone becomes its value, whatever type that has; inside a text it is written out.
 fn text_filled(text: &str, bindings: &Bindings) -> Value {
     let value = |name: &str, inner: Option<&str>| {

@@ -41,10 +41,6 @@ pub(crate) fn groups(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> 
                 of_writing(place, kind, index, &makers, read);
                 all.insert(index, makers);
             }
-            Some(StageKind::Env(env)) if env.screen.chat.is_some() => place.wrong_at(
-                "chat",
-                "nobody is there to write to, as the participant plays alone; add `partner` to `players`, or leave this out",
-            ),
             _ => {}
         }
     }

@@ -255,6 +255,8 @@ impl Server {
                 Effect::Close(conn) => drop(self.closed.insert(conn)),
                 Effect::Store(_) => {}
                 Effect::Archive(era, work) => self.work.push_back((era, work)),
+                // Its studies have no language model.
+                Effect::Ask(..) => {}
             }
         }
     }

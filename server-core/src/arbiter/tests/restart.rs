@@ -83,6 +83,20 @@ impl Stage {
                     restored.groups.push(row);
                 }
                 Write::Message(row) => restored.messages.push(row),
+                Write::ModelCall(row) => {
+                    let cost = crate::arbiter::ModelCallCost {
+                        episode: row.episode.clone(),
+                        number: row.number,
+                        participant: row.participant.clone(),
+                        partner: row.partner.clone(),
+                        cost_micro: row.cost_micro,
+                    };
+                    let is_it = |known: &crate::arbiter::ModelCallCost| {
+                        (&known.episode, known.number) == (&cost.episode, cost.number)
+                    };
+                    restored.model_calls.retain(|known| !is_it(known));
+                    restored.model_calls.push(cost);
+                }
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),

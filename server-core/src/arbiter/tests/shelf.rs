@@ -200,6 +200,20 @@ impl Shelf {
                 };
                 Event::Recheck(era, seat, recheck)
             }
+            Work::Describe { number, seat, .. } => {
+                let offered = |word: &str| OfferedDirective {
+                    word: word.to_owned(),
+                    means: word.to_owned(),
+                    is_possible: true,
+                };
+                let directives = seat.map_or(Vec::new(), |_| vec![offered("fetch_plate")]);
+                let described = Description {
+                    tick: self.through,
+                    text: "A kitchen.".to_owned(),
+                    directives,
+                };
+                Event::Described(era, number, Some(Box::new(described)))
+            }
             Work::Host(work) => Event::Hosted(era, self.host(work)),
             Work::Record(record) => self.record(era, record),
         }
@@ -272,6 +286,23 @@ impl Shelf {
                     true => Event::Given(era, seat, Some(Box::new((change, snapshot)))),
                     false => Event::Changed(era, seat, Some(change)),
                 }
+            }
+            RecordWork::Direct {
+                seat,
+                directive,
+                due,
+            } => {
+                let directed = match directive.as_str() {
+                    "fetch_plate" => {
+                        let due = due.map_or(0, |due| due.0 + LEAD_S * HZ);
+                        let tick = Tick(due.max(self.through.0));
+                        let policy = format!("cook:{directive}");
+                        let change = self.change(seat, tick, Controller::Ai { policy }, None);
+                        Directed::Applied(Box::new(change))
+                    }
+                    _ => Directed::Refused("it cannot be done".to_owned()),
+                };
+                Event::Directed(era, seat, directed)
             }
             RecordWork::Note(note) => {
                 match *note {

@@ -1,0 +1,83 @@
+// A person and a language model: what is written comes back as an answer, an order becomes a directive that the partner
+// carries out, and the data repeat all of it without the model.
+
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { after, before, test } from 'node:test';
+import { PHONE, Participant, Server, launch, scratch, sideBySide } from './harness.mjs';
+import { exported, verified } from './match.mjs';
+
+const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
+const WIDE = { viewport: { width: 1280, height: 800 } };
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser.close());
+
+/** A person at the game of an example. */
+async function playing(t, example, device = WIDE) {
+  const folder = await scratch(t);
+  const server = await Server.start({ study: path.join(EXAMPLES, example), data: `${folder}/data` });
+  t.after(() => server.kill());
+  const person = await Participant.open(browser, server.links[0], { name: example, device });
+  t.after(() => person.context.close());
+  await person.page.getByRole('button', { name: 'I agree', exact: true }).click();
+  await person.read();
+  await person.shows('play');
+  await person.knows(({ status, tick }) => status === 'playing' && tick > 0);
+  return { server, person };
+}
+
+async function write(person, text) {
+  await person.page.locator('.chat textarea:not([readonly])').waitFor();
+  await person.page.locator('.chat textarea').pressSequentially(text);
+  await person.page.keyboard.press('Enter');
+}
+
+const answered = (person, text) =>
+  person.page.locator('.lines li:not(.own) .words', { hasText: text }).first().waitFor();
+
+sideBySide(2, () => {
+  test('an order in the chat becomes a directive that the cook carries out', async t => {
+    const { server, person } = await playing(t, 'directed-cook');
+    await write(person, 'Please fetch a plate');
+    await answered(person, 'A plate, coming up.');
+    assert.match(await person.page.locator('.chat .company').textContent(), /Kitchen help \(AI\)/);
+    const { tick } = await person.report();
+    // Time to hear of the directive, and to walk.
+    await person.knows(report => report.tick > tick + 60);
+    await server.stop();
+    const { chat, model_calls: calls, steps } = await exported(server.data, ['chat', 'model_calls', 'steps']);
+    assert.deepEqual(chat.map(row => [row.partner, row.text]),
+      [['', 'Please fetch a plate'], ['helper', 'A plate, coming up.']]);
+    const [call] = calls;
+    assert.deepEqual([call.asked_for, call.outcome, call.directive, call.refusal],
+      ['message', 'answered', 'fetch_plate', '']);
+    assert.match(call.prompt, /Person: Please fetch a plate/);
+    const applied = Number(call.tick_applied);
+    assert.ok(applied > Number(call.tick_asked), JSON.stringify(call));
+    const helper = steps.filter(row => row.seat === '1');
+    const acts = rows => rows.filter(row => row.action_name !== 'noop').length;
+    assert.equal(acts(helper.filter(row => Number(row.tick) < applied)), 0, 'it waited until it was told');
+    assert.ok(acts(helper.filter(row => Number(row.tick) >= applied)) > 3, 'it has walked and taken the plate');
+    const { code, episodes } = await verified(server.data);
+    assert.equal(code, 0, `coplay verify finds nothing wrong: ${JSON.stringify(episodes)}`);
+  });
+
+  test('an assistant that knows the task answers, also on a phone', async t => {
+    const { server, person } = await playing(t, 'knowing-assistant', PHONE);
+    await person.page.locator('.chat .toggle').click();
+    await answered(person, 'Look into the corners of the room.');
+    await write(person, 'Which one is it?');
+    await answered(person, /It is the (red|green|blue|yellow) chest/);
+    await server.stop();
+    const { model_calls: calls } = await exported(server.data, ['model_calls']);
+    const [start, asked] = calls;
+    assert.deepEqual([start.asked_for, asked.asked_for], ['start', 'message']);
+    assert.match(asked.prompt, /the (red|green|blue|yellow) chest/);
+    assert.ok(Number(asked.cost) > 0 && Number(asked.latency_ms) >= 900, JSON.stringify(asked));
+    const page = await person.page.content();
+    assert.ok(!page.includes('You help a person in a small game'), 'the prompt is not on the page');
+  });
+});
