@@ -7,6 +7,9 @@
 #![forbid(unsafe_code)]
 
 pub mod arbiter;
+pub mod desk;
 pub mod limits;
 pub mod lobby;
+pub mod overview;
 pub mod token;
+pub mod warnings;

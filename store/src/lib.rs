@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod data_folder;
+pub mod desk_keys;
 pub mod participant_links;
 pub mod persistence;
 mod records;
@@ -19,8 +20,8 @@ use protocol::control::EndReason;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use records::{
-    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, NewEpisode,
-    NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
+    Answers, AuditEntry, Episode, Group, Identifier, Intervention, LedgerState, Member, Message,
+    NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
     StoredPosition, Wait, Withdrawn,
 };
 pub use sqlite::{FILE, SqliteStore};

@@ -32,6 +32,8 @@ mod lag;
 mod linking_times;
 mod lobbies;
 mod meeting_times;
+mod orders;
+mod overview;
 mod page_faults;
 mod recruiter_identity;
 mod rest;
@@ -41,6 +43,7 @@ mod routes;
 mod rows;
 mod screening;
 mod seat_changes;
+mod seat_network;
 mod seat_transfer;
 mod seats;
 mod session;
@@ -63,8 +66,10 @@ use std::sync::Arc;
 
 use protocol::Seat;
 use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
+use study::design::Design;
 use study::{EnvFacts, StageKind, Study};
 
+use crate::desk::RecruitmentState;
 use crate::limits::Limits;
 
 use blind_waits::MeetingTimes;
@@ -148,6 +153,10 @@ pub struct Arbiter {
     /// The secret under which links are signed.
     signature_key: Option<Vec<u8>>,
     open: bool,
+    /// The state of recruitment.
+    recruitment: RecruitmentState,
+    /// The study's design, with as many places as a researcher wants.
+    design: Design,
     stopping: bool,
     /// The time of the event that is handled.
     now_us: u64,
