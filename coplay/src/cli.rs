@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 mod args;
+mod desk_args;
 mod export_args;
 mod limits;
 mod privacy_args;
@@ -15,6 +16,7 @@ pub use args::{
     AccessArgs, AgentCheckArgs, DevArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
     SiteArgs, StudyArgs, TurnArgs,
 };
+pub use desk_args::{DeskCommand, DeskLinkArgs, DeskTokenArgs, RoleArg};
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
 pub use privacy_args::{BackupArgs, EraseArgs};
@@ -88,8 +90,8 @@ Example:
     Schema,
     /// Try a study on this machine.
     #[command(after_help = "\
-Listens on 127.0.0.1 only. Prints participant links, and a link to a page that shows where everybody is. Opening the
-address without a link starts a new session.
+Listens on 127.0.0.1 only. Prints participant links, and a link that signs one browser in to the dashboard, which shows
+where everybody is. Opening the address without a link starts a new session.
 You can edit the study while it runs: saved changes are loaded, and open pages update. Faults are printed and shown on
 the pages; the last version without faults keeps running until you fix them.
 These data are for trials only. They survive restarts, and are reset when stages, blocks or factors change.
@@ -101,7 +103,7 @@ Examples:
   coplay dev my-study --port 0 --data /tmp/trial
       Use a free port and another data folder.
   coplay dev my-study --json | head -1
-      Print one JSON line for scripts: {\"url\":…,\"links\":[…],\"admin\":…,\"data\":…,\"turn_port\":…}")]
+      Print one JSON line for scripts: {\"url\":…,\"links\":[…],\"desk\":…,\"data\":…,\"turn_port\":…}")]
     Dev(DevArgs),
     /// Run a study for participants.
     #[command(after_help = "\
@@ -165,8 +167,8 @@ Examples:
     Rehearse(RehearseArgs),
     /// Write the data as tables.
     #[command(after_help = "\
-Writes one file per table: sessions, pages, responses, response_parts, screening, groups, lobby, chat, episodes, seats,
-steps (one row per tick and seat), step_events, rewards, keys, events, presence, routes, quality, session_quality and
+Writes one file per table: sessions, pages, responses, response_parts, screening, groups, lobby, chat, interventions,
+episodes, seats, steps (one row per tick and seat), step_events, rewards, keys, events, presence, routes, quality, session_quality and
 exclusions; and tables.json, which describes every column. docs/data.md describes them, too.
 The tables take the place of those of an earlier export when all of them are complete; until then, and if the command is
 interrupted, nothing in the folder changes.
@@ -274,6 +276,12 @@ Examples:
     Erase(EraseArgs),
     /// Write a backup of a data folder, also while the server runs.
     Backup(BackupArgs),
+    /// Let researchers and programs into the dashboard of a study, and out again.
+    Desk {
+        /// The command.
+        #[command(subcommand)]
+        command: DeskCommand,
+    },
     /// List, show and check environments.
     Env {
         /// The command.

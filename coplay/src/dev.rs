@@ -19,7 +19,7 @@ use catalog::StartError;
 use catalog::lint::{self, Found};
 use catalog::read_study;
 use serde::Serialize;
-use signaling_server::admin::{self, Admin};
+use signaling_server::desk::{self, Desk};
 use signaling_server::http::secure_alone;
 use signaling_server::replays::{self, SharedReplays};
 use signaling_server::server::{Server, ServerOptions};
@@ -50,7 +50,7 @@ const KEPT: [&str; 6] = [
     TRIAL,
     "lock",
     "links.key",
-    "admin.key",
+    "desk.sqlite",
     "replay.key",
     "turn.secret",
 ];
@@ -124,7 +124,7 @@ fn prepare(data: &Path, study: &Study, fresh: bool) -> anyhow::Result<bool> {
 }
 
 /// Runs a study until `stop`, and loads it anew whenever its folder changes if `reload` says so; `fresh` throws earlier
-/// data away. `told` hears of the first start, with the path of the page for researchers.
+/// data away. `told` hears of the first start, with the link to the dashboard behind the address of the server.
 ///
 /// # Errors
 /// The study is wrong at the start, or the server failed.
@@ -155,9 +155,10 @@ pub async fn run(
             "Data of `coplay dev`: made for trying, thrown away when the study changes.\n",
         )
         .context("the data folder")?;
-        let admin = Admin::open(Arc::new(study), &options.data).context("the data folder")?;
+        let desk = server.open_desk(false).await?;
         if let Some(told) = told.take() {
-            told(&server, &admin.path()).context("the standard output")?;
+            let link = desk.make_link().await?;
+            told(&server, &link).context("the standard output")?;
         }
         {
             let mut news = news.lock().expect("nobody panics with it");
@@ -166,7 +167,7 @@ pub async fn run(
             news.faults.clear();
         }
         let replays = server.replays().context("the data folder")?;
-        let server = with_pages(server, admin, replays, reload.then(|| Arc::clone(&news)));
+        let server = with_pages(server, desk, replays, reload.then(|| Arc::clone(&news)));
         let listener = listener
             .try_clone()
             .and_then(TcpListener::from_std)
@@ -217,17 +218,18 @@ fn told_faults(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
     found
 }
 
-/// Adds the page for researchers to a server, and, with news, what its pages follow them by.
+/// Adds the dashboard to a server, and, with news, what its pages follow them by.
 fn with_pages(
     server: Server,
-    admin: Admin,
+    desk: Arc<Desk>,
     replays: SharedReplays,
     news: Option<Shared>,
 ) -> Server {
-    let admin = admin::router(Arc::new(admin)).merge(replays::router(replays));
+    let replays = replays::router(replays.for_desk(Arc::clone(&desk)));
+    let desk = desk::router(desk).merge(replays);
     let faults = Arc::clone(&server.faults);
     server.wrapped(move |router| match news {
-        None => router.merge(admin),
+        None => router.merge(desk),
         Some(news) => Router::new()
             .route("/dev/state", get(state))
             .route(
@@ -240,7 +242,7 @@ fn with_pages(
             )
             .layer(axum::middleware::map_response(secure_alone))
             .with_state((news, faults))
-            .merge(admin)
+            .merge(desk)
             .merge(router.layer(axum::middleware::from_fn(followed))),
     })
 }

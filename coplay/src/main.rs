@@ -4,6 +4,7 @@
 
 mod agents;
 mod branches;
+mod desk;
 mod exports;
 mod privacy;
 mod replays;
@@ -13,6 +14,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -161,6 +163,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             report(&written, args.json)?;
             Ok(done_if(written.missing.is_empty()))
         }
+        Command::Desk { command } => desk::run(command).await,
         Command::Env { command } => environments(command),
         Command::Pyodide { command } => python_of_pages(command),
         Command::Agent { command } => agents::run(command),
@@ -338,8 +341,7 @@ async fn try_out(args: DevArgs) -> anyhow::Result<ExitCode> {
     let url = format!("http://{}", listener.local_addr()?);
     let (study, data) = (options.study.clone(), options.data.clone());
     let site = args.access.site.first();
-    let told =
-        |server: &Server, admin: &str| announce(&url, site, server, &data, Some(admin), args.json);
+    let told = |server: &Server, desk: &str| announce(&url, site, server, &data, desk, args.json);
     let stop = Box::pin(stopped());
     match dev::run(options, !args.no_reload, args.fresh, listener, stop, told).await {
         Ok(()) => Ok(ExitCode::SUCCESS),
@@ -414,9 +416,16 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));
     let url = url.trim_end_matches('/');
     let site = args.access.site.first();
-    announce(url, site, &server, &data, None, args.json).context("the standard output")?;
+    let desk = server.open_desk(has_tls).await?;
+    let link = desk.make_link().await?;
+    announce(url, site, &server, &data, &link, args.json).context("the standard output")?;
     let replays = server.replays().context("the data folder")?;
-    let server = server.wrapped(|router| router.merge(signaling_server::replays::router(replays)));
+    let replays = signaling_server::replays::router(replays.for_desk(Arc::clone(&desk)));
+    let server = server.wrapped(|router| {
+        router
+            .merge(signaling_server::desk::router(desk))
+            .merge(replays)
+    });
     server.serve(listener, stop).await?;
     Ok(ExitCode::SUCCESS)
 }
@@ -502,10 +511,10 @@ fn announce(
     site: Option<&String>,
     server: &Server,
     data: &Path,
-    admin: Option<&str>,
+    desk: &str,
     json: bool,
 ) -> io::Result<()> {
-    let admin = admin.map(|path| format!("{url}{path}"));
+    let desk = format!("{url}{desk}");
     // Participants open the site, where there is one.
     let opened = match site {
         Some(file) if file.ends_with(".html") => file.clone(),
@@ -522,7 +531,7 @@ fn announce(
         let codes: Vec<_> = (server.codes.iter())
             .map(|(outcome, deed, code)| json!({ "outcome": outcome, "do": deed, "code": code }))
             .collect();
-        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes, "admin": admin });
+        let told = json!({ "url": url, "links": links, "data": data, "turn_port": turn_port, "codes": codes, "desk": desk });
         return writeln!(out, "{told}");
     }
     writeln!(out, "The study runs at {opened}\n")?;
@@ -535,9 +544,10 @@ fn announce(
                 .try_for_each(|link| writeln!(out, "  {link}"))?;
         }
     }
-    if let Some(admin) = admin {
-        writeln!(out, "\nWho is where, for you alone:\n  {admin}")?;
-    }
+    writeln!(
+        out,
+        "\nThe dashboard, for you alone. The link opens once, within 24 hours:\n  {desk}"
+    )?;
     if !server.codes.is_empty() {
         writeln!(out, "\nCompletion codes, one for each outcome:")?;
         for (outcome, deed, code) in &server.codes {

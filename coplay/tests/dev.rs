@@ -72,11 +72,6 @@ impl Dev {
             std::thread::yield_now();
         }
     }
-
-    fn admin(&self) -> String {
-        let admin = self.told["admin"].as_str().unwrap();
-        admin[admin.find("/admin/").unwrap()..].to_owned()
-    }
 }
 
 impl Drop for Dev {
@@ -166,27 +161,22 @@ fn a_changed_study_is_loaded_anew_and_its_faults_are_shown_until_they_are_mended
 }
 
 #[test]
-fn the_page_for_researchers_tells_who_is_where_and_is_found_by_its_link_alone() {
+fn the_link_to_the_dashboard_is_printed_and_nothing_follows_without_reload() {
     let dir = tempfile::tempdir().unwrap();
     let (study, data) = (begun(dir.path()), dir.path().join("data"));
     let dev = Dev::start(&study, &data, &["--no-reload"]);
-    let admin = dev.admin();
-    let (head, body) = dev.get(&admin);
+    let link = dev.told["desk"].as_str().unwrap();
+    let (page, key) = link.split_once("#key=").unwrap();
+    assert!(page.ends_with("/desk") && key.len() == 32, "{link}");
+    let (head, body) = dev.get("/desk");
     assert!(
         head.starts_with("HTTP/1.1 200") && head.contains("content-security-policy"),
         "{head}"
     );
-    assert!(body.contains("page.js"));
-    let (_, body) = dev.get(&format!("{admin}state"));
-    let status: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!(
-        (&status["study"]["id"], &status["sessions"]),
-        (&"study".into(), &serde_json::json!([]))
-    );
-    let wrong = format!("/admin/{}/", "0".repeat(32));
-    for path in [&wrong, &format!("{wrong}state"), &"/admin/".to_owned()] {
-        assert!(dev.get(path).0.starts_with("HTTP/1.1 404"), "{path}");
-    }
+    assert!(body.contains("/desk/page.js"));
+    let (head, body) = dev.get("/desk/api/overview");
+    assert!(head.starts_with("HTTP/1.1 401"), "{head}");
+    assert!(body.contains("coplay desk link"), "{body}");
     assert!(
         dev.get("/dev/state").0.starts_with("HTTP/1.1 404"),
         "nothing follows the study"

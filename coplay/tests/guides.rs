@@ -10,11 +10,12 @@ use clap::Parser as _;
 use coplay::cli::Cli;
 
 const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
-const GUIDES: [(&str, &str); 10] = [
+const GUIDES: [(&str, &str); 11] = [
     ("prolific", include_str!("../../docs/prolific.md")),
     ("mturk", include_str!("../../docs/mturk.md")),
     ("deploy", include_str!("../../docs/deploy.md")),
     ("designs", include_str!("../../docs/designs.md")),
+    ("desk", include_str!("../../docs/desk.md")),
     ("laboratory", include_str!("../../docs/laboratory.md")),
     (
         "launch-checklist",

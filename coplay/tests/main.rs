@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 mod command;
+mod desk;
 mod dev;
 mod guides;
 mod http;

@@ -9,6 +9,7 @@ mod demographics;
 mod episode_tables;
 mod exclusions;
 mod groups;
+mod interventions;
 mod known;
 mod model_calls;
 mod notes;
@@ -80,6 +81,7 @@ pub async fn export(
     groups::write_tables(data, &output, options, &known, &mut report).await?;
     chat::write_table(data, &output, options, facts, &mut report).await?;
     model_calls::write_table(data, &output, options, facts, &mut report).await?;
+    interventions::write_table(data, &output, options, &mut report).await?;
     options.stop.check()?;
     joined.record(data).await?;
     output.publish(&report.tables.iter().collect::<Vec<_>>())?;

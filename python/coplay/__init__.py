@@ -1,7 +1,7 @@
 """Environments that people and policies play together, for Gymnasium and PettingZoo.
 
 `make` gives a Gymnasium `Env` of one seat, `parallel_env` a PettingZoo `ParallelEnv` of all seats,
-`make_vec` a Gymnasium `VectorEnv` of thousands of instances; `Dataset` has the data of a study. The rules are
+`make_vec` a Gymnasium `VectorEnv` of thousands of instances; `Dataset` has the data of a study, and `Study` talks to a running one. The rules are
 compiled from Rust, and the same to the bit as those that people play in a browser.
 """
 
@@ -14,6 +14,7 @@ from coplay.env import Env
 from coplay.parallel import ParallelEnv
 from coplay.registration import make, make_vec, parallel_env, register_envs
 from coplay.spec import Field, Spec, environments, params_schema, partners
+from coplay.study import Study, StudyError
 from coplay.vector import VectorEnv
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "Field",
     "ParallelEnv",
     "Spec",
+    "Study",
+    "StudyError",
     "Table",
     "VectorEnv",
     "__version__",

@@ -8,6 +8,9 @@
 
 pub mod arbiter;
 pub mod language_model;
+pub mod desk;
 pub mod limits;
 pub mod lobby;
+pub mod overview;
 pub mod token;
+pub mod warnings;

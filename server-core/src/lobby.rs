@@ -5,6 +5,7 @@
 //! [`Lobby::poll_event`].
 
 mod kept_apart;
+mod orders;
 
 use std::collections::VecDeque;
 

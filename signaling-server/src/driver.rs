@@ -14,8 +14,9 @@ use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
 use server_core::language_model::ModelRequest;
 use store::StoreError;
 use store::persistence::Persistence;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 
+use crate::desk::call::{DeskCall, OrderAnswer};
 use crate::disk::{DiskRoom, LOOKS_EACH};
 use crate::episode_writer::EpisodeWriter;
 use crate::model_client::ModelClient;
@@ -25,6 +26,15 @@ use crate::world_faults::WorldFaults;
 
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;
+
+/// An effect or an answer, in the order of their making.
+#[allow(clippy::large_enum_variant, reason = "there are few answers")]
+enum Todo {
+    /// An effect of the arbiter.
+    Effect(Effect),
+    /// The answer to an order, once the effects before it are carried out.
+    Answer(oneshot::Sender<OrderAnswer>, OrderAnswer),
+}
 
 /// The parts that carry effects out.
 pub struct Executor {
@@ -59,6 +69,7 @@ pub async fn run(
     mut results: mpsc::UnboundedReceiver<Event>,
     executor: Executor,
     waiting_datagrams: usize,
+    mut calls: mpsc::Receiver<DeskCall>,
 ) -> anyhow::Result<()> {
     let connections = Arc::clone(&executor.connections);
     let (effects, todo) = mpsc::channel(EFFECTS);
@@ -66,7 +77,7 @@ pub async fn run(
     let mut stop = false;
     // What was due before anybody came: the end of sessions and episodes, and erasures.
     while let Some(effect) = arbiter.poll_effect() {
-        stop |= effects.send(effect).await.is_err();
+        stop |= effects.send(Todo::Effect(effect)).await.is_err();
     }
     while !stop {
         let timeout = arbiter.poll_timeout();
@@ -79,6 +90,7 @@ pub async fn run(
                 None => std::future::pending().await,
             }
         };
+        let mut answer = None;
         tokio::select! {
             event = events.recv() => {
                 let event = event.unwrap_or(Event::Stop);
@@ -86,21 +98,47 @@ pub async fn run(
                 arbiter.handle_event(clock.now_us(), event);
             }
             Some(event) = results.recv() => arbiter.handle_event(clock.now_us(), event),
+            Some(call) = calls.recv() => answer = handle_call(&mut arbiter, clock.now_us(), call),
             () = wake => arbiter.handle_timeout(clock.now_us()),
         }
         while let Some((conn, message)) = arbiter.poll_relay() {
             connections.relay(conn, &message, waiting_datagrams);
         }
         while let Some(effect) = arbiter.poll_effect() {
-            stop |= effects.send(effect).await.is_err();
+            stop |= effects.send(Todo::Effect(effect)).await.is_err();
+        }
+        if let Some(answer) = answer {
+            stop |= effects.send(answer).await.is_err();
         }
     }
     drop(effects);
     carrying.await?
 }
 
-async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Effect>) -> anyhow::Result<()> {
-    while let Some(effect) = todo.recv().await {
+/// Answers a look of the dashboard, or carries an order out; gives the answer to an order, which waits for its effects.
+fn handle_call(arbiter: &mut Arbiter, now_us: u64, call: DeskCall) -> Option<Todo> {
+    match call {
+        DeskCall::Look(answer) => {
+            // Who has gone meanwhile wants no answer.
+            let _ = answer.send(Box::new(arbiter.make_overview(now_us)));
+            None
+        }
+        DeskCall::Order { by, order, answer } => {
+            let done = arbiter.handle_order(now_us, &by, order);
+            Some(Todo::Answer(answer, done))
+        }
+    }
+}
+
+async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> anyhow::Result<()> {
+    while let Some(todo) = todo.recv().await {
+        let effect = match todo {
+            Todo::Effect(effect) => effect,
+            Todo::Answer(answer, done) => {
+                let _ = answer.send(done);
+                continue;
+            }
+        };
         match effect {
             Effect::Send(conn, message) => executor.connections.send(conn, &message),
             Effect::Close(conn) => executor.connections.close(conn),

@@ -6,10 +6,10 @@
 
 #![forbid(unsafe_code)]
 
-pub mod admin;
 pub mod app;
 pub mod assets;
 pub mod client_address;
+pub mod desk;
 pub mod disk;
 pub mod driver;
 pub mod episode_writer;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use axum::Router;
 use axum::extract::{Path as Part, State};
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use clock::Clock;
@@ -20,6 +20,7 @@ use store::SqliteStore;
 use store::data_folder::{is_there, secret};
 use tokio::sync::Semaphore;
 
+use crate::desk::Desk;
 use crate::http::secure_alone;
 
 /// The policy of the page of a replay, which narrows it further to its own script.
@@ -186,6 +187,9 @@ pub struct SharedReplays {
     data: PathBuf,
     key: ReplayKey,
     clock: Clock,
+    /// The dashboard: those who are signed in there see every episode with its chat, and a running one as far as it is
+    /// stored.
+    desk: Option<Arc<Desk>>,
     /// One is computed at a time, whoever asks.
     slot: Semaphore,
 }
@@ -200,12 +204,30 @@ impl SharedReplays {
             data: data.to_owned(),
             key: ReplayKey::open(data)?,
             clock,
+            desk: None,
             slot: Semaphore::new(1),
         })
     }
+
+    /// Shows every episode to those who are signed in at the dashboard.
+    #[must_use]
+    pub fn for_desk(self, desk: Arc<Desk>) -> Self {
+        Self {
+            desk: Some(desk),
+            ..self
+        }
+    }
+
+    /// Tells if a researcher asks.
+    async fn is_for_researcher(&self, headers: &HeaderMap) -> bool {
+        match &self.desk {
+            Some(desk) => desk.is_signed_in(headers).await,
+            None => false,
+        }
+    }
 }
 
-/// The route of replays: one page, found by nobody without a signed link.
+/// The route of replays: one page, found by nobody without a signed link or a session of the dashboard.
 pub fn router(replays: SharedReplays) -> Router {
     Router::new()
         .route("/replay/{episode}", get(show))
@@ -217,24 +239,29 @@ async fn show(
     State(replays): State<Arc<SharedReplays>>,
     Part(episode): Part<String>,
     uri: Uri,
+    headers: HeaderMap,
 ) -> Response {
     let query = uri.query().and_then(SignedQuery::parse);
-    let Some(query) = query.filter(|query| replays.key.fits(&episode, query)) else {
-        return (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response();
+    let query = query.filter(|query| replays.key.fits(&episode, query));
+    let is_researcher = query.is_none() && replays.is_for_researcher(&headers).await;
+    let with_chat = match query {
+        _ if is_researcher => true,
+        None => return (StatusCode::NOT_FOUND, "There is nothing here.\n").into_response(),
+        Some(query) if replays.clock.now_us() / 1_000_000 >= query.until => {
+            let told = "This link has expired. Ask for a new one.\n";
+            return (StatusCode::GONE, told).into_response();
+        }
+        Some(query) => query.chat,
     };
-    if replays.clock.now_us() / 1_000_000 >= query.until {
-        let told = "This link has expired. Ask for a new one.\n";
-        return (StatusCode::GONE, told).into_response();
-    }
     let Ok(_permit) = replays.slot.acquire().await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let order = ReplayOrder {
-        with_chat: query.chat,
+        with_chat,
         ..ReplayOrder::default()
     };
     match compute_replay(&replays.data, &episode, order).await {
-        Ok(replay) if !replay.is_ended() => {
+        Ok(replay) if !replay.is_ended() && !is_researcher => {
             let told = "The episode is not over yet.\n";
             (StatusCode::CONFLICT, told).into_response()
         }

@@ -29,6 +29,8 @@ use turn::{Issuer, Secret};
 
 use crate::app::{App, SharedFiles};
 use crate::assets::Assets;
+use crate::desk::call::{CALLS, DeskCall};
+use crate::desk::{Desk, DeskParts};
 use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
 use crate::episode_writer::EpisodeWriter;
@@ -104,6 +106,7 @@ pub struct Server {
     pub query: Option<&'static str>,
     /// Environments that broke down since the start.
     pub faults: Arc<WorldFaults>,
+    desk: mpsc::Sender<DeskCall>,
     driver: JoinHandle<anyhow::Result<()>>,
     data: DataDir,
     turn: Option<Turn>,
@@ -147,6 +150,7 @@ impl Server {
         let disk = Arc::new(DiskRoom::new(data.path()));
         let (events, incoming) = mpsc::channel(EVENTS);
         let (results, reported) = mpsc::unbounded_channel();
+        let (desk, calls) = mpsc::channel(CALLS);
         let media = list_media(&study);
         let provider = study.recruitment.provider;
         let wants_signature = study.recruitment.signature.is_some();
@@ -208,6 +212,7 @@ impl Server {
             reported,
             executor,
             limits.outgoing_relay,
+            calls,
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
         // Pages, and as many connections that fetch files.
@@ -239,6 +244,7 @@ impl Server {
             links,
             codes,
             faults,
+            desk,
             query: match provider {
                 Provider::Prolific => Some(PROLIFIC_QUERY),
                 // It adds its parameters by itself.
@@ -265,6 +271,20 @@ impl Server {
     /// The disk refused.
     pub fn replays(&self) -> std::io::Result<SharedReplays> {
         SharedReplays::open(self.data.path(), self.app.clock.clone())
+    }
+
+    /// Opens the dashboard; `is_secure` if browsers reach it by HTTPS.
+    ///
+    /// # Errors
+    /// The database or the file of keys failed.
+    pub async fn open_desk(&self, is_secure: bool) -> anyhow::Result<Arc<Desk>> {
+        let parts = DeskParts {
+            calls: self.desk.clone(),
+            clock: self.app.clock.clone(),
+            disk: Arc::clone(&self.app.disk),
+            faults: Arc::clone(&self.faults),
+        };
+        Desk::open(self.data.path(), parts, is_secure).await
     }
 
     /// The port of the STUN and TURN server.

@@ -6,6 +6,7 @@ use server_core::arbiter::{
     Attendance, EpisodeRow, GroupRow, MessageRow, ModelCallCost, ModelCallRow, Restored,
     RestoredSession, Write,
 };
+use server_core::desk::RecruitmentState;
 use server_core::token::token_hash;
 use study::{Outcome, Payment, Progress, Study};
 
@@ -36,6 +37,8 @@ pub struct Database {
     episodes: Vec<(EpisodeRow, bool)>,
     next_era: u16,
     seed: Option<u64>,
+    recruitment: RecruitmentState,
+    places: Vec<u32>,
 }
 
 impl Database {
@@ -167,6 +170,13 @@ impl Database {
                 found.ok_or_else(|| format!("no episode {episode}"))?.1 = false;
             }
             Write::Identity { .. } | Write::Withdrawal { .. } | Write::Erase { .. } => {}
+            Write::Recruitment(state) => self.recruitment = state,
+            Write::Places(places) => self.places = places,
+            Write::Intervention { .. } => {}
+            Write::Correction {
+                participant,
+                payment,
+            } => self.session(&participant)?.payment = Some(*payment),
             Write::NextEra(era) => self.next_era = era.0,
             Write::Seed(seed) => self.seed = Some(seed),
         }
@@ -212,6 +222,8 @@ impl Database {
         let mut restored = Restored {
             next_era: self.next_era,
             seed: self.seed,
+            recruitment: self.recruitment,
+            places: self.places.clone(),
             sessions: sessions.collect(),
             groups: self.groups.clone(),
             messages: self.messages.clone(),

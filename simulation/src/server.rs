@@ -73,6 +73,7 @@ struct Process {
 }
 
 /// Work of the hub that is done in its order.
+#[allow(clippy::large_enum_variant, reason = "it is done at once")]
 enum Todo {
     /// Something goes out.
     Send(Outgoing),

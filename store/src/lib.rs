@@ -10,6 +10,7 @@ pub mod backup;
 pub mod data_folder;
 pub mod erasure;
 pub mod identifier_key;
+pub mod desk_keys;
 pub mod participant_links;
 pub mod persistence;
 mod records;
@@ -24,9 +25,9 @@ use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use identifier_key::KeyError;
 pub use records::{
-    Answers, AuditEntry, Episode, Group, Identifier, LedgerState, Member, Message, ModelCall,
-    NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said, Session,
-    StoredPosition, Wait, Withdrawn, WithdrawnSeat,
+    Answers, AuditEntry, Episode, Group, Identifier, Intervention, LedgerState, Member, Message,
+    ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said,
+    Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use sqlite::{FILE, SqliteStore};
 

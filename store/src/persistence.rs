@@ -15,6 +15,7 @@ use study::recruitment::Provider;
 use study::{OnWithdraw, Outcome, Study};
 
 use crate::Answers;
+use crate::Intervention;
 use crate::NewEpisode;
 use crate::NewSession;
 use crate::SqliteStore;
@@ -181,6 +182,27 @@ impl Persistence {
                 self.store.end_episode(&episode, reason, ending).await?;
                 self.erase_withdrawn(true).await
             }
+            Write::Recruitment(state) => self.store.set_recruitment(state).await,
+            Write::Places(places) => self.store.set_places(&places).await,
+            Write::Intervention {
+                by,
+                order,
+                participant,
+                detail,
+            } => {
+                let intervention = Intervention {
+                    at: String::new(),
+                    by,
+                    order: order.to_owned(),
+                    participant,
+                    detail,
+                };
+                self.store.append_intervention(&intervention).await
+            }
+            Write::Correction {
+                participant,
+                payment,
+            } => self.store.correct_payment(&participant, &payment).await,
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use server_core::arbiter::{DepartureReason, Identity, ModelCallRow};
 use study::survey::{Mark, ShownOrder};
 
@@ -18,6 +18,22 @@ pub struct AuditEntry {
     pub command: String,
     /// Its action.
     pub action: String,
+}
+
+/// Something that a researcher did at the dashboard, as the audit trail has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Intervention {
+    /// ISO-8601 UTC; empty before it is stored.
+    #[serde(default)]
+    pub at: String,
+    /// The name of the researcher.
+    pub by: String,
+    /// The name of the order.
+    pub order: String,
+    /// Pseudonym of the person that it was about.
+    pub participant: Option<String>,
+    /// The new value.
+    pub detail: String,
 }
 
 /// A participant link.

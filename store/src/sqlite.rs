@@ -1,6 +1,7 @@
 //! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
 
 mod audit;
+mod desk;
 mod episodes;
 mod erasure;
 mod groups;

@@ -111,6 +111,11 @@ impl Counts {
         }
     }
 
+    /// All units with these levels between units, in the order of the factors.
+    pub fn fill_of(&self, levels: &[String]) -> Fill {
+        self.fill(Some(levels), &[])
+    }
+
     /// All units with these levels and with sequences that begin so.
     fn fill(&self, levels: Option<&[String]>, sequences: &[u16]) -> Fill {
         self.fill_where(levels, |having| having.starts_with(sequences))

@@ -2,6 +2,7 @@
 //! The value is serialisable; the server keeps it, so a reload goes on where it was. What was drawn for the participant
 //! is part of it, and nothing is ever drawn again.
 
+mod entered;
 mod event;
 mod facts;
 mod handle;
@@ -10,7 +11,7 @@ mod scope;
 mod text_values;
 mod way_out;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::control::{Draft, Lack, StageView};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,12 @@ pub struct Progress {
     stage: u16,
     /// Visits before this one: not the position, as visits are passed over, and made again.
     visit: u16,
+    /// Indices of the stages that were entered.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    entered: BTreeSet<u16>,
+    /// Index of the stage at which the way was cut.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cut_at: Option<u16>,
     /// The outcome that replaces that of the end stage.
     cut: Option<Outcome>,
     /// The outcome that a person who withdrew would have had otherwise.

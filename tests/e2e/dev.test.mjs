@@ -48,18 +48,4 @@ sideBySide(2, () => {
     await change('study.yaml', '  - {id: consent, type: consent, file: consent.md}\n', '');
     await sees(page, 'How often do you play video games?');
   });
-
-  test('the page for researchers follows a participant', async t => {
-    const { server, page } = await begun(t);
-    await page.goto(server.admin);
-    await sees(page, 'A few questions');
-    const person = await page.context().newPage();
-    await person.goto(server.links[0]);
-    await sees(person, 'This is a short survey');
-    await page.locator('#rows tr').first().waitFor({ timeout: SOON });
-    const row = await page.locator('#rows tr').first().innerText();
-    assert.match(row, /^P-\w+\s+consent\s+1 of 3/);
-    const others = await page.evaluate(() => performance.getEntriesByType('resource').map(it => new URL(it.name).host));
-    assert.deepEqual([...new Set(others)], [new URL(server.url).host], 'nothing of a third party is loaded');
-  });
 });

@@ -125,7 +125,7 @@ export class Server {
     failed.catch(() => {});
     const [line] = await within(soon, 'the server says where it is', Promise.race([first, failed]));
     server.links = JSON.parse(line).links;
-    server.admin = JSON.parse(line).admin;
+    server.desk = JSON.parse(line).desk;
     server.url = new URL('/', JSON.parse(line).url).href;
     server.port = Number(new URL(server.url).port);
     server.turnPort = JSON.parse(line).turn_port;

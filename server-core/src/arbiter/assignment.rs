@@ -8,10 +8,11 @@ use study::{Outcome, Progress, StageKind, UnitAssignment};
 
 use super::session::Session;
 use super::{Arbiter, Effect, SessionId, Write};
+use crate::desk::RecruitmentState;
 
 /// The sessions that are counted as under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Counted {
+pub(super) enum Counted {
     /// Those that hold a place.
     Places,
     /// Also those whose page is open at their first stage, or was a moment ago.
@@ -29,9 +30,10 @@ impl Arbiter {
         }
     }
 
-    /// Where a new session with this number stands: at its first stage, or on its last page if the study is full.
+    /// Where a new session with this number stands: at its first stage, or on its last page if the study is full or
+    /// recruitment is closed.
     pub(super) fn new_progress(&self, number: u64) -> Progress {
-        let design = &self.study.design;
+        let design = &self.design;
         let taken = self.counts(design.unit, Counted::Places, None);
         let draw = |counted| {
             let counts = self.counts(Unit::Participant, counted, None);
@@ -39,8 +41,11 @@ impl Arbiter {
         };
         // Those who may be about to take a place count for the balance, and keep nobody out.
         let drawn = draw(Counted::Present).or_else(|_| draw(Counted::Places));
+        let is_closed = self.recruitment == RecruitmentState::Closed;
         match drawn {
-            Ok(draw) if !self.is_full(&taken, None) => Progress::new(&self.study, draw),
+            Ok(draw) if !is_closed && !self.is_full(&taken, None) => {
+                Progress::new(&self.study, draw)
+            }
             _ => {
                 let mut refused = Progress::new(&self.study, UnitAssignment::default());
                 // A new session takes every cut.
@@ -77,7 +82,7 @@ impl Arbiter {
     /// Somebody who did not hold a place moves on. If the places are taken by now, the study is full for them.
     pub(super) fn claim_place(&mut self, who: SessionId) {
         self.sessions.schedule_end(who);
-        let design = &self.study.design;
+        let design = &self.design;
         let counts = self.counts(design.unit, Counted::Places, Some(who));
         let draw = &self.sessions[who].progress.assignment().own;
         let is_left = design.unit == Unit::Group || assign::has_place(design, &counts, draw);
@@ -96,7 +101,8 @@ impl Arbiter {
             .as_ref()
             .is_none_or(|payment| payment.total == 0);
         let is_full = session.progress.outcome(&self.study) == Some(Outcome::StudyFull);
-        if !is_full || !is_unpaid || session.is_erased {
+        let is_open = self.recruitment == RecruitmentState::Open;
+        if !is_open || !is_full || !is_unpaid || session.is_erased {
             return;
         }
         let mut progress = self.new_progress(who.0 as u64);
@@ -119,7 +125,7 @@ impl Arbiter {
     /// lobby will be in a group, so they count by the groups that they can make. A session may be left out, as `counts`
     /// leave it out.
     fn is_full(&self, counts: &Counts, without: Option<SessionId>) -> bool {
-        let design = &self.study.design;
+        let design = &self.design;
         let Some(left) = assign::places_left(design, counts) else {
             return false;
         };
@@ -140,7 +146,7 @@ impl Arbiter {
     }
 
     /// People of the group that the first lobby makes.
-    fn group_size(&self) -> usize {
+    pub(super) fn group_size(&self) -> usize {
         let sizes = self
             .study
             .timeline
@@ -158,11 +164,11 @@ impl Arbiter {
         let drawn = self.groups_drawn();
         let unlimited = Design {
             quota: Quota::None,
-            ..self.study.design.clone()
+            ..self.design.clone()
         };
         let draw = |number| {
             let of = |design| assign::assign(design, Unit::Group, self.seed, number, &counts);
-            of(&self.study.design).or_else(|_| of(&unlimited))
+            of(&self.design).or_else(|_| of(&unlimited))
         };
         // Groups that came to nothing have left gaps.
         let draws = (drawn.len() as u64..).filter_map(|number| draw(number).ok());
@@ -186,8 +192,13 @@ impl Arbiter {
 
     /// How many units of a kind have completed the study, or may still do so, by what was drawn for them. Participants may
     /// be left out.
-    fn counts(&self, unit: Unit, counted: Counted, without: Option<SessionId>) -> Counts {
-        let design = &self.study.design.of(unit);
+    pub(super) fn counts(
+        &self,
+        unit: Unit,
+        counted: Counted,
+        without: Option<SessionId>,
+    ) -> Counts {
+        let design = &self.design.of(unit);
         let mut counts = Counts::default();
         let standing = |members: &[&Session]| {
             let outcomes = members

@@ -10,6 +10,7 @@ use super::episode::Phase;
 use super::recruiter_identity::Proof;
 use super::restore::RestoredSession;
 use super::{Arbiter, Attendance, ConnId, Effect, Identity, Place, SessionId, WaitedFor, Write};
+use crate::desk::RecruitmentState;
 use crate::token::token_hash;
 
 /// The most languages that a page's browser reports; further ones are ignored.
@@ -138,6 +139,9 @@ impl Arbiter {
         link: Option<String>,
         identity: Option<Identity>,
     ) -> Result<(SessionId, String), Refusal> {
+        if self.recruitment == RecruitmentState::Paused {
+            return Err(Refusal::Full);
+        }
         let is_live = |who: &SessionId| {
             let session = &self.sessions[*who];
             // Who has passed no stage and left is nobody, as far as anybody can tell.

@@ -15,6 +15,7 @@ use super::group::GroupId;
 use super::hosting::Hosting;
 use super::model_play::ModelPlay;
 use super::routes::Routes;
+use super::seat_network::SeatNetwork;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
 use super::signal_rates::SignalRates;
@@ -118,6 +119,8 @@ pub(super) struct Play {
     pub diverged: Vec<u32>,
     /// How often the presence of each person has changed.
     pub presences: Vec<usize>,
+    /// The reports of each seat's page on its network.
+    pub network: Vec<SeatNetwork>,
     /// Bytes of notes of the pages of each seat.
     noted: Vec<usize>,
     /// The pace of a hosted world; `None` if pages step it.
@@ -142,6 +145,7 @@ impl Play {
             recovered: false,
             diverged: vec![0; count],
             presences: vec![0; count],
+            network: vec![SeatNetwork::default(); count],
             noted: vec![0; count],
             hosting: None,
         }
@@ -291,7 +295,15 @@ impl EpisodeState {
         seats.begin_at(t0_us);
         seats.set_keys(&keys);
         self.header.keys = keys;
-        self.phase = Phase::Playing(Box::new(Play::new(t0_us, input_delay, seats)));
+        let mut play = Play::new(t0_us, input_delay, seats);
+        if let Phase::Linking { ready, .. } = &self.phase {
+            let network = |said: &Option<Ready>| match said {
+                Some(said) => SeatNetwork::new(&said.rtt_us, &said.loss_permille),
+                None => SeatNetwork::default(),
+            };
+            play.network = ready.iter().map(network).collect();
+        }
+        self.phase = Phase::Playing(Box::new(play));
         self.begin_hosting(t0_us);
         self.header.clone()
     }

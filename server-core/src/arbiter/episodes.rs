@@ -48,6 +48,10 @@ impl Episodes {
         self.by_era.remove(&era.0)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &EpisodeState> {
+        self.by_era.values()
+    }
+
     pub(super) fn get(&self, era: Era) -> Option<&EpisodeState> {
         self.by_era.get(&era.0)
     }

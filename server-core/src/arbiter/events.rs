@@ -6,6 +6,8 @@ use protocol::log::{Ending, Header, Record};
 use protocol::{Controller, Era, Life, Seat, Tick};
 use study::{Payment, SeatTotals};
 
+use crate::desk::RecruitmentState;
+
 use super::{
     Attendance, ClientKey, ConnId, EpisodeRow, GroupRow, Identity, MessageRow, ModelCallRow,
     StageAnswers, WaitRow,
@@ -180,6 +182,10 @@ pub enum Appended {
 
 /// An instruction of the arbiter to its shell.
 #[derive(Clone, Debug)]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "an effect is carried out at once"
+)]
 pub enum Effect {
     /// Send a message to a page.
     Send(ConnId, ServerMessage),
@@ -293,6 +299,28 @@ pub enum Write {
         reason: EndReason,
         /// The replica's ending, if it could give one.
         ending: Option<Ending>,
+    },
+    /// The state of recruitment.
+    Recruitment(RecruitmentState),
+    /// The places that a researcher set: one number in all, or one for each treatment.
+    Places(Vec<u32>),
+    /// A researcher did something, for the audit trail.
+    Intervention {
+        /// The name of the researcher.
+        by: String,
+        /// The name of the order.
+        order: &'static str,
+        /// Pseudonym of the person that it was about.
+        participant: Option<String>,
+        /// The new value.
+        detail: String,
+    },
+    /// A researcher corrected a payment; one that is marked as paid stays as it is.
+    Correction {
+        /// Pseudonym.
+        participant: String,
+        /// The payment from now on.
+        payment: Box<Payment>,
     },
     /// The next era.
     NextEra(Era),

@@ -37,6 +37,8 @@ mod model_chat;
 mod model_play;
 mod model_spending;
 mod model_words;
+mod orders;
+mod overview;
 mod page_faults;
 mod recruiter_identity;
 mod rest;
@@ -46,6 +48,7 @@ mod routes;
 mod rows;
 mod screening;
 mod seat_changes;
+mod seat_network;
 mod seat_transfer;
 mod seats;
 mod session;
@@ -68,8 +71,10 @@ use std::sync::Arc;
 
 use protocol::Seat;
 use protocol::control::{ClientMessage, IceServer, Refusal, ServerMessage};
+use study::design::Design;
 use study::{EnvFacts, StageKind, Study};
 
+use crate::desk::RecruitmentState;
 use crate::limits::Limits;
 
 use blind_waits::MeetingTimes;
@@ -155,6 +160,10 @@ pub struct Arbiter {
     /// The secret under which links are signed.
     signature_key: Option<Vec<u8>>,
     open: bool,
+    /// The state of recruitment.
+    recruitment: RecruitmentState,
+    /// The study's design, with as many places as a researcher wants.
+    design: Design,
     stopping: bool,
     /// The time of the event that is handled.
     now_us: u64,

@@ -29,6 +29,7 @@ use super::{
     Arbiter, Attendance, EnvStages, EpisodeEnd, EpisodeRow, GroupRow, Identity, MessageRow,
     ModelCallCost, Place, Random, SessionId,
 };
+use crate::desk::RecruitmentState;
 use crate::limits::{Limits, us};
 
 /// The contents of a data folder.
@@ -48,6 +49,10 @@ pub struct Restored {
     pub episodes: Vec<RestoredEpisode>,
     /// The next era.
     pub next_era: u16,
+    /// The state of recruitment.
+    pub recruitment: RecruitmentState,
+    /// The places that a researcher set; empty for those of the study.
+    pub places: Vec<u32>,
     /// The seed of every random draw; `None` in a new folder.
     pub seed: Option<u64>,
     /// By how much the server's clock is ahead of the machine's, which was set back, microseconds.
@@ -111,6 +116,8 @@ impl Arbiter {
         let known_us = restored.known_us(us(limits.clock_ahead));
         let sessions = Sessions::new(&study, &limits, restored.links, restored.ahead_us);
         let mut arbiter = Self {
+            recruitment: restored.recruitment,
+            design: study.design.clone(),
             study,
             limits,
             stages,
@@ -136,6 +143,7 @@ impl Arbiter {
             relays: VecDeque::new(),
         };
         arbiter.settle_seed(restored.seed);
+        arbiter.want_places(&restored.places);
         for mut session in restored.sessions {
             session.progress.restored(&arbiter.study);
             arbiter.add_session(session);

@@ -6,6 +6,7 @@ mod blinding;
 mod changes;
 mod chaos;
 mod chats;
+mod desk;
 mod episodes;
 mod forms;
 mod groups;

@@ -45,6 +45,9 @@ impl Arbiter {
         if let Some(host) = &mut play.hosting {
             host.note_input(now_us);
         }
+        if let (Some(note), Some(network)) = (&upload.timing, play.network.get_mut(seat.index())) {
+            network.add_note(upload.life, note);
+        }
         let has_room = play.has_room_for(now_us, seat, upload.timing.as_ref(), limits);
         let upload = Upload {
             timing: upload.timing.filter(|_| has_room),

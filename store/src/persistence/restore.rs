@@ -33,6 +33,8 @@ impl Persistence {
         let mut restored = Restored {
             next_era: self.store.next_era().await?.0,
             seed: self.store.seed().await?,
+            recruitment: self.store.recruitment().await?,
+            places: self.store.places().await?,
             ..Restored::default()
         };
         restored.links = self

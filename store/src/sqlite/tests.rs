@@ -1,3 +1,4 @@
+mod desk;
 mod forgetting;
 mod ledger;
 

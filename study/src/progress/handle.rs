@@ -271,7 +271,7 @@ impl Progress {
 
     /// Ends the way with an outcome, on the last page.
     fn leave(&mut self, study: &Study, outcome: Outcome) -> ProgressStep {
-        self.cut = Some(outcome);
+        (self.cut, self.cut_at) = (Some(outcome), Some(self.stage));
         self.enter(study, u16::MAX)
     }
 
@@ -304,6 +304,7 @@ impl Progress {
         self.stage = route
             .get(usize::from(self.at))
             .map_or(u16::MAX, |visit| visit.stage);
+        self.entered.insert(self.stage);
         self.visit = self.visit.saturating_add(1);
         (self.played, self.successes, self.resting) = (0, 0, false);
         (self.draft, self.draft_reader) = (None, None);

@@ -100,6 +100,16 @@ impl Stage {
                 Write::Episode(row) => rows.push(row),
                 Write::EpisodeEnded { episode, .. } => rows.retain(|row| row.episode != episode),
                 Write::Seed(seed) => restored.seed = Some(seed),
+                Write::Recruitment(state) => restored.recruitment = state,
+                Write::Places(places) => restored.places = places,
+                Write::Correction {
+                    participant,
+                    payment,
+                } => {
+                    let mut sessions = restored.sessions.iter_mut();
+                    let session = sessions.find(|session| session.participant == participant);
+                    session.unwrap().payment = Some(*payment);
+                }
                 Write::Token { participant, token } => {
                     let mut sessions = restored.sessions.iter_mut();
                     let session = sessions.find(|session| session.participant == participant);
@@ -107,6 +117,7 @@ impl Stage {
                 }
                 Write::Withdrawal { .. }
                 | Write::Identity { .. }
+                | Write::Intervention { .. }
                 | Write::NextEra(_)
                 | Write::Wait(_) => {}
             }

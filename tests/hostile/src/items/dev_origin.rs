@@ -14,14 +14,11 @@ pub(crate) const TRIES: &str =
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let means = variant.choose("means", &["rebound name", "foreign origin", "name that begins as localhost"]);
-    let path = variant.choose("path", &["/session", "/", "admin"]);
+    let path = variant.choose("path", &["/session", "/", "/desk"]);
     Study::questions().write(&world.study())?;
     world.try_out().await?;
     let address = world.address();
     let port = address.rsplit(':').next().unwrap_or_default().to_owned();
-    let admin = world.told()["admin"].as_str().unwrap_or_default().to_owned();
-    let admin = admin.split_once(&address).map_or("/", |(_, path)| path).to_owned();
-    let path = if path == "admin" { admin } else { path.to_owned() };
     let (host, origin) = match means {
         "rebound name" => (format!("evil.example:{port}"), format!("http://evil.example:{port}")),
         "foreign origin" => (address.clone(), "http://evil.example".to_owned()),
@@ -30,7 +27,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             format!("http://localhost.evil.example:{port}"),
         ),
     };
-    let upgrade = match path.as_str() {
+    let upgrade = match path {
         "/session" => "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                        Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
         _ => "Connection: close\r\n",

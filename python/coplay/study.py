@@ -1,0 +1,135 @@
+"""A running study, seen and helped from Python as at its dashboard.
+
+`Study(url, token)` talks to `coplay serve` or `coplay dev`. `coplay desk token --data DIR --name NAME` makes a token;
+with `--role act` it may also change things. The server describes the interface at `/desk/api/openapi.json`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+from urllib.error import HTTPError, URLError
+from urllib.parse import quote, urlsplit
+from urllib.request import ProxyHandler, Request, build_opener
+
+__all__ = ["Study", "StudyError"]
+
+Overview = dict[str, Any]
+
+
+class StudyError(Exception):
+    """The server did not do what was asked; the text is the server's own.
+
+    Attributes:
+        status: the HTTP status, or `None` if there was no answer.
+    """
+
+    def __init__(self, text: str, status: int | None = None) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+class Study:
+    """A study that a server runs.
+
+    Args:
+        url: the address of the server, such as `https://study.example.edu`.
+        token: what `coplay desk token` printed.
+        timeout_s: seconds until a call gives up.
+
+    Every method raises `StudyError` if the server refuses or does not answer; nothing has changed then.
+    """
+
+    def __init__(self, url: str, token: str, *, timeout_s: float = 30.0) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.netloc:
+            raise ValueError(f"url={url!r} is no address; write for example 'https://study.example.edu'")
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise ValueError("token is no token; `coplay desk token --data DIR --name NAME` prints one")
+        self._base = f"{parts.scheme}://{parts.netloc}/desk/api/"
+        self._token = token
+        self._timeout_s = timeout_s
+        # A token goes to its server alone.
+        self._opener = build_opener(ProxyHandler({})) if parts.hostname in ("localhost", "127.0.0.1", "::1") else build_opener()
+
+    def __repr__(self) -> str:
+        return f"Study({self._base.removesuffix('/desk/api/')!r})"
+
+    def overview(self) -> Overview:
+        """What the dashboard shows now: funnel, places, waits, episodes, outcomes, pay, machine and warnings."""
+        return self._call("overview")
+
+    def events(self) -> Iterator[Overview]:
+        """Gives the overview now, and again whenever it changes, until the server stops."""
+        with self._open("events", "GET", None) as answer:
+            for line in answer:
+                if line.startswith(b"data: "):
+                    yield json.loads(line[len(b"data: ") :])
+
+    def interventions(self) -> list[dict[str, Any]]:
+        """What was done by orders so far, oldest first."""
+        return self._call("interventions")
+
+    def open_recruitment(self) -> None:
+        """Lets new people begin, as long as there is a place."""
+        self._call("recruitment", {"state": "open"})
+
+    def pause_recruitment(self) -> None:
+        """Asks new people to come back later."""
+        self._call("recruitment", {"state": "paused"})
+
+    def close_recruitment(self) -> None:
+        """Ends new people's visits at once, with the outcome `study_full`."""
+        self._call("recruitment", {"state": "closed"})
+
+    def set_places(self, places: int | Sequence[int]) -> None:
+        """Changes how many units are wanted: in all, or of each treatment in the order of `overview()["places"]["cells"]`."""
+        self._call("places", {"places": [places] if isinstance(places, int) else list(places)})
+
+    def wait_longer(self, participant: str) -> None:
+        """Gives somebody who waits in a lobby their waiting time once more."""
+        self._change_wait(participant, "longer")
+
+    def continue_alone(self, participant: str) -> None:
+        """Lets somebody who waits in a lobby go on with the AI partner of that lobby."""
+        self._change_wait(participant, "alone")
+
+    def end_session(self, participant: str, outcome: str) -> None:
+        """Ends somebody's session with an outcome of `overview()["study"]["outcomes"]`; its rule says the pay."""
+        self._call(f"participants/{quote(participant, safe='')}/end", {"outcome": outcome})
+
+    def correct_bonus(self, participant: str, bonus: int, reason: str) -> None:
+        """Sets the bonus of an ended session, in the smallest unit of the currency; the total changes by as much."""
+        self._call(f"participants/{quote(participant, safe='')}/bonus", {"bonus": bonus, "reason": reason})
+
+    def _change_wait(self, participant: str, then: Literal["longer", "alone"]) -> None:
+        self._call(f"participants/{quote(participant, safe='')}/wait", {"then": then})
+
+    def _call(self, path: str, body: dict[str, Any] | None = None) -> Any:
+        with self._open(path, "GET" if body is None else "POST", body) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    def _open(self, path: str, method: str, body: dict[str, Any] | None) -> Any:
+        headers = {"Authorization": f"Bearer {self._token}"}
+        data = None
+        if body is not None:
+            data = json.dumps(body).encode()
+            headers["Content-Type"] = "application/json"
+        request = Request(self._base + path, data=data, headers=headers, method=method)
+        try:
+            return self._opener.open(request, timeout=self._timeout_s)
+        except HTTPError as error:
+            with error:
+                raise StudyError(_told(error), error.code) from None
+        except URLError as error:
+            raise StudyError(f"{self._base} does not answer: {error.reason}") from error
+
+
+def _told(error: HTTPError) -> str:
+    """The server's own words."""
+    try:
+        return str(json.loads(error.read())["error"])
+    except (ValueError, KeyError, TypeError):
+        return f"the server answers {error.code} {error.reason}; is this the address of a running study?"

@@ -1,0 +1,107 @@
+"""A running study from Python: what is sent, what is read, and what a refusal says."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from coplay import Study, StudyError
+
+
+class Desk(BaseHTTPRequestHandler):
+    """Answers as the dashboard does, and remembers what it was asked."""
+
+    asked: list
+
+    def answer(self, status, body, media="application/json"):
+        self.send_response(status)
+        self.send_header("Content-Type", media)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def respond(self):
+        length = int(self.headers.get("Content-Length") or 0)
+        body = json.loads(self.rfile.read(length)) if length else None
+        self.server.asked.append((self.command, self.path, body))
+        if self.headers["Authorization"] != "Bearer good":
+            self.answer(401, json.dumps({"error": "you are not signed in"}).encode())
+        elif self.path == "/desk/api/overview":
+            self.answer(200, b'{"at_us": 7}')
+        elif self.path == "/desk/api/events":
+            text = b'event: overview\ndata: {"at_us": 1}\n\nevent: overview\ndata: {"at_us": 2}\n\n'
+            self.answer(200, text, "text/event-stream")
+        elif self.path.startswith("/desk/api/participants/P-%2F"):
+            self.answer(404, json.dumps({"error": "there is no participant P-/"}).encode())
+        elif self.path == "/desk/api/places":
+            self.answer(502, b"<html>", "text/html")
+        else:
+            self.answer(200, b'{"done": "it"}')
+
+    do_GET = do_POST = respond
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
+    server.asked = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def study(server, token="good"):
+    return Study(f"http://127.0.0.1:{server.server_port}/", token, timeout_s=20)
+
+
+def test_what_is_seen_is_read_once_or_as_a_stream(server):
+    assert study(server).overview() == {"at_us": 7}
+    assert [seen["at_us"] for seen in study(server).events()] == [1, 2]
+
+
+def test_every_order_goes_to_its_address_with_its_body(server):
+    running = study(server)
+    running.open_recruitment()
+    running.pause_recruitment()
+    running.close_recruitment()
+    running.wait_longer("P-A")
+    running.continue_alone("P-A")
+    running.end_session("P-A", "technical")
+    running.correct_bonus("P-A", 50, "slow")
+    assert server.asked == [
+        ("POST", "/desk/api/recruitment", {"state": "open"}),
+        ("POST", "/desk/api/recruitment", {"state": "paused"}),
+        ("POST", "/desk/api/recruitment", {"state": "closed"}),
+        ("POST", "/desk/api/participants/P-A/wait", {"then": "longer"}),
+        ("POST", "/desk/api/participants/P-A/wait", {"then": "alone"}),
+        ("POST", "/desk/api/participants/P-A/end", {"outcome": "technical"}),
+        ("POST", "/desk/api/participants/P-A/bonus", {"bonus": 50, "reason": "slow"}),
+    ]
+
+
+def test_a_refusal_has_the_words_of_the_server(server):
+    with pytest.raises(StudyError, match="not signed in") as refused:
+        study(server, "bad").overview()
+    assert refused.value.status == 401
+    with pytest.raises(StudyError, match="no participant P-/"):
+        study(server).end_session("P-/", "technical")
+    with pytest.raises(StudyError, match="502"):
+        study(server).set_places([3, 4])
+    assert server.asked[-1][2] == {"places": [3, 4]}
+
+
+def test_what_is_no_address_or_no_token_is_refused_at_once():
+    with pytest.raises(ValueError, match="is no address"):
+        Study("study.example.edu", "good")
+    with pytest.raises(ValueError, match="is no token"):
+        Study("https://study.example.edu", "a b")
+    with pytest.raises(StudyError, match="does not answer") as refused:
+        Study("http://127.0.0.1:9", "good", timeout_s=5).overview()
+    assert refused.value.status is None

@@ -1,0 +1,187 @@
+//! Orders of a researcher at the dashboard, and why one is refused: plain data.
+//!
+//! [`crate::arbiter::Arbiter::handle_order`] carries an order out. It must not know how an order comes, or who may give it.
+
+use serde::{Deserialize, Serialize};
+use study::Outcome;
+
+/// The state of recruitment: new people are let into the study, or not. Those who are in it go on in every state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecruitmentState {
+    /// New people begin, as long as there is a place.
+    #[default]
+    Open,
+    /// New people are asked to come back later.
+    Paused,
+    /// New people end at once with the outcome `study_full`.
+    Closed,
+}
+
+impl RecruitmentState {
+    /// Every state with its name and its number in the database.
+    pub const ALL: [(&'static str, u8, Self); 3] = [
+        ("open", 0, Self::Open),
+        ("paused", 1, Self::Paused),
+        ("closed", 2, Self::Closed),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        Self::ALL[usize::from(self.number())].0
+    }
+
+    /// Its number in the database.
+    pub fn number(self) -> u8 {
+        self as u8
+    }
+
+    /// The state with this number; open if there is none.
+    pub fn of_number(number: u8) -> Self {
+        let mut all = Self::ALL.into_iter();
+        let found = all.find(|(_, known, _)| *known == number);
+        found.map_or(Self::Open, |(_, _, state)| state)
+    }
+}
+
+/// Something that a researcher wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeskOrder {
+    /// Open, pause or close recruitment.
+    SetRecruitment(RecruitmentState),
+    /// Want as many units: one number in all, or one for each treatment, as the study has it.
+    SetPlaces(Vec<u32>),
+    /// Give somebody who waits in a lobby their waiting time once more.
+    WaitLonger {
+        /// Pseudonym.
+        participant: String,
+    },
+    /// Let somebody who waits in a lobby go on with the AI partner of that lobby.
+    ContinueAlone {
+        /// Pseudonym.
+        participant: String,
+    },
+    /// End somebody's part in the study. They are paid by the rule of the outcome.
+    EndSession {
+        /// Pseudonym.
+        participant: String,
+        /// How it ends.
+        outcome: Outcome,
+    },
+    /// Change the bonus of somebody whose part has ended; the total changes by as much.
+    CorrectBonus {
+        /// Pseudonym.
+        participant: String,
+        /// The new bonus, in the smallest unit of the currency.
+        bonus: u64,
+        /// Why, for the tables.
+        reason: String,
+    },
+}
+
+impl DeskOrder {
+    /// Its name in the tables.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::SetRecruitment(_) => "set_recruitment",
+            Self::SetPlaces(_) => "set_places",
+            Self::WaitLonger { .. } => "wait_longer",
+            Self::ContinueAlone { .. } => "continue_alone",
+            Self::EndSession { .. } => "end_session",
+            Self::CorrectBonus { .. } => "correct_bonus",
+        }
+    }
+
+    /// Pseudonym of the person that it is about.
+    pub fn participant(&self) -> Option<&str> {
+        match self {
+            Self::SetRecruitment(_) | Self::SetPlaces(_) => None,
+            Self::WaitLonger { participant }
+            | Self::ContinueAlone { participant }
+            | Self::EndSession { participant, .. }
+            | Self::CorrectBonus { participant, .. } => Some(participant),
+        }
+    }
+
+    /// The new value, in words for the tables; empty if its name says everything.
+    pub fn detail(&self) -> String {
+        match self {
+            Self::SetRecruitment(state) => state.name().to_owned(),
+            Self::SetPlaces(places) => {
+                let places: Vec<String> = places.iter().map(ToString::to_string).collect();
+                places.join(", ")
+            }
+            Self::WaitLonger { .. } | Self::ContinueAlone { .. } => String::new(),
+            Self::EndSession { outcome, .. } => outcome.name().to_owned(),
+            Self::CorrectBonus { bonus, reason, .. } => format!("{bonus}: {reason}"),
+        }
+    }
+}
+
+/// Why an order is not carried out. Nothing has changed then.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OrderRefused {
+    /// There is no such session.
+    #[error("there is no participant {0} in this study; the dashboard lists the pseudonyms")]
+    UnknownParticipant(String),
+    /// The person is not waiting in a lobby.
+    #[error("{0} does not wait in a lobby now; they may have been matched, or have left")]
+    NotWaiting(String),
+    /// Nothing follows when the time of the lobby is up.
+    #[error("the lobby `{0}` has `on_timeout: wait`, so people wait there without an end already")]
+    EndlessLobby(String),
+    /// The lobby has no AI partner.
+    #[error(
+        "the lobby `{0}` has no AI partner, so nobody can go on alone there; end the session with an outcome instead"
+    )]
+    NoPartner(String),
+    /// The session is over.
+    #[error("the part of {0} has ended already, with the outcome `{1}`")]
+    Ended(String, &'static str),
+    /// The session is not over.
+    #[error(
+        "{0} is still under way, so there is no bonus to correct; end the session first, or wait for its end"
+    )]
+    UnderWay(String),
+    /// Nobody is sent out with this outcome.
+    #[error("a researcher cannot end a session as `{0}`; choose {1}")]
+    WrongOutcome(&'static str, String),
+    /// The study pays nothing.
+    #[error(
+        "the study has no `currency` in its block `recruitment`, so it pays nothing that could be corrected"
+    )]
+    NoPay,
+    /// The amount is too large.
+    #[error("a bonus is at most {0} of the smallest unit of the currency")]
+    TooMuch(u64),
+    /// The data of the person are erased.
+    #[error("the data of {0} are erased, so nothing about them changes any more")]
+    Erased(String),
+    /// Not as many numbers as the study has treatments.
+    #[error("write {expected} of places (`{found}` given): {why}")]
+    WrongPlaces {
+        /// How many are expected.
+        expected: String,
+        /// How many there were.
+        found: usize,
+        /// The reason.
+        why: &'static str,
+    },
+    /// The server is stopping.
+    #[error("the server is stopping; try again once it runs")]
+    Stopping,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_of_recruitment_is_found_by_its_number() {
+        for (name, number, state) in RecruitmentState::ALL {
+            assert_eq!((state.name(), state.number()), (name, number));
+            assert_eq!(RecruitmentState::of_number(number), state);
+        }
+        assert_eq!(RecruitmentState::of_number(9), RecruitmentState::Open);
+    }
+}

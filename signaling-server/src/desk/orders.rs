@@ -1,0 +1,192 @@
+//! Orders: from a request to the arbiter, and its answer back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path as Part, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use server_core::desk::{DeskOrder, RecruitmentState};
+use store::PayState;
+use store::desk_keys::DeskRole;
+use study::Outcome;
+use tokio::sync::oneshot;
+
+use super::Desk;
+use super::access::read_body;
+use super::call::DeskCall;
+use super::error::DeskError;
+
+/// How long an order may take to become durable until its sender is told to look later.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The most letters of a reason.
+const LONGEST_REASON: usize = 200;
+
+type Answer = Result<Json<Value>, DeskError>;
+
+impl Desk {
+    /// Has an order carried out; returns once what it changed is durable.
+    async fn carry_out(&self, headers: &HeaderMap, order: DeskOrder) -> Answer {
+        let key = self.require_change(headers, DeskRole::Act).await?;
+        let name = order.name();
+        let (answer, answered) = oneshot::channel();
+        let call = DeskCall::Order {
+            by: key.name,
+            order,
+            answer,
+        };
+        (self.parts.calls.send(call).await).map_err(|_| DeskError::Away)?;
+        let done = tokio::time::timeout(PATIENCE, answered).await;
+        done.map_err(|_| DeskError::Away)?
+            .map_err(|_| DeskError::Away)??;
+        self.look_again().await;
+        Ok(Json(json!({ "done": name })))
+    }
+
+    /// Tells if the payment of somebody is marked as paid.
+    async fn is_paid(&self, participant: &str) -> Result<bool, DeskError> {
+        let payments = self.store.payments().await?;
+        let mut own = payments.iter().filter(|it| it.participant == participant);
+        Ok(own.any(|payment| payment.state == PayState::Paid))
+    }
+}
+
+/// `GET /desk/api/interventions`
+pub(super) async fn list_interventions(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+) -> Result<Response, DeskError> {
+    desk.require_role(&headers, DeskRole::Look).await?;
+    let done = desk.store.interventions().await?;
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(done)).into_response())
+}
+
+/// A state of recruitment that is wanted.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedRecruitment {
+    state: RecruitmentState,
+}
+
+/// `POST /desk/api/recruitment`
+pub(super) async fn set_recruitment(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    body: Result<Json<WantedRecruitment>, JsonRejection>,
+) -> Answer {
+    let order = read_body(body).map(|wanted| DeskOrder::SetRecruitment(wanted.state));
+    desk.carry_out(&headers, order?).await
+}
+
+/// Places that are wanted.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedPlaces {
+    /// One number in all, or one for each treatment.
+    places: Vec<u32>,
+}
+
+/// `POST /desk/api/places`
+pub(super) async fn set_places(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    body: Result<Json<WantedPlaces>, JsonRejection>,
+) -> Answer {
+    let order = read_body(body).map(|wanted| DeskOrder::SetPlaces(wanted.places));
+    desk.carry_out(&headers, order?).await
+}
+
+/// The wanted course of somebody's wait.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum WaitChange {
+    Longer,
+    Alone,
+}
+
+/// A change of somebody's wait.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedWait {
+    then: WaitChange,
+}
+
+/// `POST /desk/api/participants/{participant}/wait`
+pub(super) async fn change_wait(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    Part(participant): Part<String>,
+    body: Result<Json<WantedWait>, JsonRejection>,
+) -> Answer {
+    let order = match read_body(body)?.then {
+        WaitChange::Longer => DeskOrder::WaitLonger { participant },
+        WaitChange::Alone => DeskOrder::ContinueAlone { participant },
+    };
+    desk.carry_out(&headers, order).await
+}
+
+/// How somebody's part is to end.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedEnd {
+    outcome: Outcome,
+}
+
+/// `POST /desk/api/participants/{participant}/end`
+pub(super) async fn end_session(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    Part(participant): Part<String>,
+    body: Result<Json<WantedEnd>, JsonRejection>,
+) -> Answer {
+    let outcome = read_body(body)?.outcome;
+    let order = DeskOrder::EndSession {
+        participant,
+        outcome,
+    };
+    desk.carry_out(&headers, order).await
+}
+
+/// Another bonus for somebody.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedBonus {
+    /// In the smallest unit of the currency.
+    bonus: u64,
+    reason: String,
+}
+
+/// `POST /desk/api/participants/{participant}/bonus`
+pub(super) async fn correct_bonus(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    Part(participant): Part<String>,
+    body: Result<Json<WantedBonus>, JsonRejection>,
+) -> Answer {
+    desk.require_change(&headers, DeskRole::Act).await?;
+    let wanted = read_body(body)?;
+    let reason = wanted.reason.trim().to_owned();
+    let is_fit = !reason.is_empty()
+        && reason.chars().count() <= LONGEST_REASON
+        && !reason.contains(char::is_control);
+    if !is_fit {
+        return Err(DeskError::Malformed(format!(
+            "`reason` is empty, longer than {LONGEST_REASON} letters, or has control characters; say in one line why the \
+             bonus changes"
+        )));
+    }
+    if desk.is_paid(&participant).await? {
+        return Err(DeskError::Paid(participant));
+    }
+    let order = DeskOrder::CorrectBonus {
+        participant: participant.clone(),
+        bonus: wanted.bonus,
+        reason,
+    };
+    let done = desk.carry_out(&headers, order).await?;
+    // It may have been marked between the two.
+    match desk.is_paid(&participant).await? {
+        true => Err(DeskError::Paid(participant)),
+        false => Ok(done),
+    }
+}

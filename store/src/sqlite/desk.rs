@@ -1,0 +1,118 @@
+//! The work of researchers at the dashboard: the state of recruitment, places, corrected payments, and the entries
+//! of the audit trail about it.
+
+use server_core::desk::RecruitmentState;
+use sqlx::Row as _;
+
+use super::SqliteStore;
+use super::ledger::append_payment;
+use crate::{Intervention, PayState, StoreError};
+
+/// The command that the audit trail names for what was done at the dashboard.
+const COMMAND: &str = "desk";
+
+/// The counter with the state of recruitment.
+const RECRUITMENT: &str = "recruitment";
+
+/// The beginning of the names of counters with places; the number of the treatment follows.
+const PLACES: &str = "places ";
+
+impl SqliteStore {
+    /// The state of recruitment.
+    pub async fn recruitment(&self) -> Result<RecruitmentState, StoreError> {
+        let number = self.counter(RECRUITMENT).await?.unwrap_or(0);
+        let number = u8::try_from(number).unwrap_or(0);
+        Ok(RecruitmentState::of_number(number))
+    }
+
+    /// Sets whether new people are let in.
+    pub async fn set_recruitment(&self, state: RecruitmentState) -> Result<(), StoreError> {
+        self.set_counter(RECRUITMENT, state.number().into()).await
+    }
+
+    /// The places that a researcher set; empty if none did.
+    pub async fn places(&self) -> Result<Vec<u32>, StoreError> {
+        let mut places = Vec::new();
+        while let Some(value) = self.counter(&format!("{PLACES}{}", places.len())).await? {
+            places.push(u32::try_from(value).unwrap_or(u32::MAX));
+        }
+        Ok(places)
+    }
+
+    /// Sets the places: one number in all, or one for each treatment. A study has always as many of them.
+    pub async fn set_places(&self, places: &[u32]) -> Result<(), StoreError> {
+        for (number, value) in places.iter().enumerate() {
+            self.set_counter(&format!("{PLACES}{number}"), (*value).into())
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Enters into the audit trail what a researcher did.
+    pub async fn append_intervention(&self, done: &Intervention) -> Result<(), StoreError> {
+        let entry = serde_json::to_string(done).expect("it is plain data");
+        self.append_audit(COMMAND, &entry).await
+    }
+
+    /// The interventions of researchers, oldest first.
+    pub async fn interventions(&self) -> Result<Vec<Intervention>, StoreError> {
+        let entries = self.audit().await?.into_iter();
+        let own = entries.filter(|entry| entry.command == COMMAND);
+        let read = own.filter_map(|entry| {
+            let done: Intervention = serde_json::from_str(&entry.action).ok()?;
+            Some(Intervention {
+                at: entry.at,
+                ..done
+            })
+        });
+        Ok(read.collect())
+    }
+
+    /// Changes a payment, and enters it into the ledger. One that is marked as paid stays as it is, as the money is gone.
+    pub async fn correct_payment(
+        &self,
+        participant: &str,
+        payment: &study::Payment,
+    ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin().await?;
+        let state = match payment.total {
+            0 => PayState::Skipped,
+            _ => PayState::Due,
+        };
+        let sql = "UPDATE payments SET currency = ?, bonus = ?, total = ?, extra = ?, note = ?, state = ? \
+                   WHERE session = (SELECT id FROM sessions WHERE participant = ?) AND state <> 'paid'";
+        let changed = sqlx::query(sql)
+            .bind(&payment.currency)
+            .bind(payment.bonus.cast_signed())
+            .bind(payment.total.cast_signed())
+            .bind(payment.extra.cast_signed())
+            .bind(&payment.note)
+            .bind(state.name())
+            .bind(participant)
+            .execute(&mut *transaction)
+            .await?;
+        if changed.rows_affected() == 1 {
+            append_payment(&mut transaction, participant, Some(payment)).await?;
+        }
+        Ok(transaction.commit().await?)
+    }
+
+    async fn counter(&self, name: &str) -> Result<Option<i64>, StoreError> {
+        let row = sqlx::query("SELECT value FROM counters WHERE name = ?")
+            .bind(name)
+            .fetch_optional(&self.pool)
+            .await?;
+        Ok(row.map(|row| row.try_get(0)).transpose()?)
+    }
+
+    async fn set_counter(&self, name: &str, value: i64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO counters (name, value) VALUES (?, ?) \
+                   ON CONFLICT DO UPDATE SET value = excluded.value";
+        sqlx::query(sql)
+            .bind(name)
+            .bind(value)
+            .execute(&self.pool)
+            .await?;
+        Ok(())
+    }
+}

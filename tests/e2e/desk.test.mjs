@@ -1,0 +1,234 @@
+// The researcher's dashboard, with real participants: who gets in, what is seen, and what becomes of orders.
+// COPLAY_SHOTS=DIR keeps pictures of it.
+
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { PHONE, Participant, ROOT, SOON, Server, coplay, launch, scratch, studyWith } from './harness.mjs';
+import { exported, verified } from './match.mjs';
+
+const { source: AXE } = createRequire(import.meta.url)('axe-core');
+
+let browser;
+before(async () => { browser = await launch(); });
+after(() => browser?.close());
+
+/** The example study with pay, for participants or for trials, and the researcher's page before it is opened. */
+async function begun(t, { serve = false, ...changes } = {}) {
+  const folder = await scratch(t);
+  const study = await studyWith({ timeout_s: 600, ...changes }, folder);
+  const file = path.join(study, 'study.yaml');
+  const text = await readFile(file, 'utf8');
+  await writeFile(file, text.replace('timeline:', 'recruitment: {currency: EUR, base: 3.00, minutes: 10}\n\ntimeline:'));
+  const server = await Server.start({ study, data: `${folder}/data`, serve, args: ['--links', '4'] });
+  t.after(() => server.kill());
+  return { server };
+}
+
+/** A researcher's browser that is signed in. */
+async function signedIn(t, server, device = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...device });
+  t.after(() => context.close());
+  const page = await context.newPage();
+  const errors = [];
+  page.on('pageerror', error => errors.push(error.message));
+  page.on('console', line => line.type() === 'error' && !/401/.test(line.text()) && errors.push(line.text()));
+  t.after(() => assert.deepEqual(errors, [], 'the dashboard has no errors'));
+  await page.goto(server.desk);
+  await page.fill('#name', 'Ada');
+  await page.click('#enter button');
+  await page.locator('#tiles div').first().waitFor({ timeout: SOON });
+  return page;
+}
+
+const sees = (page, part, words, limit = SOON) =>
+  page.locator(part).filter({ hasText: words }).first().waitFor({ timeout: limit });
+
+async function person(t, server, number) {
+  const one = await Participant.open(browser, server.links[number], { name: `person ${number}` });
+  t.after(() => one.context.close());
+  return one;
+}
+
+/** Clicks a button of the page, fills the fields of the dialog, and confirms. */
+async function order(page, button, fields = {}) {
+  await button.click();
+  for (const [name, value] of Object.entries(fields)) {
+    const field = page.locator(`#ask-${name}`);
+    if (await field.evaluate(it => it.tagName) === 'SELECT') await field.selectOption(value);
+    else await field.fill(value);
+  }
+  await page.click('#ask-yes');
+  await page.locator('#ask').waitFor({ state: 'hidden', timeout: SOON });
+}
+
+const rowOf = (page, part, name) => page.locator(`${part} tr`).filter({ hasText: name }).first();
+
+/** Keeps pictures in light and dark, if they are wanted. */
+async function shoot(page, name) {
+  const folder = process.env.COPLAY_SHOTS;
+  if (!folder) return;
+  await mkdir(folder, { recursive: true });
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.screenshot({ path: path.join(folder, `${name}-${colorScheme}.png`), fullPage: true });
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+async function accessible(page) {
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    await page.evaluate(AXE);
+    const { violations } = await page.evaluate(() => window.axe.run(document, { preload: false, resultTypes: ['violations'] }));
+    const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 90)).join(' | ')}`);
+    assert.deepEqual(told, [], colorScheme);
+  }
+  await page.emulateMedia({ colorScheme: 'light' });
+}
+
+test('a link signs one browser in, and what is revoked is out at once', async t => {
+  const { server } = await begun(t);
+  const page = await signedIn(t, server);
+  assert.equal(new URL(page.url()).hash, '', 'the secret leaves the address bar');
+  const cookies = await page.context().cookies();
+  const cookie = cookies.find(one => one.name === 'coplay_desk');
+  assert.ok(cookie.httpOnly && cookie.sameSite === 'Strict', JSON.stringify(cookie));
+  assert.equal(await page.evaluate(() => document.cookie), '', 'no script reads it');
+  const hosts = await page.evaluate(() => performance.getEntriesByType('resource').map(it => new URL(it.name).host));
+  assert.deepEqual([...new Set(hosts)], [new URL(server.url).host], 'nothing of a third party is loaded');
+
+  const other = await (await browser.newContext()).newPage();
+  t.after(() => other.context().close());
+  await other.goto(server.desk);
+  await other.fill('#name', 'Eve');
+  await other.click('#enter button');
+  await sees(other, '#door-error', 'this link is not valid');
+
+  // Ada lets Bo look, and takes it back while Bo looks.
+  await page.fill('#key-name', 'Bo');
+  await page.click('#new-key button');
+  const link = await page.locator('#secret code').innerText();
+  await other.goto(link);
+  await other.click('#enter button');
+  await sees(other, '#who', 'Bo, may look');
+  assert.equal(await other.locator('#access').isVisible(), false);
+  assert.equal(await other.getByRole('button', { name: 'Pause recruitment' }).count(), 0);
+  await order(page, page.locator('#keys tr').filter({ hasText: 'session' }).filter({ hasText: 'Bo' }).getByRole('button'));
+  await sees(other, '#door-error', 'signed out');
+});
+
+test('the page follows real people through the study, and orders reach them', async t => {
+  const { server } = await begun(t, { horizon: 300 });
+  const page = await signedIn(t, server);
+  const [ada, bo, cy] = [await person(t, server, 0), await person(t, server, 1), await person(t, server, 2)];
+  await ada.read();
+  await ada.shows('lobby');
+  await sees(page, '#waiting', '1 more for a group');
+  await bo.read();
+  await Promise.all([ada.shows('play'), bo.shows('play')]);
+  await sees(page, '#episodes', 'playing');
+  const watched = await page.locator('#episodes a').first().innerText();
+  await shoot(page, 'playing');
+
+  // Somebody who waits alone goes on with an AI partner, and is then sent out.
+  await cy.read();
+  await cy.shows('lobby');
+  const waiting = page.locator('#waiting tbody tr').first();
+  await waiting.waitFor({ timeout: SOON });
+  const name = (await waiting.locator('td').first().innerText()).trim();
+  await order(page, waiting.getByRole('button', { name: 'Wait longer' }));
+  await order(page, waiting.getByRole('button', { name: 'Continue alone' }));
+  await cy.shows('play');
+  await order(page, rowOf(page, '#people', name).getByRole('button', { name: 'End' }), { outcome: 'technical' });
+  await cy.shows('end');
+  await sees(page, '#people tr', 'technical');
+  await sees(page, '#done', 'end session');
+
+  // The others notice nothing of it.
+  await Promise.all([ada, bo].map(async one => { await one.play(); await one.goOn(); await one.answer(); await one.shows('end'); }));
+  await sees(page, '#people tr', 'completed');
+  const done = page.locator('#people tr').filter({ hasText: 'completed' }).first();
+  const paid = (await done.locator('td').first().innerText()).trim();
+  await order(page, done.getByRole('button', { name: 'Correct the bonus' }), { bonus: '0.50', reason: 'the server was slow' });
+  const told = await Promise.race([ada.says(/3[.,]50/), bo.says(/3[.,]50/)].map(said => said.then(() => true)));
+  assert.ok(told, 'the last page shows the new sum');
+  await sees(page, '#pay', '6.50');
+  await shoot(page, 'over');
+  await accessible(page);
+
+  const replay = await page.context().newPage();
+  await replay.goto(new URL(`/replay/${watched}`, server.url).href);
+  await replay.locator('canvas').first().waitFor({ timeout: SOON });
+
+  await server.stop();
+  const { code } = await verified(server.data);
+  assert.equal(code, 0, 'coplay verify finds nothing wrong');
+  const { interventions } = await exported(server.data, ['interventions']);
+  const orders = interventions.map(row => [row.intervention, row.participant_id]);
+  assert.deepEqual(orders, [
+    ['wait_longer', name], ['continue_alone', name], ['end_session', name], ['correct_bonus', paid],
+  ]);
+});
+
+test('recruitment and places change under the eyes of who comes', async t => {
+  const { server } = await begun(t, { serve: true });
+  const page = await signedIn(t, server);
+  await order(page, page.getByRole('button', { name: 'Pause recruitment' }));
+  const early = await person(t, server, 0);
+  await early.says(/no free place in this study at the moment/);
+  await sees(page, '#warnings', 'Recruitment is paused');
+  await order(page, page.getByRole('button', { name: 'Open recruitment' }));
+  await early.page.reload();
+  await early.shows('instructions');
+  await order(page, page.getByRole('button', { name: 'Change places' }), { 'places-0': '12' });
+  await sees(page, '#cells', '12 participants are wanted');
+
+  // An episode is shown to nobody who is not signed in.
+  const stranger = await (await browser.newContext()).newPage();
+  t.after(() => stranger.context().close());
+  const answer = await stranger.goto(new URL('/replay/E-0', server.url).href);
+  assert.equal(answer.status(), 404);
+});
+
+test('a program does with a token what a page does', async t => {
+  const { server } = await begun(t);
+  const { stdout } = await coplay('desk', 'token', '--data', server.data, '--name', 'script', '--role', 'act', '--json');
+  const { token } = JSON.parse(stdout);
+  const script = `
+import importlib.util, json, sys
+spec = importlib.util.spec_from_file_location("study", sys.argv[1])
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+study = module.Study(sys.argv[2], sys.argv[3])
+study.close_recruitment()
+study.set_places(5)
+try:
+    study.end_session("P-NOBODY", "technical")
+except module.StudyError as error:
+    refused = str(error)
+seen = next(study.events())
+print(json.dumps([seen["recruitment"], seen["places"]["wanted"], refused, len(study.interventions())]))
+`;
+  const python = process.env.COPLAY_PYTHON ?? 'python3';
+  const ran = spawnSync(python, ['-c', script, path.join(ROOT, 'python/coplay/study.py'), server.url, token], { encoding: 'utf8' });
+  assert.equal(ran.status, 0, ran.stderr);
+  const [recruitment, wanted, refused, done] = JSON.parse(ran.stdout);
+  assert.deepEqual([recruitment, wanted, done], ['closed', 5, 2]);
+  assert.match(refused, /no participant P-NOBODY/);
+});
+
+test('a phone shows everything without scrolling sideways', async t => {
+  const { server } = await begun(t);
+  const page = await signedIn(t, server, PHONE);
+  const one = await person(t, server, 0);
+  await one.read();
+  await sees(page, '#waiting', '1 more for a group');
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(wide, 0);
+  await shoot(page, 'phone');
+  await accessible(page);
+});
