@@ -200,6 +200,13 @@ pub enum Record {
         /// The first tick after which it differed; none if everything was equal.
         differs: Option<Tick>,
     },
+    /// The infos of a step of a hosted world that the study names.
+    Infos {
+        /// The tick in which they were given.
+        tick: Tick,
+        /// They themselves: a JSON list of `[seat or null, name, value]`.
+        json: String,
+    },
 }
 
 /// How an episode ended.
@@ -551,6 +558,7 @@ impl Log {
             | Record::Erased { .. }
             | Record::Observed { .. }
             | Record::Paced { .. }
+            | Record::Infos { .. }
             | Record::Repeated { .. } => {}
         }
         self.records.push(record);
