@@ -3,12 +3,14 @@
 //! A page says choices, signed and numbered as other pages say inputs: the tick of a block is the number of its first
 //! choice. A choice counts for the ticks after it in the file, so the file says who did what by whose word.
 
+mod views;
+
 use std::io;
 use std::sync::Mutex;
 
 use env_core::view::SeatViewer;
 use env_core::{Action, Spec};
-use protocol::control::{HostView, Upload};
+use protocol::control::Upload;
 use protocol::log::{self, Header, Log, Record};
 use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
@@ -16,9 +18,6 @@ use server_core::arbiter::{HostWork, HostedReport};
 
 use super::replica::{Replica, RowError, replay};
 use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
-
-/// Words are told after so many ticks at the earliest, seconds of ticks.
-const WORDS_S: u32 = 1;
 
 /// The part of an episode that only a host has.
 pub(super) struct Hosted {
@@ -36,6 +35,8 @@ struct FreshRows {
     rows: Vec<Action>,
     hashes: Vec<u64>,
     rewards: Vec<u32>,
+    /// The infos that the study names, with the tick in which they were given.
+    infos: Vec<(Tick, String)>,
 }
 
 /// The page of a seat, as far as views go.
@@ -245,19 +246,19 @@ impl Episode {
         }
         let done = self.host_steps(&work).and_then(|()| {
             let views = work.views.iter();
-            let views = views
-                .map(|&(seat, is_new)| (seat, self.view(seat, is_new)))
-                .collect();
+            let views: Vec<_> = views.map(|order| (order.seat, self.view(order))).collect();
+            let points = work.points.iter();
+            let points: Vec<_> = points.map(|order| self.point(order)).collect();
             if self.replica.world().fault().is_some() {
                 return Err(io::Error::other("the environment was stopped"));
             }
             if work.flushes || self.over().is_some() {
                 self.flush()?;
             }
-            Ok(views)
+            Ok((views, points))
         });
         match done {
-            Ok(views) => HostedReport {
+            Ok((views, points)) => HostedReport {
                 played: self.through(),
                 through: self.durable(),
                 own: (0..)
@@ -266,6 +267,7 @@ impl Episode {
                     .map(|seat| self.durable_own(seat))
                     .collect(),
                 views,
+                points,
                 partial: self.partial_views(),
                 over: self.over().is_some(),
                 failed: false,
@@ -337,6 +339,8 @@ impl Episode {
             Err(error) => unreachable!("a row that was made here cannot be played: {error}"),
         }
         hosted.fresh.rows.extend(row);
+        let infos = replica.world().infos();
+        hosted.fresh.infos.extend(infos.map(|json| (first, json)));
         for seat in 0..row.len() {
             hosted.fresh.hashes.push(replica.observed(seat));
             hosted
@@ -358,6 +362,7 @@ impl Episode {
             rows,
             hashes,
             rewards,
+            infos,
         } = std::mem::take(&mut hosted.fresh);
         if rows.is_empty() {
             return;
@@ -370,6 +375,9 @@ impl Episode {
             hashes,
             rewards,
         });
+        let infos = infos.into_iter();
+        let infos = infos.map(|(tick, json)| Record::Infos { tick, json });
+        hosted.pending.extend(infos);
     }
 
     /// Makes everything durable that has come and was played so far; nothing to do for other episodes.
@@ -385,42 +393,6 @@ impl Episode {
             self.hosted().0.seats[seat.index()].own = own;
         }
         Ok(())
-    }
-
-    fn view(&mut self, seat: Seat, is_new: bool) -> HostView {
-        let (tick, over) = (self.through(), self.over().is_some());
-        let each = WORDS_S * u32::from(self.header.tick_hz.max(1));
-        let turns = self.header.rules.turns;
-        let (hosted, replica) = self.hosted();
-        let page = &mut hosted.seats[seat.index()];
-        if is_new {
-            page.viewer.forget();
-            page.told = None;
-        }
-        let tells = turns || over || page.told.is_none_or(|told| told.0 + each <= tick.0);
-        if tells {
-            page.told = Some(tick);
-        }
-        let bytes = page.viewer.view(replica.world(), seat.index(), tells);
-        let entered = std::mem::take(&mut page.entered);
-        let first = page.first;
-        page.first += entered.len() as u32;
-        HostView {
-            tick,
-            entered,
-            first,
-            over,
-            bytes,
-            ..HostView::default()
-        }
-    }
-
-    fn partial_views(&self) -> Vec<Seat> {
-        let pages = self.hosted.iter().flat_map(|hosted| &hosted.seats);
-        let pages = (0..).map(Seat).zip(pages);
-        pages
-            .filter_map(|(seat, page)| page.viewer.is_partial().then_some(seat))
-            .collect()
     }
 
     /// Runs a hosted world again after the end, with the same seed and actions, and writes down whether everything was

@@ -326,6 +326,7 @@ impl Episode {
             Record::Equivocation { .. }
             | Record::Observed { .. }
             | Record::Paced { .. }
+            | Record::Infos { .. }
             | Record::Repeated { .. } => {}
             Record::End(ending) => self.ending = Some(ending),
         }

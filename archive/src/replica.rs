@@ -553,6 +553,7 @@ pub fn replay_from(
             | Record::Erased { .. }
             | Record::Observed { .. }
             | Record::Paced { .. }
+            | Record::Infos { .. }
             | Record::Repeated { .. } => {}
         }
     }

@@ -26,6 +26,7 @@ mod seen;
 mod simulation;
 mod sink;
 mod step_events;
+mod step_infos;
 mod steps;
 mod table;
 mod visits;

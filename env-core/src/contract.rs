@@ -390,6 +390,11 @@ pub trait World {
     fn choose(&mut self, _seat: usize) -> Option<Action> {
         None
     }
+    /// The infos of the last step that the study names: a JSON list of `[seat or null, name, value]`; `None` if there are
+    /// none. Only worlds on hosts have them.
+    fn infos(&self) -> Option<String> {
+        None
+    }
     /// Replaces the random draws of the next step; see [`Environment::inject`].
     fn inject(&mut self, draws: &[u32]);
     /// Why the world stands still, if it broke down: a module may, a native environment does not.
@@ -470,6 +475,10 @@ impl<W: World + ?Sized> World for Box<W> {
 
     fn choose(&mut self, seat: usize) -> Option<Action> {
         (**self).choose(seat)
+    }
+
+    fn infos(&self) -> Option<String> {
+        (**self).infos()
     }
 
     fn inject(&mut self, draws: &[u32]) {

@@ -1,11 +1,14 @@
 //! A world that somebody else steps, as one seat is shown it: made by [`SeatViewer`] where the world is stepped, read by
 //! [`ViewWorld`] where it is only shown. A view holds what the seat may see, and nothing else of the state.
 //!
-//! Each view tells what has changed since the one before. Pixels travel as changed tiles, deflated, without loss.
+//! Each view tells what has changed since the one before. Pixels travel as changed tiles, at most as fine as the page shows
+//! them: flat art deflated, without loss, and photographs as JPEG.
+
+mod photo;
+mod raster;
 
 use alloc::boxed::Box;
 use alloc::string::String;
-use alloc::vec;
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
@@ -14,15 +17,7 @@ use crate::contract::{Action, ParamError, Spec, StateError, StepOutcome, World};
 use crate::draw::{DrawList, Shape};
 use crate::envs::{self, NativeEnvironment, Visitor};
 use crate::guest::Sprite;
-
-/// Edge of a tile, pixels.
-const TILE: usize = 16;
-/// The most pixels of a raster.
-const MAX_PIXELS: usize = 1 << 22;
-/// The most bytes of pixels in one view; tiles for which there is no room follow with the next views.
-const MAX_BYTES: usize = 192 << 10;
-/// Level of compression: the fastest that still finds what repeats.
-const LEVEL: u8 = 1;
+use raster::{MAX_BYTES, Patch, Raster, apply, find_patch, rasters_of, take_rasters};
 
 /// The facts that a page needs to show a world that somebody else steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,12 +37,9 @@ impl ViewFacts {
         envs::visit(id, params, AskFacts)
     }
 
-    /// The facts of a world with these pictures. The page has no world that could say what a point means.
+    /// The facts of a world with these pictures.
     pub fn new(spec: &Spec, sprites: Vec<Sprite>) -> Self {
-        let spec = Spec {
-            pointer: false,
-            ..spec.clone()
-        };
+        let spec = spec.clone();
         Self { spec, sprites }
     }
 
@@ -87,52 +79,6 @@ struct SeatView {
     words: Option<String>,
 }
 
-/// The changed tiles of a raster.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Patch {
-    /// The raster, by its place among those of the picture.
-    raster: u16,
-    /// Indices of the tiles, row by row, each as its distance from the one before.
-    tiles: Vec<u16>,
-    /// The pixels of all of them, row by row, deflated.
-    deflated: Vec<u8>,
-}
-
-/// Pixels of a picture: red, green and blue, row by row.
-#[derive(Clone, Debug, Default, PartialEq)]
-struct Raster {
-    width: usize,
-    height: usize,
-    rgb: Vec<u8>,
-}
-
-impl Raster {
-    fn blank(width: u16, height: u16) -> Option<Self> {
-        let (width, height) = (usize::from(width), usize::from(height));
-        (width * height <= MAX_PIXELS).then(|| Self {
-            width,
-            height,
-            rgb: vec![0; width * height * 3],
-        })
-    }
-
-    fn columns(&self) -> usize {
-        self.width.div_ceil(TILE)
-    }
-
-    fn tiles(&self) -> usize {
-        self.columns() * self.height.div_ceil(TILE)
-    }
-
-    /// The bytes of each row of a tile.
-    fn spans(&self, tile: usize) -> impl Iterator<Item = core::ops::Range<usize>> + use<> {
-        let (x, y) = (tile % self.columns() * TILE, tile / self.columns() * TILE);
-        let (width, right) = (self.width, (x + TILE).min(self.width));
-        (y..(y + TILE).min(self.height))
-            .map(move |row| (row * width + x) * 3..(row * width + right) * 3)
-    }
-}
-
 /// Writes the views of one seat, each after the one before.
 #[derive(Clone, Debug, Default)]
 pub struct SeatViewer {
@@ -142,9 +88,21 @@ pub struct SeatViewer {
     rasters: Vec<Raster>,
     words: String,
     told: Option<String>,
+    size: [u16; 2],
 }
 
 impl SeatViewer {
+    /// The page shows the picture in so many pixels of its screen, width and height; 0 if that is not known.
+    pub fn fit(&mut self, size: [u16; 2]) {
+        self.size = size;
+    }
+
+    /// The point of the last picture that lies at these parts of its width and height, in 65,536ths; in its units.
+    pub fn point_of(&self, at: [u16; 2]) -> [f32; 2] {
+        let [x, y] = at.map(|part| (f32::from(part) + 0.5) / 65_536.0);
+        [x * self.picture.width, y * self.picture.height]
+    }
+
     /// The view of a seat; the words are told if `tells`, and if they are others than before.
     pub fn view<W: World + ?Sized>(&mut self, world: &mut W, seat: usize, tells: bool) -> Vec<u8> {
         let seats = usize::from(world.spec().seats);
@@ -157,7 +115,7 @@ impl SeatViewer {
             mask: world.mask(seat),
             ..SeatView::default()
         };
-        let rasters = take_rasters(&mut self.picture);
+        let rasters = take_rasters(&mut self.picture, self.size);
         let mut room = MAX_BYTES;
         for (index, raster) in (0..).zip(&rasters) {
             let at = usize::from(index);
@@ -165,7 +123,7 @@ impl SeatViewer {
                 self.rasters.push(Raster::default());
             }
             view.patches
-                .extend(patch(index, &mut self.rasters[at], raster, &mut room));
+                .extend(find_patch(index, &mut self.rasters[at], raster, &mut room));
         }
         self.rasters.truncate(rasters.len());
         self.is_partial = self.rasters != rasters;
@@ -190,63 +148,15 @@ impl SeatViewer {
 
     /// Has the next view tell everything: another page is shown it.
     pub fn forget(&mut self) {
-        *self = Self::default();
+        *self = Self {
+            size: self.size,
+            ..Self::default()
+        };
     }
-}
-
-/// Takes the pixels out of a picture, in the order of its items. What is no raster, or too large, is empty.
-fn take_rasters(picture: &mut DrawList) -> Vec<Raster> {
-    let items = picture.items.iter_mut();
-    let rasters = items.filter_map(|item| match &mut item.shape {
-        Shape::Pixels { width, height, rgb } => {
-            let rgb = core::mem::take(rgb);
-            let pixels = usize::from(*width) * usize::from(*height);
-            if pixels > MAX_PIXELS || rgb.len() != pixels * 3 {
-                (*width, *height) = (0, 0);
-                return Some(Raster::default());
-            }
-            Some(Raster {
-                width: usize::from(*width),
-                height: usize::from(*height),
-                rgb,
-            })
-        }
-        _ => None,
-    });
-    rasters.collect()
-}
-
-/// The tiles that differ from what is shown, as far as there is room, which they take; `None` if there are none.
-fn patch(index: u16, shown: &mut Raster, now: &Raster, room: &mut usize) -> Option<Patch> {
-    if (shown.width, shown.height) != (now.width, now.height) {
-        let (width, height) = (now.width, now.height);
-        let rgb = vec![0; now.rgb.len()];
-        *shown = Raster { width, height, rgb };
-    }
-    let (mut patch, mut last, mut bytes) = (Patch::default(), 0, Vec::new());
-    patch.raster = index;
-    for tile in 0..now.tiles() {
-        let is_same = |span: core::ops::Range<usize>| shown.rgb[span.clone()] == now.rgb[span];
-        if *room < TILE * TILE * 3 || now.spans(tile).all(is_same) {
-            continue;
-        }
-        patch.tiles.push((tile - last) as u16);
-        last = tile;
-        for span in now.spans(tile) {
-            *room -= span.len();
-            bytes.extend(&now.rgb[span.clone()]);
-            shown.rgb[span.clone()].copy_from_slice(&now.rgb[span]);
-        }
-    }
-    if patch.tiles.is_empty() {
-        return None;
-    }
-    patch.deflated = miniz_oxide::deflate::compress_to_vec(&bytes, LEVEL);
-    Some(patch)
 }
 
 /// A world that somebody else steps: it shows the last view that it was given by [`World::restore`], and does nothing
-/// by itself. Nothing can be observed in it, and no point on it means anything.
+/// by itself. Nothing can be observed in it, and the host alone knows what a point on it means.
 #[derive(Clone, Debug)]
 pub struct ViewWorld {
     spec: Spec,
@@ -270,45 +180,6 @@ impl ViewWorld {
     pub fn boxed(spec: Spec) -> Box<dyn World + Send> {
         Box::new(Self::new(spec))
     }
-}
-
-/// The rasters of a picture, with the pixels that they had before where they are as large as before.
-fn rasters_of(picture: &DrawList, before: &[Raster]) -> Result<Vec<Raster>, StateError> {
-    let sizes = picture.items.iter().filter_map(|item| match item.shape {
-        Shape::Pixels { width, height, .. } => Some((width, height)),
-        _ => None,
-    });
-    let mut rasters = Vec::new();
-    for (index, (width, height)) in sizes.enumerate() {
-        let blank = Raster::blank(width, height).ok_or(StateError)?;
-        let same = before
-            .get(index)
-            .filter(|one| (one.width, one.height) == (blank.width, blank.height));
-        rasters.push(same.cloned().unwrap_or(blank));
-    }
-    Ok(rasters)
-}
-
-fn apply(patch: &Patch, rasters: &mut [Raster]) -> Result<(), StateError> {
-    let raster = rasters
-        .get_mut(usize::from(patch.raster))
-        .ok_or(StateError)?;
-    let most = patch.tiles.len().min(raster.tiles()) * TILE * TILE * 3;
-    let bytes = miniz_oxide::inflate::decompress_to_vec_with_limit(&patch.deflated, most);
-    let bytes = bytes.map_err(|_| StateError)?;
-    let (mut rest, mut tile) = (bytes.as_slice(), 0);
-    for step in &patch.tiles {
-        tile += usize::from(*step);
-        if tile >= raster.tiles() {
-            return Err(StateError);
-        }
-        for span in raster.spans(tile) {
-            let (row, more) = rest.split_at_checked(span.len()).ok_or(StateError)?;
-            raster.rgb[span].copy_from_slice(row);
-            rest = more;
-        }
-    }
-    rest.is_empty().then_some(()).ok_or(StateError)
 }
 
 impl World for ViewWorld {
@@ -405,6 +276,8 @@ impl World for ViewWorld {
 
 #[cfg(test)]
 mod tests {
+    use alloc::vec;
+
     use super::*;
 
     /// A world whose picture is the pixels that the test gives it.
@@ -475,7 +348,8 @@ mod tests {
             ..Spec::default()
         };
         let mut raster = Raster::blank(210, 163).unwrap();
-        let noise = |index: usize| ((index * 2_654_435_761) >> 13) as u8;
+        // Few enough colours that no tile is taken for a photograph.
+        let noise = |index: usize| ((index * 2_654_435_761) >> 13) as u8 & 3;
         raster
             .rgb
             .iter_mut()
@@ -511,6 +385,86 @@ mod tests {
         assert_eq!(pixels(&mut other), host.raster.rgb);
     }
 
+    /// A picture of smooth colours with grain, as cameras make them, and a flat square in its first tile.
+    fn photograph(width: u16, height: u16) -> Raster {
+        let mut raster = Raster::blank(width, height).unwrap();
+        for (index, pixel) in raster.rgb.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+            let (x, y) = (index % usize::from(width), index / usize::from(width));
+            let grain = ((index * 2_654_435_761) >> 13) as u8 & 7;
+            *pixel = match x < 16 && y < 16 {
+                true => [200, 30, 30 * (x as u8 % 2)],
+                false => [(x / 4) as u8 + grain, (y / 4) as u8 + grain, 90 + grain],
+            };
+        }
+        raster
+    }
+
+    #[test]
+    fn photographs_travel_as_jpeg_and_flat_art_beside_them_without_loss() {
+        let spec = Spec {
+            seats: 1,
+            ..Spec::default()
+        };
+        let mut host = Painted {
+            world: ViewWorld::new(spec.clone()),
+            raster: photograph(320, 240),
+        };
+        let (mut viewer, mut shown) = (SeatViewer::default(), ViewWorld::new(spec));
+        let mut bytes = 0;
+        loop {
+            let view = host.view(&mut viewer);
+            shown.restore(&view).unwrap();
+            bytes += view.len();
+            if !viewer.is_partial() {
+                break;
+            }
+        }
+        assert!(bytes < host.raster.rgb.len() / 8, "{bytes}");
+        let (found, made) = (pixels(&mut shown), &host.raster.rgb);
+        let squares = found
+            .iter()
+            .zip(made)
+            .map(|(a, b)| u64::from(a.abs_diff(*b)).pow(2));
+        let mean = squares.sum::<u64>() / made.len() as u64;
+        assert!((1..20).contains(&mean), "a mean square error of {mean}");
+        for row in 0..16 {
+            let flat = row * 320 * 3..(row * 320 + 16) * 3;
+            assert_eq!(
+                found[flat.clone()],
+                made[flat],
+                "row {row} of the flat square"
+            );
+        }
+    }
+
+    #[test]
+    fn a_picture_travels_no_finer_than_the_page_shows_it() {
+        let spec = Spec {
+            seats: 1,
+            ..Spec::default()
+        };
+        let mut host = Painted {
+            world: ViewWorld::new(spec.clone()),
+            raster: photograph(640, 480),
+        };
+        let length = |size: [u16; 2], host: &mut Painted| {
+            let (mut viewer, mut shown) = (SeatViewer::default(), ViewWorld::new(spec.clone()));
+            viewer.fit(size);
+            shown.restore(&host.view(&mut viewer)).unwrap();
+            pixels(&mut shown).len()
+        };
+        assert_eq!(length([0, 0], &mut host), 640 * 480 * 3);
+        // Hardly smaller: it is left as it is.
+        assert_eq!(length([600, 600], &mut host), 640 * 480 * 3);
+        assert_eq!(length([160, 160], &mut host), 160 * 160 * 3);
+        // Every pixel is the mean of those that lie under it.
+        host.raster.rgb.fill(77);
+        let (mut viewer, mut shown) = (SeatViewer::default(), ViewWorld::new(spec.clone()));
+        viewer.fit([160, 160]);
+        shown.restore(&host.view(&mut viewer)).unwrap();
+        assert!(pixels(&mut shown).iter().all(|byte| *byte == 77));
+    }
+
     #[test]
     fn bytes_that_are_no_view_change_nothing() {
         let mut world = envs::open("overcooked", "{}").unwrap();
@@ -535,6 +489,11 @@ mod tests {
             Patch {
                 tiles: vec![u16::MAX; 9],
                 deflated,
+                ..Patch::default()
+            },
+            Patch {
+                photos: vec![0; 4],
+                jpeg: vec![0xFF, 0xD8, 0xFF, 0xD9],
                 ..Patch::default()
             },
         ] {

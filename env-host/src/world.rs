@@ -66,6 +66,7 @@ impl HostWorld {
     fn fail(&mut self, fault: HostFault) {
         self.step.outcome.clear();
         self.step.outcome.over = true;
+        self.step.infos.clear();
         self.fault.get_or_insert(fault);
     }
 }
@@ -154,8 +155,12 @@ impl World for HostWorld {
         }
     }
 
-    fn point(&mut self, _seat: usize, _at: [f32; 2]) -> Option<Action> {
-        None
+    fn point(&mut self, seat: usize, at: [f32; 2]) -> Option<Action> {
+        if !self.spec().pointer || self.fault.is_some() {
+            return None;
+        }
+        let meant = self.host.point(seat, at);
+        meant.map_err(|fault| self.fail(fault)).ok().flatten()
     }
 
     fn describe(&mut self, seat: usize, out: &mut String) {
@@ -168,6 +173,15 @@ impl World for HostWorld {
     fn choose(&mut self, seat: usize) -> Option<Action> {
         let chosen = self.host.choose(seat);
         chosen.map_err(|fault| self.fail(fault)).ok()
+    }
+
+    fn infos(&self) -> Option<String> {
+        let rows = self.step.infos.iter();
+        let rows: Vec<_> = rows
+            .map(|info| (info.seat, &info.name, &info.value))
+            .collect();
+        let json = (!rows.is_empty()).then(|| serde_json::to_string(&rows));
+        json.and_then(Result::ok)
     }
 
     fn inject(&mut self, _draws: &[u32]) {}

@@ -80,6 +80,8 @@ pub struct Peer<W: World> {
     t0_us: u64,
     /// The tick from which on this page's person plays.
     plays_from: Tick,
+    /// Width and height of the picture, pixels of the screen; 0 before it is laid out.
+    picture_size: [u16; 2],
     is_hidden: bool,
     may_upload: bool,
     /// Since when the session waits, page clock.
@@ -118,6 +120,7 @@ impl<W: World> Peer<W> {
             partners: Partners::default(),
             t0_us: 0,
             plays_from: Tick(0),
+            picture_size: [0; 2],
             is_hidden: false,
             may_upload: false,
             held_us: None,
@@ -264,6 +267,7 @@ impl<W: World> Peer<W> {
                 self.recorder.borrow_mut().recheck(number, agreed);
             }
             ServerMessage::View(view) => self.take_view(now, view),
+            ServerMessage::Pointed { number, action, .. } => self.take_pointed(number, action),
             ServerMessage::Relay { from, bytes } => self.take(now, from, Link::Relay, &bytes),
             ServerMessage::Change { change, .. } => self.change(now, &change),
             ServerMessage::Peer {
@@ -584,6 +588,7 @@ pub fn era_of(message: &ServerMessage) -> Option<Era> {
         | ServerMessage::Inputs { era, .. }
         | ServerMessage::Recheck { era, .. }
         | ServerMessage::Change { era, .. }
+        | ServerMessage::Pointed { era, .. }
         | ServerMessage::Part { era, .. } => Some(*era),
         ServerMessage::Return(back) => Some(back.era),
         ServerMessage::View(view) => Some(view.era),

@@ -204,6 +204,13 @@ pub enum Record {
         /// The first tick after which it differed; none if everything was equal.
         differs: Option<Tick>,
     },
+    /// The infos of a step of a hosted world that the study names.
+    Infos {
+        /// The tick in which they were given.
+        tick: Tick,
+        /// They themselves: a JSON list of `[seat or null, name, value]`.
+        json: String,
+    },
 }
 
 /// How an episode ended.
@@ -555,6 +562,7 @@ impl Log {
             | Record::Erased { .. }
             | Record::Observed { .. }
             | Record::Paced { .. }
+            | Record::Infos { .. }
             | Record::Repeated { .. } => {}
         }
         self.records.push(record);

@@ -7,8 +7,8 @@
 #![forbid(unsafe_code)]
 
 pub mod arbiter;
-pub mod language_model;
 pub mod desk;
+pub mod language_model;
 pub mod limits;
 pub mod lobby;
 pub mod overview;

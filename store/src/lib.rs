@@ -8,9 +8,9 @@
 
 pub mod backup;
 pub mod data_folder;
+pub mod desk_keys;
 pub mod erasure;
 pub mod identifier_key;
-pub mod desk_keys;
 pub mod participant_links;
 pub mod persistence;
 mod records;
@@ -26,8 +26,8 @@ use server_core::arbiter::{DepartureReason, WaitedFor};
 pub use identifier_key::KeyError;
 pub use records::{
     Answers, AuditEntry, Episode, Group, Identifier, Intervention, LedgerState, Member, Message,
-    ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response, Said,
-    Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
+    ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response,
+    Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use sqlite::{FILE, SqliteStore};
 

@@ -1,5 +1,7 @@
 //! Episodes on a host: choices become rows, and rows with choices come out of the file again.
 
+mod secrets;
+
 use std::path::Path;
 
 use env_core::view::ViewWorld;
@@ -7,7 +9,7 @@ use env_core::{Action, World as _};
 use protocol::control::{EndReason, Upload};
 use protocol::log::{Log, Record};
 use protocol::{Controller, EnvWay, Era, Life, Seat, Tick};
-use server_core::arbiter::{HostWork, HostedReport};
+use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::*;
 use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
@@ -57,7 +59,11 @@ impl Chooser {
 fn step(episode: &mut Episode) -> HostedReport {
     episode.host(HostWork {
         steps: true,
-        views: vec![(ONE, false)],
+        views: vec![ViewOrder {
+            seat: ONE,
+            is_new: false,
+            size: [0; 2],
+        }],
         ..HostWork::default()
     })
 }

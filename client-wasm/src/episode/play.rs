@@ -17,7 +17,7 @@ use crate::episode::gamepads::Gamepads;
 use crate::episode::keys::Keys;
 use crate::episode::module::LoadedWorld;
 use crate::episode::partners::PartnerNotices;
-use crate::episode::pointer::listen_to_pointers;
+use crate::episode::pointer::{AskedPress, listen_to_pointers};
 use crate::episode::screen::Screen;
 use crate::episode::view::View;
 use crate::messages;
@@ -40,6 +40,8 @@ pub(crate) struct Play {
     pub(crate) screen: Screen,
     keys: Keys,
     gamepads: Gamepads,
+    /// Presses on the picture of a host that it has not said the meaning of.
+    presses: Vec<AskedPress>,
     spec: Option<Spec>,
     view: Option<View>,
     /// The part of a large environment that has arrived, of 1.
@@ -75,6 +77,7 @@ impl Play {
             screen,
             keys: Keys::default(),
             gamepads: Gamepads::default(),
+            presses: Vec::new(),
             spec: None,
             arrived: None,
             view: None,
@@ -93,6 +96,7 @@ impl Play {
     /// The same episode takes this page in again: a new part in it, under the picture that is there.
     pub(crate) fn begin_again(&mut self, plan: &Plan) {
         self.keys.release_all();
+        self.presses.clear();
         self.peers = (plan.way == EnvWay::Module)
             .then(|| connections(&self.inbox, plan))
             .flatten();
@@ -158,6 +162,7 @@ impl Play {
         let Some(view) = &mut self.view else { return };
         peer.handle_shown(now, (at_ms * 1_000.0) as u64);
         view.draw_frame(dom::page_ms().max(at_ms));
+        peer.set_picture_size(view.size());
         if view.is_complete() && !self.is_playable {
             self.is_playable = true;
             dom::set_mark("coplay-playable");

@@ -16,6 +16,19 @@ pub(crate) enum PointerChange {
     Up,
 }
 
+/// A press on the picture of a host, before it has said what the point means.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedPress {
+    /// The number of the question.
+    pub(crate) number: u32,
+    /// The pointer.
+    pub(crate) finger: i32,
+    /// The time of the event, page clock, milliseconds.
+    pub(crate) at_ms: f64,
+    /// True if the pointer went up since.
+    pub(crate) is_up: bool,
+}
+
 /// Tells the inbox of every pointer on the canvas.
 pub(crate) fn listen_to_pointers(inbox: &Inbox, canvas: &HtmlElement) {
     for (name, change) in [

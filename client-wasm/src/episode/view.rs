@@ -155,6 +155,20 @@ impl View {
         }
     }
 
+    /// Width and height of the picture on the screen, pixels; 0 before the first frame.
+    pub(crate) fn size(&self) -> [u16; 2] {
+        [self.size.0, self.size.1].map(|edge| edge.try_into().unwrap_or(u16::MAX))
+    }
+
+    /// A point of the picture by the parts of its width and height before it, in 65,536ths.
+    pub(crate) fn parts_of(&self, point: [f32; 2]) -> [u16; 2] {
+        let part = |at: f32, of: f32| (at / of * 65_536.0) as u16;
+        [
+            part(point[0], self.list.width),
+            part(point[1], self.list.height),
+        ]
+    }
+
     /// The point of the picture under a point of the canvas in CSS pixels, in cells; `None` beside the picture.
     pub(crate) fn point_under(&mut self, at: [f64; 2]) -> Option<[f32; 2]> {
         let (frame, ratio) = (self.fit(), dom::window().device_pixel_ratio());

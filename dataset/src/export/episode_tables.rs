@@ -19,6 +19,7 @@ use super::seats::SeatTable;
 use super::seen::SeenTable;
 use super::simulation::{EpisodeTable, SimulatedEpisode, Simulation, simulate_episode};
 use super::step_events::StepEventTables;
+use super::step_infos::StepInfoTable;
 use super::steps::StepTable;
 use crate::progress::Progress;
 
@@ -30,6 +31,7 @@ fn create_tables(
     let mut tables: Vec<Box<dyn EpisodeTable>> = vec![
         Box::new(StepTable::create(output)?),
         Box::new(StepEventTables::create(output)?),
+        Box::new(StepInfoTable::create(output)?),
         Box::new(SeatTable::create(output)?),
         Box::new(NoteTables::create(output)?),
     ];

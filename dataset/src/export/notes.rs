@@ -203,6 +203,7 @@ impl NoteTables {
             | Record::Erased { .. }
             | Record::Observed { .. }
             | Record::Paced { .. }
+            | Record::Infos { .. }
             | Record::Repeated { .. } => {}
         }
         Ok(())

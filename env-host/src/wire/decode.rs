@@ -14,6 +14,9 @@ const STEP_HEAD: usize = 16;
 /// Bytes of a seat in a step.
 const STEP_SEAT: usize = 28;
 
+/// The most bytes of the infos of a step.
+const LONGEST_INFOS: usize = 64 << 10;
+
 /// The action that stands for none.
 const NO_ACTION: u16 = u16::MAX;
 
@@ -160,6 +163,12 @@ fn decode_infos(rest: &[u8], seats: usize, step: &mut HostStep) -> Result<(), Wi
     step.infos.clear();
     if rest.is_empty() {
         return Ok(());
+    }
+    if rest.len() > LONGEST_INFOS {
+        return broken(format!(
+            "the infos of a step have {} bytes, over the limit of {LONGEST_INFOS}",
+            rest.len()
+        ));
     }
     let rows: Vec<(Option<u8>, String, Value)> = match serde_json::from_slice(rest) {
         Ok(rows) => rows,

@@ -30,6 +30,32 @@ pub(super) struct HostedPlay<W> {
     chosen: Option<Tick>,
     /// Key events whose tick no view has told yet, with the numbers of their choices.
     unplaced: VecDeque<(u32, KeyEvent)>,
+    pointing: Pointing,
+}
+
+/// The pointer of the person here: one question is under way at a time, and the next one is about the newest point.
+#[derive(Default)]
+struct Pointing {
+    /// The number of the last question.
+    asked: u32,
+    /// True if it is not answered.
+    is_waiting: bool,
+    /// The point to ask about next.
+    next: Option<[u16; 2]>,
+    /// The answers that were not taken: the number of the question, and the action.
+    answers: VecDeque<(u32, Option<Action>)>,
+}
+
+impl Pointing {
+    /// The number and point of the question that is to be sent, if one may be.
+    fn poll_question(&mut self) -> Option<(u32, [u16; 2])> {
+        if self.is_waiting {
+            return None;
+        }
+        let at = self.next.take()?;
+        (self.asked, self.is_waiting) = (self.asked + 1, true);
+        Some((self.asked, at))
+    }
 }
 
 /// The view that stands on the page of an episode on a host.
@@ -52,6 +78,7 @@ impl<W: World> HostedPlay<W> {
             held: world.spec().noop,
             chosen: None,
             unplaced: VecDeque::new(),
+            pointing: Pointing::default(),
             world,
         }
     }
@@ -106,8 +133,61 @@ impl<W: World> Peer<W> {
     }
 
     fn tell_taken(&mut self, number: u32) {
+        let (era, size) = (self.plan.era, self.picture_size);
+        self.net
+            .tell(ClientMessage::ViewTaken { era, number, size });
+    }
+
+    /// The picture has so many pixels of the screen, width and height: a host makes none that are finer.
+    pub fn set_picture_size(&mut self, size: [u16; 2]) {
+        self.picture_size = size;
+    }
+
+    /// The person points at a place of the picture of a hosted world, given by the parts of its width and height before it
+    /// in 65,536ths. Gives the number that the answer will have, of a point that is pressed; one that is only pointed at may
+    /// have none, if the person points elsewhere before it is asked about.
+    pub fn ask_point(&mut self, at: [u16; 2], is_pressed: bool) -> u32 {
+        let Stage::Hosted(host) = &mut self.stage else {
+            return 0;
+        };
+        host.pointing.next = Some(at);
+        if is_pressed {
+            // The host answers the last question alone, which is this one.
+            host.pointing.is_waiting = false;
+        }
+        self.ask_next_point();
+        match &self.stage {
+            Stage::Hosted(host) => host.pointing.asked,
+            _ => 0,
+        }
+    }
+
+    fn ask_next_point(&mut self) {
         let era = self.plan.era;
-        self.net.tell(ClientMessage::ViewTaken { era, number });
+        if let Stage::Hosted(host) = &mut self.stage
+            && let Some((number, at)) = host.pointing.poll_question()
+        {
+            self.net.tell(ClientMessage::Point { era, number, at });
+        }
+    }
+
+    /// The host has said what a point means.
+    pub(super) fn take_pointed(&mut self, number: u32, action: Option<Action>) {
+        if let Stage::Hosted(host) = &mut self.stage
+            && number == host.pointing.asked
+        {
+            host.pointing.is_waiting = false;
+            host.pointing.answers.push_back((number, action));
+        }
+        self.ask_next_point();
+    }
+
+    /// The next answer to what the person pointed at: its number, and the action that the point means.
+    pub fn poll_pointed(&mut self) -> Option<(u32, Option<Action>)> {
+        match &mut self.stage {
+            Stage::Hosted(host) => host.pointing.answers.pop_front(),
+            _ => None,
+        }
     }
 
     /// A view has come.
@@ -123,6 +203,8 @@ impl<W: World> Peer<W> {
             return;
         }
         (host.next, host.has_asked) = (Some(view.number + 1), false);
+        // A question before the connection was lost has no answer.
+        host.pointing.is_waiting &= view.number > 0;
         (host.tick, host.views) = (view.tick, host.views + 1);
         let mut placed = Vec::new();
         for (number, tick) in (view.first..).zip(&view.entered) {

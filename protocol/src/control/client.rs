@@ -186,6 +186,18 @@ pub enum ClientMessage {
         era: Era,
         /// Its number.
         number: u32,
+        /// Width and height of the picture on the page, pixels of the screen; 0 before it is laid out.
+        size: [u16; 2],
+    },
+    /// Asks what a point on the picture of a hosted world means; answered by [`super::ServerMessage::Pointed`]. Only the last
+    /// question counts.
+    Point {
+        /// The episode.
+        era: Era,
+        /// The number of the question.
+        number: u32,
+        /// The part of the picture's width that lies left of it, and of its height that lies above it, in 65,536ths.
+        at: [u16; 2],
     },
 }
 

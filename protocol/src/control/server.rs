@@ -244,6 +244,15 @@ pub enum ServerMessage {
     },
     /// The view that a seat has of a hosted world now.
     View(HostView),
+    /// Answers [`super::ClientMessage::Point`].
+    Pointed {
+        /// The episode.
+        era: Era,
+        /// The number of the question.
+        number: u32,
+        /// The action that the point means; none if it means nothing.
+        action: Option<u16>,
+    },
 }
 
 /// The view that a seat has of a hosted world, as far as it has changed since the view before. Every view that is sent counts, so

@@ -13,7 +13,6 @@ import sys
 import types
 from typing import Any
 
-from .pictures import list_shapes
 from .saving import Saver, seal, unseal
 from .serve import Refusal
 from .worlds import World, open_world
@@ -29,7 +28,9 @@ outbox = bytearray(LONGEST)
 
 EVENT = struct.Struct("<HBBf")
 TAIL = struct.Struct("<HHII")
-TAGS = {"sprite": 0, "rect": 1, "ellipse": 2, "progress": 3, "text": 4}
+TAGS = {"sprite": 0, "rect": 1, "ellipse": 2, "progress": 3, "text": 4, "pixels": 5}
+CELLS = 16.0
+"""Width of a picture of pixels, cells."""
 
 
 def _stand_in(name: str, **things: Any) -> None:
@@ -128,7 +129,14 @@ class PageWorld:
         """Gives the picture that a seat sees."""
         if seat >= self.world.seats:
             return 0
-        return _give(encode_picture(self.world.shapes(seat)))
+        picture = self.world.page_picture(seat)
+        return _give(encode_picture(picture) if isinstance(picture, dict) else encode_raster(*picture))
+
+    def point(self, seat: int) -> int:
+        """The action that the point in the inbox means for a seat; -1 if it means nothing."""
+        x, y = struct.unpack_from("<ff", inbox)
+        action = self.world.point(seat, x, y) if seat < self.world.seats else None
+        return -1 if action is None else action
 
     def save(self, slot: int) -> None:
         """Keeps the state in a slot."""
@@ -201,6 +209,19 @@ def _varint(number: int) -> bytes:
         number >>= 7
     out.append(number)
     return bytes(out)
+
+
+def encode_raster(width: int, height: int, rgb: Any) -> bytes:
+    """A picture of pixels as the postcard bytes of a draw list: 16 cells wide, like that of a host."""
+    most = (LONGEST - 64) // 3
+    if width * height > most or max(width, height) > 0xFFFF:
+        raise Refusal(
+            f"a picture of {width} × {height} pixels is too large for a page, which takes {most}: render a smaller one"
+        )
+    rows = CELLS * height / width
+    head = struct.pack("<ff", CELLS, rows) + _varint(0x000000FF) + _varint(1)
+    item = _varint(0) + struct.pack("<ffff", 0.0, 0.0, CELLS, rows) + _varint(TAGS["pixels"])
+    return head + item + _varint(width) + _varint(height) + _varint(3 * width * height) + bytes(rgb)
 
 
 def encode_picture(picture: dict[str, Any]) -> bytes:

@@ -204,11 +204,13 @@ class World:
             return encode_pixels(picture)
         return encode_shapes(_as_shapes(picture), list(self._facts.sprites))
 
-    def shapes(self, seat: int) -> dict[str, Any]:
-        """The picture of a seat as shapes, for a page that steps the environment itself."""
+    def page_picture(self, seat: int) -> dict[str, Any] | tuple[int, int, Any]:
+        """The picture of a seat, for a page that steps the environment itself: shapes; or width, height and RGB bytes."""
         picture = self._draw(seat)
-        if picture is None or _is_pixels(picture):
+        if picture is None:
             picture = self.describe(seat) or f"Step {self.steps}"
+        elif _is_pixels(picture):
+            return encode_pixels(picture)
         return list_shapes(_as_shapes(picture), list(self._facts.sprites))
 
     def observe(self, seat: int) -> bytes:

@@ -125,10 +125,34 @@ pub struct HostWork {
     pub paced_us: Option<u64>,
     /// True if it is stepped: by one tick, or in turns as long as everybody who acts has chosen.
     pub steps: bool,
-    /// The seats whose pages get a view; true if the page has none yet.
-    pub views: Vec<(Seat, bool)>,
+    /// The views that pages get.
+    pub views: Vec<ViewOrder>,
+    /// The points whose meaning pages ask for.
+    pub points: Vec<PointOrder>,
     /// True if everything so far becomes durable.
     pub flushes: bool,
+}
+
+/// A view that the page of a seat gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ViewOrder {
+    /// The seat.
+    pub seat: Seat,
+    /// True if the page has none yet.
+    pub is_new: bool,
+    /// Width and height of the picture on the page, pixels of the screen; 0 if they are not known.
+    pub size: [u16; 2],
+}
+
+/// A point on a picture whose meaning the page of a seat asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointOrder {
+    /// The seat.
+    pub seat: Seat,
+    /// The number of the question.
+    pub number: u32,
+    /// The parts of the picture's width and height before it, in 65,536ths.
+    pub at: [u16; 2],
 }
 
 /// How a hosted world stands after a piece of work.
@@ -142,6 +166,8 @@ pub struct HostedReport {
     pub own: Vec<Tick>,
     /// Views, each for the page of a seat; the arbiter numbers them.
     pub views: Vec<(Seat, HostView)>,
+    /// For each point that was asked for, the seat, the number of the question, and the action that it means.
+    pub points: Vec<(Seat, u32, Option<u16>)>,
     /// The seats whose view had no room for all of the picture.
     pub partial: Vec<Seat>,
     /// True if the episode is over; everything is then durable.

@@ -5,12 +5,12 @@
 
 use std::collections::VecDeque;
 
-use protocol::control::{EndReason, HostView, ServerMessage};
+use protocol::control::{EndReason, ServerMessage};
 use protocol::{EnvWay, Era, Seat};
 
 use super::episode::{EpisodeState, Phase, Play};
 use super::seats::{Page, Seats};
-use super::{Arbiter, Effect, HostWork, HostedReport, SessionId, Work};
+use super::{Arbiter, Effect, HostWork, HostedReport, PointOrder, SessionId, ViewOrder, Work};
 
 /// Everything is durable so much later at the latest, microseconds.
 const FLUSH_US: u64 = 250_000;
@@ -45,6 +45,10 @@ struct Audience {
     is_new: bool,
     /// True if there is a newer view than it has.
     is_stale: bool,
+    /// Width and height of the picture there, pixels of the screen; 0 if they are not known.
+    size: [u16; 2],
+    /// The point whose meaning it asks for, and the number of the question.
+    point: Option<(u32, [u16; 2])>,
     /// The number of the next view.
     next: u32,
     /// When each view was sent that it has not taken, server clock, microseconds.
@@ -58,6 +62,8 @@ impl Default for Audience {
         Self {
             is_new: true,
             is_stale: true,
+            size: [0; 2],
+            point: None,
             next: 0,
             under_way: VecDeque::new(),
             fastest_us: QUEUE_US,
@@ -156,10 +162,15 @@ impl Hosting {
                 .for_each(|page| page.is_stale = true);
             self.flush_us.get_or_insert(now_us + FLUSH_US);
         }
-        for (seat, page) in (0..).map(Seat).zip(&self.audience) {
+        for (seat, page) in (0..).map(Seat).zip(&mut self.audience) {
             let looks = seats.list[seat.index()].page == Page::Plays;
             if looks && (page.is_new || page.is_stale && page.has_room(self.period_us)) {
-                work.views.push((seat, page.is_new));
+                let (is_new, size) = (page.is_new, page.size);
+                work.views.push(ViewOrder { seat, is_new, size });
+            }
+            // Of a picture that the page does not have, it cannot ask.
+            if let Some((number, at)) = page.point.take().filter(|_| looks && !page.is_new) {
+                work.points.push(PointOrder { seat, number, at });
             }
         }
         if work.flushes {
@@ -240,20 +251,43 @@ impl Arbiter {
             state.own = state.own.max(own);
         }
         for (seat, view) in views {
-            self.send_view(era, seat, view);
+            self.send_ahead(era, seat, ServerMessage::View(view));
+        }
+        for (seat, number, action) in report.points {
+            let pointed = ServerMessage::Pointed {
+                era,
+                number,
+                action,
+            };
+            self.send_ahead(era, seat, pointed);
         }
     }
 
-    /// Views wait for no effect, such as a write of the database.
-    fn send_view(&mut self, era: Era, seat: Seat, view: HostView) {
+    /// Views wait for no effect, such as a write of the database; neither do meanings of points.
+    fn send_ahead(&mut self, era: Era, seat: Seat, message: ServerMessage) {
         let who = self.episodes.session_at(era, seat);
         if let Some(conn) = who.and_then(|who| self.sessions[who].conn) {
-            self.relays.push_back((conn, ServerMessage::View(view)));
+            self.relays.push_back((conn, message));
+        }
+    }
+
+    /// A page asks what a point on its picture means; a question before that was not answered no longer counts.
+    pub(super) fn handle_point(&mut self, who: SessionId, era: Era, number: u32, at: [u16; 2]) {
+        if let Some((play, seat)) = self.episodes.seat_mut(era, who)
+            && let Some(host) = &mut play.hosting
+        {
+            host.audience[seat.index()].point = Some((number, at));
         }
     }
 
     /// A page has taken a view, or has lost one and wants all of it anew.
-    pub(super) fn handle_view_taken(&mut self, now_us: u64, who: SessionId, era: Era, number: u32) {
+    pub(super) fn handle_view_taken(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        era: Era,
+        (number, size): (u32, [u16; 2]),
+    ) {
         let Some((play, seat)) = self.episodes.seat_mut(era, who) else {
             return;
         };
@@ -261,6 +295,7 @@ impl Arbiter {
             return;
         };
         let page = &mut host.audience[seat.index()];
+        page.size = size;
         match number {
             u32::MAX => page.is_new = true,
             number => play.seats.list[seat.index()].lag.since_us = page.take(now_us, number),

@@ -84,7 +84,8 @@ use episode::Ready;
 use episodes::Episodes;
 pub use events::{
     Appended, Description, Directed, Effect, EpisodeEnd, Event, HostWork, HostedReport,
-    KnownInputs, OfferedDirective, Recheck, RecordWork, Snapshot, Work, Write,
+    KnownInputs, OfferedDirective, PointOrder, Recheck, RecordWork, Snapshot, ViewOrder, Work,
+    Write,
 };
 pub use group::DepartureReason;
 use groups::Groups;
@@ -382,9 +383,10 @@ impl Arbiter {
             ClientMessage::Hidden { era, hidden } => self.handle_hidden(now_us, who, era, hidden),
             ClientMessage::Here => self.handle_here(now_us, who),
             ClientMessage::Choose(choice) => self.handle_choice(now_us, who, choice),
-            ClientMessage::ViewTaken { era, number } => {
-                self.handle_view_taken(now_us, who, era, number);
+            ClientMessage::ViewTaken { era, number, size } => {
+                self.handle_view_taken(now_us, who, era, (number, size));
             }
+            ClientMessage::Point { era, number, at } => self.handle_point(who, era, number, at),
             ClientMessage::Unloading => self.handle_unloading(who),
             ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
             ClientMessage::Say {

@@ -6,7 +6,7 @@ use env_core::{Action, World as _};
 use super::{EpisodePeer, Play};
 use crate::episode::controls::name_action;
 use crate::episode::keys::ActionChange;
-use crate::episode::pointer::PointerChange;
+use crate::episode::pointer::{AskedPress, PointerChange};
 
 impl Play {
     /// True if a key means something in the world.
@@ -56,20 +56,76 @@ impl Play {
     ) {
         let point = self.view.as_mut().and_then(|view| view.point_under(at));
         let point = point.filter(|_| peer.takes_keys());
+        if peer.is_hosted() {
+            return self.ask_host(peer, now, (finger, point, change, at_ms));
+        }
         let seat = peer.plan().seat.index();
         let mut action = None;
         if let Some(point) = point {
             peer.view(|world| action = world.point(seat, point));
         }
+        self.show_meaning(action);
+        match change {
+            PointerChange::Move => {}
+            PointerChange::Down => self.handle_touch(peer, now, (finger, action, at_ms)),
+            PointerChange::Up => self.handle_touch(peer, now, (finger, None, at_ms)),
+        }
+    }
+
+    /// Shows what the point under the pointer means.
+    fn show_meaning(&self, action: Option<Action>) {
         let name = action.and_then(|action| {
             let actions = &self.spec.as_ref()?.actions;
             Some(name_action(&actions.get(usize::from(action))?.name))
         });
         self.screen.show_pointed(name.as_deref());
-        match change {
-            PointerChange::Move => {}
-            PointerChange::Down => self.handle_touch(peer, now, (finger, action, at_ms)),
-            PointerChange::Up => self.handle_touch(peer, now, (finger, None, at_ms)),
+    }
+
+    /// The same as [`Play::handle_pointer`] where a host alone knows what a point means: the answer comes later.
+    fn ask_host(
+        &mut self,
+        peer: &mut EpisodePeer,
+        now: Now,
+        (finger, point, change, at_ms): (i32, Option<[f32; 2]>, PointerChange, f64),
+    ) {
+        let parts = point.zip(self.view.as_ref());
+        let parts = parts.map(|(point, view)| view.parts_of(point));
+        match (parts, change) {
+            (Some(at), PointerChange::Move) => {
+                peer.ask_point(at, false);
+            }
+            (Some(at), PointerChange::Down) => self.presses.push(AskedPress {
+                number: peer.ask_point(at, true),
+                finger,
+                at_ms,
+                is_up: false,
+            }),
+            (None, _) => self.show_meaning(None),
+            (_, PointerChange::Up) => {}
+        }
+        if change == PointerChange::Up {
+            let mut own = self.presses.iter_mut();
+            if let Some(press) = own.rfind(|press| press.finger == finger) {
+                press.is_up = true;
+            }
+            self.handle_touch(peer, now, (finger, None, at_ms));
+        }
+    }
+
+    /// A host has said what points mean: the person sees it, and presses there count from now on.
+    pub(crate) fn take_pointed(&mut self, peer: &mut EpisodePeer, now: Now) {
+        while let Some((number, action)) = peer.poll_pointed() {
+            self.show_meaning(action);
+            let pressed = self.presses.iter().find(|press| press.number == number);
+            let pressed = pressed.copied();
+            // An older question has no answer any more.
+            self.presses.retain(|press| press.number > number);
+            if let Some(press) = pressed {
+                self.handle_touch(peer, now, (press.finger, action, press.at_ms));
+                if press.is_up {
+                    self.handle_touch(peer, now, (press.finger, None, press.at_ms));
+                }
+            }
         }
     }
 

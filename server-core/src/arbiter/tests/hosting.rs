@@ -43,6 +43,11 @@ impl Stage {
         self.hear(conn).into_iter().filter_map(view).collect()
     }
 
+    fn take_view(&mut self, conn: u64, era: Era, number: u32) {
+        let size = [800, 600];
+        self.say(conn, ClientMessage::ViewTaken { era, number, size });
+    }
+
     /// The page takes every view as soon as it comes, for so long.
     fn look(&mut self, conn: u64, era: Era, seconds: u64) -> Vec<(u32, u32)> {
         let mut seen = Vec::new();
@@ -50,7 +55,7 @@ impl Stage {
             self.wait(20_000);
             for view in self.views(conn) {
                 let number = view.0;
-                self.say(conn, ClientMessage::ViewTaken { era, number });
+                self.take_view(conn, era, number);
                 seen.push(view);
             }
         }
@@ -70,8 +75,8 @@ fn a_hosted_world_goes_by_the_servers_clock_from_tick_0_on() {
     assert_eq!(stage.views(1), [(0, 0)]);
     stage.wait(3_400_000);
     assert_eq!(stage.ticks(era), 0);
-    stage.say(1, ClientMessage::ViewTaken { era, number: 0 });
-    stage.say(2, ClientMessage::ViewTaken { era, number: 0 });
+    stage.take_view(1, era, 0);
+    stage.take_view(2, era, 0);
     let seen = stage.look(1, era, 2);
     let ticks = stage.ticks(era);
     assert!((19..=20).contains(&ticks), "{ticks}");
@@ -83,14 +88,14 @@ fn a_hosted_world_goes_by_the_servers_clock_from_tick_0_on() {
 fn a_page_that_takes_no_views_gets_few_and_then_the_newest() {
     let (mut stage, era, _) = hosted(|_| {});
     stage.wait(3_500_000);
-    stage.say(2, ClientMessage::ViewTaken { era, number: 0 });
+    stage.take_view(2, era, 0);
     stage.views(1);
     stage.look(2, era, 2);
     let under_way = stage.views(1);
     assert!((1..=4).contains(&under_way.len()), "{under_way:?}");
     let ticks = stage.ticks(era);
     let (last, _) = *under_way.last().unwrap();
-    stage.say(1, ClientMessage::ViewTaken { era, number: last });
+    stage.take_view(1, era, last);
     let newest = stage.views(1);
     assert_eq!(newest, [(last + 1, ticks)]);
 }
@@ -101,11 +106,18 @@ fn a_page_that_has_lost_a_view_is_told_everything_anew() {
     stage.wait(3_500_000);
     stage.look(1, era, 1);
     let number = u32::MAX;
-    stage.say(1, ClientMessage::ViewTaken { era, number });
+    stage.take_view(1, era, number);
     let (first, _) = stage.views(1)[0];
     assert_eq!(first, 0);
     let last = stage.shelf(era).hosted.last().unwrap();
-    assert_eq!(last.views, [(Seat(0), true)]);
+    assert_eq!(
+        last.views,
+        [ViewOrder {
+            seat: Seat(0),
+            is_new: true,
+            size: [800, 600]
+        }]
+    );
 }
 
 #[test]
@@ -262,4 +274,27 @@ fn a_plan_tells_nothing_from_which_the_world_could_be_computed() {
     let facts = facts.unwrap();
     assert_eq!(plan.module, protocol::hash::sha256_hex(facts.as_bytes()));
     assert!(facts.contains("\"horizon\":77"));
+}
+
+#[test]
+fn a_page_is_told_what_it_points_at_and_only_its_last_question_counts() {
+    let (mut stage, era, _) = hosted(|_| {});
+    stage.wait(3_500_000);
+    stage.look(1, era, 1);
+    for number in [1, 2] {
+        let at = [number as u16, 9];
+        stage.say(1, ClientMessage::Point { era, number, at });
+    }
+    let mut told = stage
+        .hear(1)
+        .into_iter()
+        .filter_map(|message| match message {
+            ServerMessage::Pointed { number, action, .. } => Some((number, action)),
+            _ => None,
+        });
+    // The shelf says the first part of the point as the action.
+    assert_eq!(told.next_back(), Some((2, Some(2))));
+    let mut orders = stage.shelf(era).hosted.iter().flat_map(|work| &work.points);
+    let (seat, number, at) = (Seat(0), 2, [2, 9]);
+    assert_eq!(orders.next_back(), Some(&PointOrder { seat, number, at }));
 }

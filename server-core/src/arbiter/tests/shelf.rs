@@ -223,18 +223,23 @@ impl Shelf {
     fn host(&mut self, work: HostWork) -> HostedReport {
         self.through.0 += u32::from(work.steps);
         let tick = self.through;
-        let view = |(seat, _): &(Seat, bool)| {
+        let view = |order: &ViewOrder| {
             let view = HostView {
                 tick,
                 ..HostView::default()
             };
-            (*seat, view)
+            (order.seat, view)
         };
         let report = HostedReport {
             played: tick,
             through: tick,
             own: self.own(),
             views: work.views.iter().map(view).collect(),
+            points: work
+                .points
+                .iter()
+                .map(|order| (order.seat, order.number, Some(order.at[0])))
+                .collect(),
             over: tick.0 >= 600,
             ..HostedReport::default()
         };

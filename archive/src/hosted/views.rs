@@ -1,0 +1,63 @@
+//! Views and meanings of points, for the pages of an episode on a host.
+
+use env_core::Action;
+use protocol::Seat;
+use protocol::control::HostView;
+use server_core::arbiter::{PointOrder, ViewOrder};
+
+use crate::Episode;
+
+/// Words are told after so many ticks at the earliest, seconds of ticks.
+const WORDS_S: u32 = 1;
+
+impl Episode {
+    /// The action that a point on the last picture of a seat's page means.
+    pub(super) fn point(&mut self, order: &PointOrder) -> (Seat, u32, Option<Action>) {
+        let (seat, is_over) = (order.seat, self.over().is_some());
+        let (hosted, replica) = self.hosted();
+        let at = hosted.seats[seat.index()].viewer.point_of(order.at);
+        let meant = (!is_over).then(|| replica.world().point(seat.index(), at));
+        let actions = replica.spec().actions.len();
+        let meant = meant.flatten();
+        let meant = meant.filter(|action| usize::from(*action) < actions);
+        (seat, order.number, meant)
+    }
+
+    pub(super) fn view(&mut self, order: &ViewOrder) -> HostView {
+        let (seat, is_new) = (order.seat, order.is_new);
+        let (tick, over) = (self.through(), self.over().is_some());
+        let each = WORDS_S * u32::from(self.header.tick_hz.max(1));
+        let turns = self.header.rules.turns;
+        let (hosted, replica) = self.hosted();
+        let page = &mut hosted.seats[seat.index()];
+        if is_new {
+            page.viewer.forget();
+            page.told = None;
+        }
+        page.viewer.fit(order.size);
+        let tells = turns || over || page.told.is_none_or(|told| told.0 + each <= tick.0);
+        if tells {
+            page.told = Some(tick);
+        }
+        let bytes = page.viewer.view(replica.world(), seat.index(), tells);
+        let entered = std::mem::take(&mut page.entered);
+        let first = page.first;
+        page.first += entered.len() as u32;
+        HostView {
+            tick,
+            entered,
+            first,
+            over,
+            bytes,
+            ..HostView::default()
+        }
+    }
+
+    pub(super) fn partial_views(&self) -> Vec<Seat> {
+        let pages = self.hosted.iter().flat_map(|hosted| &hosted.seats);
+        let pages = (0..).map(Seat).zip(pages);
+        pages
+            .filter_map(|(seat, page)| page.viewer.is_partial().then_some(seat))
+            .collect()
+    }
+}
