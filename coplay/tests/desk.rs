@@ -47,6 +47,7 @@ impl Desk {
             turn: None,
             access: Default::default(),
             changed: Default::default(),
+            models: Default::default(),
         };
         let server = Server::start(options).await.unwrap();
         let desk = server.open_desk(true).await.unwrap();
