@@ -1,6 +1,6 @@
 //! The bytes of a data folder before and after somebody is erased from it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -35,29 +35,26 @@ fn list_files(folder: &Path) -> Vec<PathBuf> {
     below.flatten().collect()
 }
 
+/// Bytes at the beginning of a trace by which it is looked for; every trace has more.
+const PREFIX: usize = 12;
+
 /// The names of the traces that are in some file of a folder.
 fn found_in(folder: &Path, traces: &Traces) -> Vec<String> {
-    let files = list_files(folder).into_iter();
-    let files: Vec<Vec<u8>> = files.map(|path| fs::read(path).unwrap()).collect();
-    let is_there = |bytes: &Vec<u8>| {
-        let mut files = files.iter();
-        files.any(|file| contains(file, bytes))
-    };
-    let found = traces.iter().filter(|(_, bytes)| is_there(bytes));
-    found.map(|(name, _)| name.clone()).collect()
-}
-
-/// Returns whether some bytes are in others.
-fn contains(all: &[u8], part: &[u8]) -> bool {
-    let first = part[0];
-    let mut rest = all;
-    while let Some(at) = rest.iter().position(|byte| *byte == first) {
-        if rest[at..].starts_with(part) {
-            return true;
-        }
-        rest = &rest[at + 1..];
+    let mut by_prefix: HashMap<&[u8], Vec<(&String, &[u8])>> = HashMap::new();
+    for (name, bytes) in traces {
+        let of_prefix = by_prefix.entry(&bytes[..PREFIX]).or_default();
+        of_prefix.push((name, bytes));
     }
-    false
+    let mut found = BTreeSet::new();
+    for path in list_files(folder) {
+        let file = fs::read(path).unwrap();
+        for (at, window) in file.windows(PREFIX).enumerate() {
+            let here = by_prefix.get(window).into_iter().flatten();
+            let here = here.filter(|(_, bytes)| file[at..].starts_with(bytes));
+            found.extend(here.map(|(name, _)| (*name).clone()));
+        }
+    }
+    found.into_iter().collect()
 }
 
 /// The traces of a participant's page in a log: each record as its bytes are in the file, and the keys.
@@ -91,7 +88,7 @@ fn traces_of_log(path: &Path, participant: &str) -> Traces {
         while body.last() == Some(&0) {
             body.pop();
         }
-        if body.len() >= 12 {
+        if body.len() >= PREFIX {
             traces.insert(format!("{episode}: {kind} {number}"), body);
         }
     }
