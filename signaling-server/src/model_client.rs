@@ -65,7 +65,7 @@ impl ModelKey {
     }
 }
 
-/// Whether language models are asked, and under which key.
+/// The rule by which language models are asked or not, and the key.
 #[derive(Clone, Debug)]
 pub enum ModelAccess {
     /// They are asked, with a key if there is one.

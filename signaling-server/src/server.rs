@@ -75,7 +75,7 @@ pub struct ServerOptions {
     pub changed: OnStudyChange,
     /// The rules for who may enter.
     pub access: AccessRules,
-    /// Whether language models are asked, and under which key.
+    /// The rule by which language models are asked or not, and the key.
     pub models: ModelAccess,
 }
 

@@ -58,9 +58,9 @@ sideBySide(2, () => {
     const applied = Number(call.tick_applied);
     assert.ok(applied > Number(call.tick_asked), JSON.stringify(call));
     const helper = steps.filter(row => row.seat === '1');
-    const acts = rows => rows.filter(row => row.action_name !== 'noop').length;
-    assert.equal(acts(helper.filter(row => Number(row.tick) < applied)), 0, 'it waited until it was told');
-    assert.ok(acts(helper.filter(row => Number(row.tick) >= applied)) > 3, 'it has walked and taken the plate');
+    const used = rows => rows.filter(row => row.action_name === 'pick_up_or_drop').length;
+    assert.equal(used(helper.filter(row => Number(row.tick) < applied)), 0, 'it waited until it was told');
+    assert.equal(used(helper.filter(row => Number(row.tick) >= applied)), 1, 'it has taken the plate, and holds it');
     const { code, episodes } = await verified(server.data);
     assert.equal(code, 0, `coplay verify finds nothing wrong: ${JSON.stringify(episodes)}`);
   });
