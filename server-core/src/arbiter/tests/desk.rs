@@ -67,6 +67,16 @@ impl Stage {
         );
     }
 
+    /// A page comes back with its token; gives what it reads.
+    fn come_back(&mut self, conn: u64, token: &str) -> Vec<ServerMessage> {
+        let entry = Entry::Resume {
+            token: token.to_owned(),
+            playing: None,
+        };
+        self.say(conn, ClientMessage::hello(entry));
+        self.hear(conn)
+    }
+
     /// A page comes in without a link; gives what it reads.
     fn walk_in(&mut self, conn: u64) -> Vec<ServerMessage> {
         self.say(conn, ClientMessage::hello(Entry::Open));
@@ -123,40 +133,26 @@ fn closed_recruitment_is_a_full_study_until_it_opens_again() {
     let turned_away = stage.walk_in(1);
     assert_eq!(outcome(&turned_away).as_deref(), Some("study_full"));
     let token = token(&turned_away);
-    stage.resume(2, &token, None);
-    assert_eq!(outcome(&stage.hear(2)).as_deref(), Some("study_full"));
+    let again = stage.come_back(2, &token);
+    assert_eq!(outcome(&again).as_deref(), Some("study_full"));
     let open = DeskOrder::SetRecruitment(RecruitmentState::Open);
     stage.order(open).unwrap();
-    stage.resume(3, &token, None);
-    assert_eq!(outcome(&stage.hear(3)), None, "they begin after all");
+    let begun = stage.come_back(3, &token);
+    assert_eq!(outcome(&begun), None, "they begin after all");
 }
 
 #[test]
 fn places_change_and_stay_changed_after_a_restart() {
-    let mut stage = reading("design: {quota: 1}\n");
-    stage.walk_in(1);
-    stage.read_on(1, 0);
-    assert_eq!(outcome(&stage.walk_in(2)).as_deref(), Some("study_full"));
-    stage.order(DeskOrder::SetPlaces(vec![2])).unwrap();
-    let places = stage.arbiter.make_overview(stage.now_us).places;
-    assert_eq!((places.wanted, places.left), (Some(2), Some(1)));
-    stage.restart();
-    let places = stage.arbiter.make_overview(stage.now_us).places;
-    assert_eq!((places.wanted, places.left), (Some(2), Some(1)));
-    assert_eq!(outcome(&stage.walk_in(3)), None);
-    stage.read_on(3, 0);
-    assert_eq!(outcome(&stage.walk_in(4)).as_deref(), Some("study_full"));
-    for wrong in [vec![], vec![1, 2], vec![u32::MAX]] {
-        let refused = stage.order(DeskOrder::SetPlaces(wrong.clone()));
-        let is_wrong = matches!(refused, Err(OrderRefused::WrongPlaces { .. }));
-        assert!(is_wrong, "{wrong:?}: {refused:?}");
-    }
-}
-
-#[test]
-fn a_quota_for_each_treatment_takes_a_number_for_each() {
-    let mut stage =
-        reading("design: {between: {tone: {levels: [warm, cool]}}, quota: {warm: 1, cool: 1}}\n");
+    let mut stage = Stage::read(
+        "design: {between: {tone: {levels: [warm, cool]}}, quota: {warm: 1, cool: 1}}
+timeline:
+  - {id: first, type: instructions, pages: [page.md]}
+  - {id: more, type: instructions, pages: [page.md], when: tone == 'warm'}
+  - {id: read, type: instructions, pages: [page.md]}
+  - {id: thanks, type: end, file: page.md}
+",
+        Limits::default(),
+    );
     stage.walk_in(1);
     stage.read_on(1, 0);
     let refused = stage.order(DeskOrder::SetPlaces(vec![5]));
