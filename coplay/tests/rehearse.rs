@@ -274,6 +274,7 @@ macro_rules! rehearse_examples {
 
 rehearse_examples! {
     grid_worlds_are_rehearsed "grid-worlds",
+    looking_back_is_rehearsed "looking-back",
     mazes_are_rehearsed "mazes",
     overcooked_blind_is_rehearsed "overcooked-blind",
     overcooked_coord_is_rehearsed "overcooked-coord",

@@ -8,10 +8,11 @@ use anyhow::Context as _;
 use csv::StringRecord;
 
 /// Every table of an export.
-const ALL: [&str; 14] = [
+const ALL: [&str; 15] = [
     "sessions",
     "screening",
     "responses",
+    "annotations",
     "pages",
     "lobby",
     "chat",
