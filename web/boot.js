@@ -28,6 +28,8 @@ for (const [selector, text] of [["h1", words.heading], [".status", words.status]
 
 // Only studies with an environment in Python load it.
 globalThis.coplayOpenPython = async (...given) => (await import("./python_page.js")).openArchive(...given);
+// Only studies with a watch stage load it.
+globalThis.coplayOpenFilm = async (...given) => (await import("./film/film.js")).openFilm(...given);
 
 const sorry = (message, ...more) => {
   const main = document.getElementById("app");

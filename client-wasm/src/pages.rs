@@ -26,3 +26,5 @@ pub(crate) mod regroup;
 pub(crate) mod rest;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod screening;
+#[cfg(target_arch = "wasm32")]
+pub(crate) mod watch;

@@ -167,9 +167,10 @@ Examples:
     Rehearse(RehearseArgs),
     /// Write the data as tables.
     #[command(after_help = "\
-Writes one file per table: sessions, pages, responses, response_parts, screening, groups, lobby, chat, interventions,
-episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events, presence, routes,
-quality, session_quality and exclusions; and tables.json, which describes every column. docs/data.md describes them, too.
+Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
+interventions, episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events,
+presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
+docs/data.md describes them, too.
 The tables take the place of those of an earlier export when all of them are complete; until then, and if the command is
 interrupted, nothing in the folder changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.

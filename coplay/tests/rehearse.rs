@@ -276,6 +276,7 @@ rehearse_examples! {
     directed_cook_is_rehearsed "directed-cook",
     grid_worlds_are_rehearsed "grid-worlds",
     knowing_assistant_is_rehearsed "knowing-assistant",
+    looking_back_is_rehearsed "looking-back",
     mazes_are_rehearsed "mazes",
     overcooked_blind_is_rehearsed "overcooked-blind",
     overcooked_coord_is_rehearsed "overcooked-coord",

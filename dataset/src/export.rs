@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod annotations;
 mod chat;
 mod column;
 mod demographics;

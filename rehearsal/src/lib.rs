@@ -26,6 +26,7 @@ mod schedule;
 mod tables;
 mod trace;
 mod virtual_run;
+mod watching;
 
 use std::sync::Arc;
 

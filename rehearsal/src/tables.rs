@@ -12,6 +12,7 @@ const ALL: [&str; 15] = [
     "sessions",
     "screening",
     "responses",
+    "annotations",
     "pages",
     "lobby",
     "chat",

@@ -198,3 +198,4 @@ class Painter {
     context.fill();
   }
 }
+export { Painter, Pictures, loadSprites };

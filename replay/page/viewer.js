@@ -111,6 +111,7 @@ class Viewer {
     Object.assign(this, { tick: 0, seat: 0, nth: 0, speed: 1, isPlaying: false });
     byId('stages').replaceChildren(...this.stages.map(stage => stage.element));
     this.tables = new Tables(episodes, byId('tabs'), byId('panel'), seconds => this.seek(seconds * this.hz));
+    this.annotations = new Annotations(episodes[0], this);
     this.connect();
     this.readAddress();
   }
@@ -136,13 +137,14 @@ class Viewer {
     window.addEventListener('hashchange', () => this.readAddress());
     new ResizeObserver(() => { this.paintStrip(); this.show(); }).observe(byId('replay'));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.paintStrip(); this.show(); });
-    for (const id of ['controls', 'legend', 'details']) byId(id).hidden = false;
+    for (const id of ['controls', 'legend', 'details', 'annotate']) byId(id).hidden = false;
   }
 
   press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const target = event.target.tagName;
-    if (target === 'SELECT' || (event.key === ' ' && ['BUTTON', 'SUMMARY', 'INPUT'].includes(target))) return;
+    if (this.annotations.press(event)) return;
+    if (/^(SELECT|TEXTAREA)$/.test(target) || event.target.type === 'text' || (event.key === ' ' && ['BUTTON', 'SUMMARY', 'INPUT'].includes(target))) return;
     const step = event.shiftKey ? 10 : 1;
     const deeds = {
       ' ': () => this.play(!this.isPlaying),
@@ -202,13 +204,18 @@ class Viewer {
     Object.assign(this, { tick, nth: 0 });
     this.show();
     this.tables.follow(tick / this.hz, true);
+    this.annotations.follow(this.isPlaying);
   }
 
   play(isPlaying) {
     if (isPlaying === this.isPlaying) return;
     this.isPlaying = isPlaying;
     byId('play').textContent = isPlaying ? 'Pause' : 'Play';
-    if (!isPlaying) return this.writeAddress();
+    this.annotations.follow(isPlaying);
+    if (!isPlaying) {
+      this.annotations.tell();
+      return this.writeAddress();
+    }
     let at = this.tick >= this.last ? 0 : this.tick;
     // The first frame may carry a time before the press of the button.
     let before;

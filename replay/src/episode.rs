@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::advice::{Advice, Adviser, open_advisers, shorten};
 use crate::notes::{SeatNotes, list_notes};
-use crate::pictures::{PictureStream, PictureTable};
+use crate::pictures::{PictureStream, PictureTable, differences};
 use crate::screens::{Confirmed, SeatFrames, rebuild_screens};
 
 /// The choices of whoever asks for a replay.
@@ -346,15 +346,6 @@ fn controllers(log: &Log, seat: Seat) -> Vec<(u32, String)> {
     let changes = log.changes().filter(|change| change.seat == seat);
     known.extend(changes.map(|change| (change.tick.0, name(&change.controller))));
     known.into_iter().collect()
-}
-
-/// Each number less the one before.
-fn differences(numbers: &[u32]) -> Vec<i64> {
-    let before = std::iter::once(0).chain(numbers.iter().copied());
-    let pairs = numbers.iter().zip(before);
-    pairs
-        .map(|(now, before)| i64::from(*now) - i64::from(before))
-        .collect()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //!
 //! [`Replay`] has the confirmed pictures of the whole world and of each seat, the frames that each page showed, actions,
 //! controllers, rewards, events, key presses and faults of the network. [`write_page`] makes one HTML file of it.
+//! [`Film`] has the pictures of one view alone, for participants.
 //! [`Timeline`] goes to any tick, and [`Branch`] continues from one with another controller.
 //!
 //! This crate must not know of sockets, clocks, databases and command lines. A replay names no participant.
@@ -11,6 +12,7 @@
 mod advice;
 mod branch;
 mod episode;
+mod film;
 mod notes;
 mod page;
 mod pictures;
@@ -20,5 +22,6 @@ mod timeline;
 pub use advice::Adviser;
 pub use branch::{Branch, BranchError, BranchLane, BranchRun};
 pub use episode::{ChatLine, Replay, ReplayOptions};
-pub use page::write_page;
+pub use film::{Film, FilmOrder};
+pub use page::{FILM_FILES, write_page};
 pub use timeline::Timeline;

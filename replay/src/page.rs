@@ -7,12 +7,26 @@ use protocol::hash::sha256;
 use crate::Replay;
 
 const PAGE: &str = include_str!("../page/replay.html");
-const STYLE: &str = include_str!("../page/replay.css");
-const SCRIPTS: [&str; 4] = [
+const STYLE: &str = concat!(
+    include_str!("../page/replay.css"),
+    include_str!("../page/annotate.css")
+);
+/// The first two are modules of participants' pages, too.
+const SCRIPTS: [&str; 6] = [
     include_str!("../page/pictures.js"),
+    include_str!("../page/annotate.js"),
+    include_str!("../page/annotations.js"),
     include_str!("../page/episode.js"),
     include_str!("../page/tables.js"),
     include_str!("../page/viewer.js"),
+];
+
+/// The files of participants' pages that show films, by their names; they lie in one folder.
+pub const FILM_FILES: [(&str, &str); 4] = [
+    ("film.js", include_str!("../page/film.js")),
+    ("annotate.js", include_str!("../page/annotate.js")),
+    ("pictures.js", include_str!("../page/pictures.js")),
+    ("annotate.css", include_str!("../page/annotate.css")),
 ];
 
 /// The level of compression: pages are written once, and sent around.
@@ -23,9 +37,9 @@ const LEVEL: u8 = 8;
 /// Its policy lets it run its own script, paint its own pictures, and reach nothing else.
 pub fn write_page(replays: &[Replay]) -> String {
     let names: Vec<&str> = replays.iter().map(Replay::name).collect();
-    let json = serde_json::to_vec(replays).expect("a replay is plain data");
-    let data = miniz_oxide::deflate::compress_to_vec_zlib(&json, LEVEL);
-    let script = format!("'use strict';\n{}", SCRIPTS.concat());
+    let data = pack(replays);
+    let scripts: String = SCRIPTS.into_iter().map(as_script).collect();
+    let script = format!("'use strict';\n{scripts}");
     let parts = [
         ("{{title}}", escape(&names.join(" | "))),
         (
@@ -49,6 +63,19 @@ pub fn write_page(replays: &[Replay]) -> String {
         rest = after;
     }
     page + rest
+}
+
+/// Plain data as JSON, in a stream of zlib.
+pub(crate) fn pack(data: &(impl serde::Serialize + ?Sized)) -> Vec<u8> {
+    let json = serde_json::to_vec(data).expect("plain data serialises into memory");
+    miniz_oxide::deflate::compress_to_vec_zlib(&json, LEVEL)
+}
+
+/// A module without its lines that import and export: in the page, all scripts are one.
+fn as_script(module: &str) -> String {
+    let is_own = |line: &&str| !line.starts_with("import {") && !line.starts_with("export {");
+    let lines = module.lines().filter(is_own);
+    lines.map(|line| format!("{line}\n")).collect()
 }
 
 fn escape(text: &str) -> String {

@@ -117,6 +117,15 @@ impl PictureTable {
     }
 }
 
+/// Each number less the one before.
+pub(crate) fn differences(numbers: &[u32]) -> Vec<i64> {
+    let before = std::iter::once(0).chain(numbers.iter().copied());
+    let pairs = numbers.iter().zip(before);
+    pairs
+        .map(|(now, before)| i64::from(*now) - i64::from(before))
+        .collect()
+}
+
 /// An item as a list: identity, left, top, width, height, and its shape with a letter in front.
 #[derive(Debug)]
 struct ShownItem(DrawItem);

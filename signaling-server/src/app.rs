@@ -17,6 +17,7 @@ use tokio::sync::{Semaphore, mpsc};
 
 use crate::assets::Assets;
 use crate::disk::DiskRoom;
+use crate::films::Films;
 use crate::gate::ConnectionGate;
 use crate::site_rules::Sites;
 use crate::socket::Connections;
@@ -40,6 +41,8 @@ pub struct App {
     pub networks_dir: PathBuf,
     /// The files of these folders that are being sent.
     pub sending: SharedFiles,
+    /// The recordings that participants watch.
+    pub films: Films,
     /// Open connections.
     pub connections: Arc<Connections>,
     /// The disk of the data folder.

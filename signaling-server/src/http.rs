@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri, header};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -17,6 +17,7 @@ use study::recruitment::Provider;
 
 use crate::app::{App, own_bytes};
 use crate::assets::media_type;
+use crate::films;
 use crate::http_range::{Range, find_range};
 use crate::socket;
 
@@ -46,6 +47,8 @@ pub fn build_handler(app: Arc<App>) -> Router {
         .route("/healthz", get(healthz))
         .route("/session", get(socket::upgrade))
         .route("/site", get(answer_site))
+        .route("/film", post(films::serve_film))
+        .route("/film/{file}", get(films::serve_film_file))
         .route("/modules/{file}", get(module))
         .route("/networks/{file}", get(network))
         .route("/pyodide/{version}/{file}", get(python))

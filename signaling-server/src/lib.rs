@@ -14,6 +14,7 @@ pub mod disk;
 pub mod driver;
 pub mod episode_writer;
 mod file_budget;
+pub mod films;
 pub mod gate;
 pub mod http;
 mod http_range;

@@ -35,6 +35,7 @@ use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
 use crate::episode_writer::EpisodeWriter;
 use crate::file_budget::{self, FileBudget};
+use crate::films::Films;
 use crate::gate::ConnectionGate;
 use crate::http::build_handler;
 use crate::listener::serve_connections;
@@ -155,6 +156,7 @@ impl Server {
         let provider = study.recruitment.provider;
         let wants_signature = study.recruitment.signature.is_some();
         let sentences = sentences_json(&study);
+        let films = Films::new(&study, data.path());
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
@@ -227,6 +229,7 @@ impl Server {
             modules_dir,
             networks_dir,
             sending: SharedFiles::default(),
+            films,
             sentences,
             provider,
             connections,

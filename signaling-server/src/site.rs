@@ -11,8 +11,9 @@ use anyhow::Context as _;
 use axum::body::Bytes;
 use catalog::{StartError, read_study};
 use protocol::hash::sha256_hex;
+use replay::FILM_FILES;
 use store::data_folder::{DataDir, EnvModule};
-use study::{EnvFactsByStage, Study};
+use study::{EnvFactsByStage, StageKind, Study};
 
 use crate::app::own_bytes;
 use crate::assets::Assets;
@@ -66,6 +67,9 @@ pub(crate) fn hash_site(assets: &Assets, files: &SiteFiles, sentences: &str) -> 
     for name in list_front_end(assets) {
         let bytes = assets.read(&name).unwrap_or_default();
         listed += &format!("{name} {}\n", sha256_hex(&bytes));
+    }
+    for (name, text) in FILM_FILES {
+        listed += &format!("film/{name} {}\n", sha256_hex(text.as_bytes()));
     }
     // They are named by their hash.
     files.keys().for_each(|name| listed += &format!("{name}\n"));
@@ -122,6 +126,12 @@ pub fn make_site(
     {
         if let Some(bytes) = assets.read(name) {
             files.insert(format!("{folder}/{name}"), own_bytes(bytes));
+        }
+    }
+    if (study.timeline.iter()).any(|stage| matches!(stage.kind, StageKind::Watch(_))) {
+        for (name, text) in FILM_FILES {
+            let name = format!("{folder}/film/{name}");
+            files.insert(name, Bytes::from_static(text.as_bytes()));
         }
     }
     let page = make_index(assets, &folder, &sentences, server, &built)?;

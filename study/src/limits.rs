@@ -79,6 +79,12 @@ pub(crate) const MAX_SPECULATION: u8 = protocol::datagram::MAX_INPUTS as u8;
 /// Keys of a chord.
 pub(crate) const MAX_CHORD: usize = 3;
 
+/// Spans that are marked in a replay.
+pub(crate) const MAX_MARKS: u8 = 30;
+
+/// Length of the text about a span, characters: all of them fit one answer.
+pub(crate) const MAX_MARK_LENGTH: usize = 400;
+
 /// Length of a chat message that a study can allow, characters.
 pub const MAX_CHAT_LENGTH: u16 = 2_000;
 

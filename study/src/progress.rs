@@ -448,6 +448,14 @@ impl Progress {
             }
             *surveyjs = document.to_string();
         }
+        if let (StageView::Watch { task, .. }, StageKind::Watch(watch)) =
+            (&mut view, &self.stage(study).kind)
+        {
+            *task = watch.task(
+                language,
+                watch.turns_sides(self.assignment.own.seed, self.at),
+            );
+        }
         if let StageView::External { ticket, .. } = &mut view {
             self.ticket().unwrap_or_default().clone_into(ticket);
         }

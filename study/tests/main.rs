@@ -17,4 +17,5 @@ mod screening;
 mod seat_scores;
 mod stages;
 mod texts;
+mod watch;
 mod worked;

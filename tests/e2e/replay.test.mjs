@@ -160,7 +160,7 @@ test('a checker of accessibility finds nothing, in light and dark', async t => {
   t.after(() => browser.close());
   for (const colorScheme of ['light', 'dark']) {
     const page = await opened(browser, address(300, 0), { colorScheme });
-    await page.click('summary');
+    for (const summary of await page.$$('summary')) await summary.click();
     // The page's own policy lets no script in; the checker comes past it, through the protocol of the browser.
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => window.axe.run(document, { preload: false, resultTypes: ['violations'] }));
@@ -195,4 +195,30 @@ test('two episodes play side by side on one clock', async t => {
   assert.deepEqual(ticks, [200, 200]);
   const elsewhere = await page.request.get(new URL('/replay/0', link).href);
   assert.equal(elsewhere.status(), 404);
+});
+
+test('a researcher rates while it plays and marks a span, and saves a table with ticks', async t => {
+  const browser = await launch();
+  t.after(() => browser.close());
+  const page = await opened(browser, address(30, 0));
+  await page.click('#annotate summary');
+  await page.fill('#annotate-name', 'Ann');
+  await page.fill('#annotate-labels', 'collision, waiting');
+  await page.locator('#annotate-labels').press('Tab');
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press('ArrowUp');
+  await page.keyboard.press('Space');
+  await page.waitForFunction(() => window.viewer.tick >= 45, null, { timeout: SOON });
+  await page.keyboard.press('Space');
+  await page.evaluate(() => window.viewer.seek(100));
+  await page.keyboard.press('m');
+  for (let step = 0; step < 4; step++) await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('m');
+  await page.getByLabel('Label', { exact: true }).selectOption('waiting');
+  await page.locator('.spans textarea').fill('=1+1, "both" wait');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#annotate-save')]);
+  const [columns, ...rows] = (await readFile(await download.path(), 'utf8')).trimEnd().split('\r\n');
+  assert.equal(columns, 'episode,stage_id,annotator,kind,first_tick,end_tick,value,label,text');
+  assert.deepEqual(rows.slice(0, 3).map(row => row.split(',').slice(2, 7)), [30, 35, 40].map(tick => ['Ann', 'rating', `${tick}`, `${tick + 4}`, '55']));
+  assert.match(rows.at(-1), /,Ann,mark,100,104,,waiting,"'=1\+1, ""both"" wait"$/);
 });

@@ -14,6 +14,7 @@ use crate::pages::lobby::Lobby;
 use crate::pages::regroup::Regroup;
 use crate::pages::rest::Rest;
 use crate::pages::screening::Screening;
+use crate::pages::watch::{FilmRequest, Watch};
 use crate::pages::{chat, consent, debrief, external};
 use crate::shell::{dom, layout};
 
@@ -28,6 +29,7 @@ pub(super) enum Card {
     Instructions(Instructions),
     Questions(Questions),
     Screening(Screening),
+    Watch(Watch),
     /// It shows what the group writes, too: [`App::show_chat`] does.
     Chat(chat::Card),
 }
@@ -37,7 +39,7 @@ impl Card {
     pub(super) fn tick(&mut self, now_us: u64) {
         let now_ms = now_us as f64 / 1_000.0;
         match self {
-            Self::Plain | Self::Chat(_) => {}
+            Self::Plain | Self::Chat(_) | Self::Watch(_) => {}
             Self::Questions(questions) => questions.tick(now_us),
             Self::Lobby(lobby) => lobby.tick(now_ms),
             Self::Regroup(regroup) => regroup.tick(now_ms),
@@ -53,6 +55,7 @@ impl Card {
         match self {
             Self::Instructions(instructions) => Some(instructions.draft(now_us)),
             Self::Questions(questions) => Some(questions.draft()),
+            Self::Watch(watch) => Some(watch.draft()),
             _ => None,
         }
     }
@@ -88,6 +91,7 @@ pub(super) fn kind_of(view: &StageView) -> &'static str {
         StageView::Instructions { .. } => "instructions",
         StageView::Quiz { .. } => "quiz",
         StageView::External { .. } => "external",
+        StageView::Watch { .. } => "watch",
         StageView::Debrief { .. } => "debrief",
         StageView::Lobby { .. } => "lobby",
         StageView::Env => "env",
@@ -177,6 +181,19 @@ impl App {
                 let rest = rest.with_times(now_ms, *min_ms, *max_ms);
                 let page = rest.page.clone();
                 self.card = Card::Rest(rest);
+                page
+            }
+            StageView::Watch { page, task } => {
+                let request = FilmRequest {
+                    session: self.page.credentials().session.as_deref(),
+                    stage: &stage.id,
+                    page,
+                    task,
+                };
+                let title = self.layout.study_title();
+                let card = Watch::new(&self.inbox, title, &request, draft);
+                let page = card.page.clone();
+                self.card = Card::Watch(card);
                 page
             }
             StageView::Chat { page } => {

@@ -76,5 +76,7 @@ words! {
     mend_screen mend_connection mend_speed mend_something decimal other none choose choose_answer range_from
     range_to slide no_order keep_order move_up move_down ranked number_from number_to one_character_least
     characters_least one_character_most characters_most no_digits check_writing choose_least choose_most
-    choose_from choose_to check_others
+    choose_from choose_to check_others film_loading film_missing film_picture film_position film_play film_pause
+    film_left film_right film_same film_watch_left film_choose_left film_rate_hint film_rate_left film_mark_begin
+    film_mark_end film_mark_hint film_mark_show film_mark_label film_mark_remove film_marks_left
 }

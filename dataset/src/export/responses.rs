@@ -6,18 +6,19 @@ use std::path::Path;
 use serde_json::Value;
 use store::{Response, SqliteStore};
 
+use super::annotations::{AnnotationRow, WatchStages};
 use super::column::{Typed, row};
 use super::known::KnownData;
 use super::options::ExportOptions;
 use super::output::Output;
 use super::question::{Asked, Questions};
-use super::report::ExportReport;
+use super::report::{ExportReport, WrittenTable};
 use super::table::Table;
 use crate::time::parse_unix_us;
 
 row! {
     /// The columns that the tables of answers begin with.
-    struct VisitKeys<'a> {
+    pub(super) struct VisitKeys<'a> {
         /// The study, as in the study file.
         study_id: &'a str,
         /// The version of the study, as in the study file.
@@ -155,9 +156,12 @@ pub(super) async fn write_tables(
 ) -> anyhow::Result<()> {
     let (mut responses, mut times) = (Vec::new(), Vec::new());
     let mut questions = Questions::default();
+    let mut watched = WatchStages::default();
     if let Some(store) = SqliteStore::find(data).await? {
         (responses, times) = (store.responses().await?, store.page_times().await?);
-        questions = Questions::new(&store.studies().await?, known)?;
+        let studies = store.studies().await?;
+        questions = Questions::new(&studies, known)?;
+        watched = WatchStages::new(&studies, known)?;
         store.close().await;
     }
     let of_pages = times
@@ -177,10 +181,20 @@ pub(super) async fn write_tables(
                 visit_keys(response, &routes, known),
                 response_row(response, &asked),
             ))?;
-            add_parts(response, &asked, &routes, known, &mut parts)?;
+            // What is annotated has a table of its own.
+            if !watched.has(response) {
+                add_parts(response, &asked, &routes, known, &mut parts)?;
+            }
         }
     }
     report.tables.extend([table.finish()?, parts.finish()?]);
+    report.tables.push(write_annotations(
+        output,
+        (&responses, &watched),
+        &routes,
+        options,
+        known,
+    )?);
     let included: BTreeSet<&str> = known.sessions.iter().map(|session| &*session.id).collect();
     let mut pages = Table::create::<(VisitKeys<'_>, PageRow)>(output, "pages")?;
     for time in times
@@ -206,6 +220,33 @@ pub(super) async fn write_tables(
     }
     report.tables.push(pages.finish()?);
     Ok(())
+}
+
+/// Writes the table of annotations.
+fn write_annotations(
+    output: &Output,
+    (responses, watched): (&[Response], &WatchStages),
+    routes: &Routes<'_>,
+    options: &ExportOptions,
+    known: &KnownData,
+) -> anyhow::Result<WrittenTable> {
+    let mut table = Table::create::<(VisitKeys<'_>, AnnotationRow<'_>)>(output, "annotations")?;
+    for response in responses.iter().filter(|response| watched.has(response)) {
+        let at_us = parse_unix_us(&response.at);
+        if at_us.is_some_and(|at_us| !options.includes(at_us)) {
+            continue;
+        }
+        let is_same = |other: &&Response| {
+            (&other.session, other.visit) == (&response.session, response.visit)
+        };
+        let others: Vec<&Response> = match response.item.as_str() {
+            "choice" => responses.iter().filter(is_same).collect(),
+            _ => Vec::new(),
+        };
+        let keys = || visit_keys(response, routes, known);
+        watched.add_rows((response, &others), keys, known, at_us, &mut table)?;
+    }
+    table.finish()
 }
 
 fn visit_keys<'a>(response: &'a Response, routes: &Routes<'a>, known: &KnownData) -> VisitKeys<'a> {

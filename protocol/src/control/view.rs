@@ -106,6 +106,14 @@ pub enum StageView {
         /// The text above it, sanitised HTML; may be empty.
         page: String,
     },
+    /// Recordings of episodes, which the page fetches: to be watched, rated, marked, or compared. Done with the answers
+    /// that the task asks for, or with one named `missing` if a recording cannot be shown.
+    Watch {
+        /// The text above them, sanitised HTML; may be empty.
+        page: String,
+        /// The task, as JSON.
+        task: String,
+    },
 }
 
 /// The codes that a participant takes along from the last page.

@@ -11,6 +11,7 @@ use crate::answers::{answer_in_time, fill};
 use crate::fault::Fault;
 use crate::quiz::solve;
 use crate::record::Phase;
+use crate::watching::answer_watch;
 
 /// The act of a person when it is time.
 #[derive(Clone, Debug)]
@@ -94,6 +95,11 @@ impl Bot {
                 self.doing("on a page of another site");
                 let act = self.external(&stage.id, ticket)?;
                 Some((self.some(20, 90), act))
+            }
+            StageView::Watch { task, .. } => {
+                self.doing("watching a recording");
+                let answers = answer_watch(task, &mut self.rng);
+                Some((self.some(20, 90), Act::Done(answers)))
             }
             StageView::Lobby { timeout_s } => {
                 self.doing("in a lobby");

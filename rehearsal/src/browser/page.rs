@@ -334,6 +334,7 @@ impl Person {
             }
             StageView::Debrief { .. } => self.on("section.debrief .actions button.primary").await?,
             StageView::External { .. } => self.external(&stage.id, &stage.view).await?,
+            StageView::Watch { .. } => self.watch_film().await?,
             StageView::Lobby { .. } => self.lobby(seen).await?,
             StageView::Rest { .. } => {
                 self.on("section.rest .actions button:not([disabled])")

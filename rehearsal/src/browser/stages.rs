@@ -13,6 +13,23 @@ use crate::record::Phase;
 /// Chance, of 100, that an optional question is skipped.
 const PASSED_OVER: usize = 20;
 
+/// The next step of a person in a watch stage: the element to click on, `write` into the field that has the focus, `key`
+/// to move the rating, or nothing while a recording plays.
+const FILM_STEP: &str = "(() => {
+  const host = document.querySelector('section.watch .film');
+  const stage = host?.stage;
+  if (!stage) return host?.querySelector('.actions button') ? 'section.watch .actions button' : '';
+  const playing = stage.players.some(player => player.isPlaying);
+  const empty = [...host.querySelectorAll('.spans textarea')].find(area => !area.value);
+  if (empty) { empty.focus(); return 'write'; }
+  if (playing) return stage.annotator?.rate && Math.random() < .5 ? 'key' : '';
+  const unwatched = stage.players.findIndex(player => !player.isWatched && !(stage.task.rate && stage.annotator.isRated()));
+  if (unwatched >= 0) return `section.watch .clip:nth-child(${unwatched + 1}) .film-play`;
+  if (stage.choice === null && stage.task.choose) return 'section.watch .choose label:last-child input';
+  if (stage.annotator?.mark && stage.annotator.problem()) return 'section.watch button.mark';
+  return 'section.watch .actions button';
+})()";
+
 impl Person {
     pub(super) async fn consent(&mut self) -> anyhow::Result<()> {
         if self.fault == Some(Fault::Refuse) {
@@ -172,6 +189,22 @@ impl Person {
             return self.go_to(&address).await;
         }
         self.on("form.external .actions button[type=submit]").await
+    }
+
+    /// Watches a recording to its end with a hand on the slider, and does what is asked.
+    pub(super) async fn watch_film(&mut self) -> anyhow::Result<()> {
+        let next = self.tab.ask(FILM_STEP).await?;
+        match next.as_str().unwrap_or_default() {
+            "" => self.pause(500, 1_500),
+            "write" => {
+                self.tab
+                    .page("Input.insertText", json!({ "text": "We “waited” here." }))
+                    .await?;
+            }
+            "key" => self.tab.key("rawKeyDown", "ArrowUp").await?,
+            selector => self.on(selector).await?,
+        }
+        Ok(())
     }
 
     /// Waits, with a hand on the mouse, and answers questions.

@@ -2,6 +2,7 @@
 
 use protocol::control::EndReason;
 use protocol::log::Ending;
+use sqlx::Row as _;
 
 use super::SqliteStore;
 use super::rows::episode;
@@ -115,5 +116,29 @@ impl SqliteStore {
             .fetch_all(&self.pool)
             .await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
+    }
+
+    /// The ended episodes of a stage that the person of a session played at their last visit to it, oldest first, each
+    /// with their seat; empty if there is no such session.
+    pub async fn list_last_episodes(
+        &self,
+        token_hash: &str,
+        stage: &str,
+    ) -> Result<Vec<(String, u8)>, StoreError> {
+        let sql = "SELECT players.episode, players.seat FROM sessions JOIN players USING (participant) \
+                   JOIN episodes ON episodes.id = players.episode \
+                   WHERE token_hash = ?1 AND episodes.stage = ?2 AND episodes.state = 'ended' AND players.visit = \
+                   (SELECT max(visit) FROM players AS other JOIN episodes AS played ON played.id = other.episode \
+                   WHERE other.participant = players.participant AND played.stage = ?2 AND played.state = 'ended') \
+                   ORDER BY episodes.rowid";
+        let rows = sqlx::query(sql)
+            .bind(token_hash)
+            .bind(stage)
+            .fetch_all(&self.pool)
+            .await?;
+        let all = rows
+            .iter()
+            .map(|row| Ok((row.try_get(0)?, row.try_get(1)?)));
+        Ok(all.collect::<Result<_, sqlx::Error>>()?)
     }
 }

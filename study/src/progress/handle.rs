@@ -107,6 +107,10 @@ impl Progress {
                     None => Ok(self.next(study)),
                 }
             }
+            StageKind::Watch(watch) => {
+                watch.check(answers)?;
+                Ok(self.next(study))
+            }
             StageKind::Screening(screening) => self.screen(study, screening, answers),
             StageKind::Consent(consent) => {
                 if !consent.agreed(answers)? {

@@ -1,6 +1,6 @@
 //! Checks of stages beside those that come before them.
 
-use super::{Stage, StageKind};
+use super::{Stage, StageKind, WatchClip};
 use crate::problem::hint;
 use crate::read::Cursor;
 
@@ -8,6 +8,7 @@ use crate::read::Cursor;
 pub(crate) fn check_stages(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
     check_consent(places, stages);
     check_quizzes(places, stages);
+    check_clips(places, stages);
 }
 
 /// Reports stages that would record something of a participant before the consent.
@@ -28,7 +29,11 @@ fn check_consent(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
         let records = |kind: &StageKind| {
             matches!(
                 kind,
-                StageKind::Quiz(_) | StageKind::Survey(_) | StageKind::Env(_) | StageKind::Chat(_)
+                StageKind::Quiz(_)
+                    | StageKind::Survey(_)
+                    | StageKind::Env(_)
+                    | StageKind::Chat(_)
+                    | StageKind::Watch(_)
             )
         };
         if stage.as_ref().is_some_and(|stage| records(&stage.kind)) {
@@ -64,5 +69,45 @@ fn check_quizzes(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
                 format!("there is no stage `{from}` before this one; {known}"),
             );
         }
+    }
+}
+
+/// Reports clips of episodes that are not played before they are watched.
+fn check_clips(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
+    for (at, (place, stage)) in places.iter().zip(stages).enumerate() {
+        let Some(StageKind::Watch(watch)) = stage.as_ref().map(|stage| &stage.kind) else {
+            continue;
+        };
+        // A stage that has faults of its own may be the one.
+        let before: Option<Vec<&Stage>> = stages[..at].iter().map(Option::as_ref).collect();
+        let Some(before) = before else { continue };
+        let is_env = |stage: &&&Stage| matches!(stage.kind, StageKind::Env(_));
+        let known: Vec<&Stage> = before.iter().filter(is_env).copied().collect();
+        for (number, clip) in watch.clips.iter().enumerate() {
+            check_clip(place, number, clip, &known);
+        }
+    }
+}
+
+fn check_clip(place: &Cursor<'_>, number: usize, clip: &WatchClip, known: &[&Stage]) {
+    let at = |key: &str| format!("clips[{number}].{key}");
+    let Some(stage) = known.iter().find(|stage| stage.id == clip.stage) else {
+        let names: Vec<&str> = known.iter().map(|stage| stage.id.as_str()).collect();
+        let known = match names.is_empty() {
+            true => "none comes before".to_owned(),
+            false => hint(&clip.stage, &names),
+        };
+        let message = format!(
+            "there is no env stage `{}` before this one; {known}",
+            clip.stage
+        );
+        return place.wrong_at(&at("stage"), message);
+    };
+    if let StageKind::Env(env) = &stage.kind
+        && let Some(episode) = clip.episode.filter(|number| *number > env.course.limit())
+    {
+        let most = env.course.limit();
+        let message = format!("there is no episode {episode}: `{}` has {most}", clip.stage);
+        place.wrong_at(&at("episode"), message);
     }
 }

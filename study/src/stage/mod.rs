@@ -27,6 +27,7 @@ pub(crate) mod lobby;
 pub(crate) mod players;
 mod python;
 pub(crate) mod quiz;
+pub(crate) mod watch;
 mod world;
 
 pub use self::ai_partner::{
@@ -46,6 +47,10 @@ pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
 pub use self::players::{AnySeat, Player, SeatChoice};
 pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
+pub use self::watch::{
+    ChooseTask, ClipView, MarkLabel, MarkTask, MarkedSpan, RateTask, RatingSamples, Watch,
+    WatchClip,
+};
 pub use self::world::WorldFile;
 
 /// One node of the timeline.
@@ -81,6 +86,8 @@ pub enum StageKind {
     Chat(Chat),
     /// A page of another site.
     External(External),
+    /// Episodes that are watched again.
+    Watch(Watch),
     /// The debriefing at the end.
     Debrief(Debrief),
     /// The last page.
@@ -149,6 +156,7 @@ impl StageKind {
             Self::Env(_) => "env",
             Self::Chat(_) => "chat",
             Self::External(_) => "external",
+            Self::Watch(_) => "watch",
             Self::Debrief(_) => "debrief",
             Self::End(_) => "end",
         }
@@ -180,6 +188,7 @@ impl StageKind {
             Self::Debrief(it) => vec![&it.page],
             Self::End(it) => vec![&it.page],
             Self::Chat(it) => it.page.iter().collect(),
+            Self::Watch(it) => it.page.iter().collect(),
             Self::Env(it) => it.screen.rest.iter().map(|rest| &rest.page).collect(),
             Self::Screening(_)
             | Self::Quiz(_)
@@ -196,6 +205,7 @@ impl StageKind {
             Self::Debrief(it) => vec![&mut it.page],
             Self::End(it) => vec![&mut it.page],
             Self::Chat(it) => it.page.iter_mut().collect(),
+            Self::Watch(it) => it.page.iter_mut().collect(),
             Self::Env(it) => it.screen.rest.iter_mut().map(|it| &mut it.page).collect(),
             _ => Vec::new(),
         }
@@ -221,6 +231,7 @@ impl StageKind {
             }
             Self::Survey(it) => survey::check_names(&it.form, &draft.answers).map(drop),
             Self::Quiz(it) => survey::check_names(&it.form("").form, &draft.answers).map(drop),
+            Self::Watch(it) => it.check_draft(&draft.answers),
             Self::Env(_) | Self::Chat(_) if self.writing().is_some_and(|it| it.may_keep(draft)) => {
                 Ok(())
             }
@@ -276,6 +287,10 @@ impl Stage {
                 must_return: it.must_return,
                 can_give_up: it.or_else.is_some(),
             },
+            StageKind::Watch(it) => StageView::Watch {
+                page: it.page.as_ref().map_or(String::new(), show),
+                task: it.task(language, false),
+            },
             StageKind::Debrief(it) => StageView::Debrief {
                 page: show(&it.page),
                 allow_withdraw: it.allow_withdraw,
@@ -301,10 +316,11 @@ enum Type {
     Chat,
     Debrief,
     External,
+    Watch,
     End,
 }
 
-const TYPES: [(&str, Type); 10] = [
+const TYPES: [(&str, Type); 11] = [
     ("consent", Type::Consent),
     ("instructions", Type::Instructions),
     ("quiz", Type::Quiz),
@@ -314,6 +330,7 @@ const TYPES: [(&str, Type); 10] = [
     ("chat", Type::Chat),
     ("debrief", Type::Debrief),
     ("external", Type::External),
+    ("watch", Type::Watch),
     ("end", Type::End),
 ];
 
@@ -341,6 +358,7 @@ fn kind_of(source: Source<'_>, kind: Type, fields: &mut Fields<'_>) -> Option<St
         Type::Chat => chat::read(source, fields).map(StageKind::Chat),
         Type::Debrief => debrief::read(source, fields).map(StageKind::Debrief),
         Type::External => external::read(fields).map(StageKind::External),
+        Type::Watch => watch::read(source, fields).map(StageKind::Watch),
         Type::End => end::read(source, fields).map(StageKind::End),
     }
 }

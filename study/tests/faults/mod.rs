@@ -87,7 +87,7 @@ fn words_numbers_and_ranges_are_checked() {
     assert_eq!(
         fault("type: lobby", "type: loby"),
         "study.yaml:13:11: timeline[1].type: unknown stage type `loby`; did you mean `lobby`? \
-         Known here: consent, instructions, quiz, survey, lobby, env, chat, debrief, external, end"
+         Known here: consent, instructions, quiz, survey, lobby, env, chat, debrief, external, watch, end"
     );
     assert_eq!(
         fault("timeout_s: 30", "timeout_s: 7200"),
