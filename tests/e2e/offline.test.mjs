@@ -188,6 +188,32 @@ sideBySide(2, () => {
     assert.equal(received.length, 5, 'and once is enough');
   });
 
+  test('people take part one after the other at one computer, and a page that fails still gives everything away', async t => {
+    const folder = await scratch(t);
+    const kiosk = [[/offline: \{\}/, 'offline: {}\nrecruitment: {provider: kiosk}'], [/ {2}- \{id: cook.*\n/, '']];
+    const study = await studyIn(folder, kiosk);
+    const address = await host(t, await written(study, path.join(folder, 'site')), '/');
+    const person = await Participant.open(browsers.chromium, address, { name: 'kiosk' });
+    t.after(() => person.context.close());
+    await person.says(/Before we begin/);
+    await onward(person);
+    await answer(person);
+    await person.says(/How was it/);
+    await answer(person);
+    await person.shows('end');
+    await person.page.getByRole('button', { name: 'Next participant' }).click();
+    await person.says(/Before we begin/);
+    await onward(person);
+    await answer(person);
+    await person.says(/How was it/);
+    await person.page.evaluate(() => window.coplay.fail('made up'));
+    const report = await imported(study, path.join(folder, 'data'), await saved(person, folder));
+    assert.deepEqual(report, { participants: 2, episodes: 0, already_there: 0, files: 1 });
+    const { sessions, responses } = await exported(path.join(folder, 'data'), ['sessions', 'responses']);
+    assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', '']);
+    assert.equal(responses.filter(({ item }) => item === 'games').length, 2);
+  });
+
   test('a second window takes over, and the first says so', async t => {
     const folder = await scratch(t);
     const study = await studyIn(folder);
