@@ -49,7 +49,7 @@ const sorry = (message, ...more) => {
 const findSiteFault = async () => {
   const named = name => document.querySelector(`meta[name="${name}"]`)?.content;
   const server = named("coplay-server");
-  if (!server) return undefined;
+  if (!server || server === "offline") return undefined;
   const asked = `${server.replace(/^ws/, "http")}/site?built=${named("coplay-built")}`;
   try {
     const answer = await fetch(asked, { credentials: "omit", cache: "no-store" });
@@ -76,6 +76,8 @@ const start = async () => {
   const fault = await siteFault;
   if (fault) return sorry(words.site, fault);
   await init({ module_or_path: new URL("client_wasm_bg.wasm", import.meta.url) });
+  // A study without a server: the server's part runs beside the page.
+  if (document.querySelector('meta[name="coplay-server"]')?.content === "offline") await import("./offline_page.js");
   const coplay = new Coplay("app");
   window.coplay = coplay;
   // A page that has failed goes on with nothing.

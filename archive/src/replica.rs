@@ -3,6 +3,7 @@
 //! It must not know of files and uploads.
 
 mod error;
+mod module_file;
 
 use env_core::digest::Fnv1a;
 use env_core::guest::Sprite;
@@ -439,9 +440,9 @@ fn stored_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
-    let opened = page_python::open_file(&bytes, &header.params);
-    let opened = opened.map_err(|error| refused(error.to_string()))?;
-    Ok((opened.world, Some(opened.facts.sprites)))
+    let opened = module_file::open_file(&bytes, &header.params);
+    let (world, sprites) = opened.map_err(|error| refused(error.to_string()))?;
+    Ok((world, Some(sprites)))
 }
 
 /// The facts by which pages show a hosted world; none of one that they step.

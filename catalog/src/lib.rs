@@ -15,7 +15,7 @@ mod worlds;
 
 use study::Problem;
 
-pub use worlds::{open_world, read_study};
+pub use worlds::{StudyRecord, open_world, read_study, record_study};
 
 /// The reason why a study cannot be started, by a server or in a rehearsal.
 #[derive(Debug, thiserror::Error)]

@@ -42,7 +42,10 @@ pub struct Found {
 pub fn lint(dir: &Path) -> Linted {
     match read_study(dir) {
         Ok((study, playable)) => {
-            let broken = list_broken_laws(&study);
+            let mut broken = list_broken_laws(&study);
+            if study.offline.is_some() {
+                broken.extend(study.list_server_needs());
+            }
             let is_fine = broken.is_empty();
             Linted {
                 faults: found(dir, broken),

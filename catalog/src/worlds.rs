@@ -1,5 +1,6 @@
 //! Studies read against the environments, policies and models of this build.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use env_core::contract::ParamError;
@@ -9,7 +10,10 @@ use env_core::{Spec, World, abi};
 use module::ModuleError;
 use protocol::EnvWay;
 use study::stage::{CompiledModel, Env, Model, PythonWorld};
-use study::{DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, HostFacts, Problem, Study};
+use study::{
+    DraftStudy, EnvFacts, EnvFactsByStage, EnvFault, FactsRecorder, HostFacts, Problem,
+    RecordedFacts, Study, StudyFolder,
+};
 
 use crate::{models, python};
 
@@ -19,6 +23,35 @@ use crate::{models, python};
 /// Every [`Problem`].
 pub fn read_study(dir: &Path) -> Result<(Study, EnvFactsByStage), Vec<Problem>> {
     DraftStudy::read(dir).check(&Build)
+}
+
+/// A study with all that it was read from.
+#[derive(Clone, Debug)]
+pub struct StudyRecord {
+    /// The files of its folder that it names, by their path in it.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// The facts of this build about its environments and models.
+    pub facts: RecordedFacts,
+}
+
+/// Reads a study as [`read_study`] does, and records what it was read from.
+///
+/// # Errors
+/// Every [`Problem`].
+pub fn record_study(dir: &Path) -> Result<(Study, EnvFactsByStage, StudyRecord), Vec<Problem>> {
+    let folder = StudyFolder::on_disk(dir);
+    let recorder = FactsRecorder::new(&Build);
+    let (study, playable) = DraftStudy::read_folder(&folder).check(&recorder)?;
+    let files = folder.list_read().into_iter();
+    let files = files.filter_map(|file| {
+        let bytes = folder.read_file(&file).ok()?;
+        Some((file, bytes))
+    });
+    let record = StudyRecord {
+        files: files.collect(),
+        facts: recorder.into_recorded(),
+    };
+    Ok((study, playable, record))
 }
 
 /// The environments, scripts and models of this build.

@@ -9,4 +9,5 @@ pub(crate) mod inbox;
 pub(crate) mod layout;
 pub(crate) mod leave_button;
 pub(crate) mod lifetime;
+pub(crate) mod offline_data;
 pub(crate) mod panic_handler;

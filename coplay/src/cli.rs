@@ -13,8 +13,8 @@ mod replay_args;
 
 use args::study_folder;
 pub use args::{
-    AccessArgs, AgentCheckArgs, DevArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
-    SiteArgs, StudyArgs, TurnArgs,
+    AccessArgs, AgentCheckArgs, DevArgs, ImportArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs,
+    ServeArgs, SiteArgs, StudyArgs, TurnArgs,
 };
 pub use desk_args::{DeskCommand, DeskLinkArgs, DeskTokenArgs, RoleArg};
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
@@ -131,8 +131,22 @@ Examples:
   coplay site my-study --server wss://study.example.edu --out site
       Write the files. Upload them, for example to https://lab.github.io/study/. Then start the server:
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --site https://lab.github.io/study/
-      The printed links begin with the address of the site.")]
+      The printed links begin with the address of the site.
+  coplay site my-study --offline --out site
+      Write a study without a server, for one person at a time, alone or with AI partners. Pages keep the data in the
+      browser, and hand them over as a file, or post them to the address that the study names (`offline: {post: …}`).")]
     Site(SiteArgs),
+    /// Import the data of a study without a server into a data folder.
+    #[command(after_help = "\
+Takes the files that pages of `coplay site --offline` handed over. A file has what each participant did, and this command
+runs the server's part of the study with it: the data folder is that of a server, and every other command works with it.
+Participants who are in the data folder already are left out, so a file may be imported again.
+Study folder and version of Coplay have to be those of the site.
+
+Examples:
+  coplay import my-study downloads/*.coplay-journal --data data
+  coplay verify --data data && coplay export --data data --out tables")]
+    Import(ImportArgs),
     /// Rehearse a study: let bots take part, with faults, before people do.
     #[command(after_help = "\
 Lets bots take part: they read, agree, answer quizzes and surveys, wait, play, and reach the last page. Half of them

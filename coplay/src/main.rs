@@ -29,7 +29,7 @@ use coplay::cli::{
 };
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
-use coplay::{dev, manual, pyodide, python_env, retain, site, template};
+use coplay::{dev, import, manual, pyodide, python_env, retain, site, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
 use rehearsal::RehearsalMode;
@@ -103,6 +103,10 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Serve(args) => serve(args).await,
         Command::Site(args) => match site::write_site(&args) {
             Ok(written) => report(&written, args.json).map(|()| ExitCode::SUCCESS),
+            Err(error) => refused(&args.study, error),
+        },
+        Command::Import(args) => match import::import_files(&args).await {
+            Ok(imported) => report(&imported, args.json).map(|()| ExitCode::SUCCESS),
             Err(error) => refused(&args.study, error),
         },
         Command::Rehearse(args) => rehearsal(args).await,

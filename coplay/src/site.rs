@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 use signaling_server::assets::Assets;
-use signaling_server::site::{StudySite, make_site};
+use signaling_server::site::{StudySite, make_offline_site, make_site};
 
 use crate::cli::SiteArgs;
 
@@ -26,8 +26,8 @@ const PACKED_FROM: usize = 1_024;
 pub struct SiteReport {
     /// Its folder.
     pub out: PathBuf,
-    /// The server to which its pages connect.
-    pub server: String,
+    /// The server to which its pages connect; `None` for a study without one.
+    pub server: Option<String>,
     /// The hash of all that a page loads.
     pub built: String,
     /// Number of files, compressed forms not counted.
@@ -39,19 +39,25 @@ pub struct SiteReport {
 impl fmt::Display for SiteReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let megabytes = self.bytes as f64 / 1e6;
+        let (files, out) = (self.files, self.out.display());
+        let Some(server) = &self.server else {
+            return write!(
+                f,
+                "{files} files ({megabytes:.1} MB) in {out}, for a study without a server\n\n\
+                 Upload the folder to any web host. When participants have handed their data over:\n  \
+                 coplay import STUDY FILES --data DATA"
+            );
+        };
         writeln!(
             f,
-            "{} files ({megabytes:.1} MB) in {}, for the server {}\n",
-            self.files,
-            self.out.display(),
-            self.server
+            "{files} files ({megabytes:.1} MB) in {out}, for the server {server}\n"
         )?;
         write!(
             f,
             "Upload the folder to any web host, and start the server with the address at which participants open it:\n  \
              coplay serve … --site https://HOST/PATH/"
         )?;
-        if self.server.starts_with("ws://") {
+        if server.starts_with("ws://") {
             write!(
                 f,
                 "\n\nBrowsers connect to a server by ws:// only from a page without TLS (http://). For a page with TLS, give \
@@ -70,11 +76,14 @@ impl fmt::Display for SiteReport {
 pub fn write_site(args: &SiteArgs) -> Result<SiteReport, StartError> {
     let assets = args.dist.clone().map_or(Assets::Embedded, Assets::Folder);
     let scratch = tempfile::tempdir().context("a folder for a moment")?;
-    let site = make_site(&args.study, &assets, &args.server, scratch.path())?;
-    Ok(write(&site, &args.server, &args.out)?)
+    let site = match &args.server {
+        Some(server) => make_site(&args.study, &assets, server, scratch.path())?,
+        None => make_offline_site(&args.study, &assets, scratch.path())?,
+    };
+    Ok(write(&site, args.server.as_deref(), &args.out)?)
 }
 
-fn write(site: &StudySite, server: &str, out: &Path) -> anyhow::Result<SiteReport> {
+fn write(site: &StudySite, server: Option<&str>, out: &Path) -> anyhow::Result<SiteReport> {
     let is_empty = match fs::read_dir(out) {
         Ok(mut entries) => entries.next().is_none(),
         Err(_) => true,
@@ -93,7 +102,7 @@ fn write(site: &StudySite, server: &str, out: &Path) -> anyhow::Result<SiteRepor
     let plain = |name: &&String| !name.ends_with(".br");
     let mut report = SiteReport {
         out: out.to_owned(),
-        server: server.to_owned(),
+        server: server.map(str::to_owned),
         built: site.built.clone(),
         files: 0,
         bytes: 0,
@@ -156,7 +165,7 @@ mod tests {
             ("modules/a.wasm", &long),
             ("modules/a.wasm.br", "x"),
         ]);
-        let report = write(&first, "wss://study.example.edu", &out).unwrap();
+        let report = write(&first, Some("wss://study.example.edu"), &out).unwrap();
         assert_eq!((report.files, report.bytes), (2, 7_003));
         let packed = fs::read(out.join("modules/a.wasm.gz")).unwrap();
         let mut text = String::new();
@@ -165,7 +174,7 @@ mod tests {
         assert_eq!(text, long);
         write(
             &site(&[("index.html", "two")]),
-            "wss://study.example.edu",
+            Some("wss://study.example.edu"),
             &out,
         )
         .unwrap();
@@ -177,7 +186,12 @@ mod tests {
     fn a_folder_with_other_files_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("thesis.txt"), "years").unwrap();
-        let told = write(&site(&[("index.html", "one")]), "wss://s", folder.path()).unwrap_err();
+        let told = write(
+            &site(&[("index.html", "one")]),
+            Some("wss://s"),
+            folder.path(),
+        )
+        .unwrap_err();
         assert!(told.to_string().contains("not of a site"), "{told}");
         assert!(!folder.path().join("index.html").exists());
     }

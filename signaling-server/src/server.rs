@@ -410,7 +410,7 @@ pub(crate) fn list_media(study: &Study) -> HashMap<String, Media> {
 }
 
 /// The facts that the arbiter needs of each env stage, with the hash of the module that it plays.
-fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> EnvStages {
+pub fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) -> EnvStages {
     let stage = |((index, params), facts): ((u16, String), EnvFacts)| {
         let StageKind::Env(env) = &study.timeline[usize::from(index)].kind else {
             return None;
@@ -453,7 +453,7 @@ fn start_writers(
 ///
 /// # Errors
 /// The folder cannot be written, or the front end lacks a module.
-pub(crate) fn store_files(
+pub fn store_files(
     study: &Study,
     facts: &EnvFactsByStage,
     data: &DataDir,

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use axum::body::Bytes;
-use catalog::{StartError, read_study};
+use catalog::{StartError, read_study, record_study};
+use offline::bundle::StudyBundle;
 use protocol::hash::sha256_hex;
 use replay::FILM_FILES;
 use store::data_folder::{DataDir, EnvModule};
@@ -18,7 +19,8 @@ use study::{EnvFactsByStage, StageKind, Study};
 use crate::app::own_bytes;
 use crate::assets::Assets;
 use crate::http::{make_policy, name_styles, with_sentences};
-use crate::server::{list_media, sentences_json, store_files};
+use crate::server::{env_stages, list_media, sentences_json, store_files};
+use crate::site_rules::find_origin;
 
 /// Files by their path below the folder of a site.
 pub type SiteFiles = BTreeMap<String, Bytes>;
@@ -30,6 +32,19 @@ pub struct StudySite {
     pub files: SiteFiles,
     /// The hash of all that the page loads.
     pub built: String,
+}
+
+/// The beginning of the names of what only a study without a server loads.
+const OFFLINE: &str = "offline_";
+
+/// The program of the server's part, in the front end.
+const OFFLINE_PROGRAM: &str = "offline_wasm_bg.wasm";
+
+/// The server's part of a study without a server, as a journal names it: the version of Coplay, and the beginning of the
+/// SHA-256 of the program. `None` if the front end has none.
+pub fn name_offline_program(assets: &Assets) -> Option<String> {
+    let program = sha256_hex(&assets.read(OFFLINE_PROGRAM)?);
+    Some(format!("{}-{}", env!("CARGO_PKG_VERSION"), &program[..12]))
 }
 
 /// The files that pages load for a study, by their path below the address of the page. The source of a world on a host
@@ -63,9 +78,13 @@ pub(crate) fn list_study_files(
 
 /// Hashes all that a page loads: the front end, the files of the study, and its sentences.
 pub(crate) fn hash_site(assets: &Assets, files: &SiteFiles, sentences: &str) -> String {
+    hash_files(assets, &list_front_end(assets, false), files, sentences)
+}
+
+fn hash_files(assets: &Assets, front: &[String], files: &SiteFiles, sentences: &str) -> String {
     let mut listed = format!("{}\n", sha256_hex(sentences.as_bytes()));
-    for name in list_front_end(assets) {
-        let bytes = assets.read(&name).unwrap_or_default();
+    for name in front {
+        let bytes = assets.read(name).unwrap_or_default();
         listed += &format!("{name} {}\n", sha256_hex(&bytes));
     }
     for (name, text) in FILM_FILES {
@@ -77,9 +96,11 @@ pub(crate) fn hash_site(assets: &Assets, files: &SiteFiles, sentences: &str) -> 
 }
 
 /// The files of the front end but the environments, which a study names by their hash.
-fn list_front_end(assets: &Assets) -> Vec<String> {
+fn list_front_end(assets: &Assets, is_offline: bool) -> Vec<String> {
     let all = assets.list().into_iter();
-    all.filter(|name| !name.starts_with("modules/")).collect()
+    let all = all.filter(|name| !name.starts_with("modules/"));
+    all.filter(|name| is_offline || !name.starts_with(OFFLINE))
+        .collect()
 }
 
 /// Makes the site of a study for a server, such as `wss://study.example.edu`. `scratch` is a folder for a moment.
@@ -103,10 +124,96 @@ pub fn make_site(
         )
         .into());
     }
+    let files = list_study_files(&study, &facts, &modules);
+    // A policy compares paths to the letter: the origin alone is what it needs.
+    let (scheme, rest) = server
+        .split_once("://")
+        .context("the address of a server")?;
+    let host = rest.split('/').next().unwrap_or_default();
+    let web = scheme.replacen("ws", "http", 1);
+    let part = ServerPart {
+        address: server,
+        connects: format!("{scheme}://{host} {web}://{host}"),
+        metas: String::new(),
+    };
+    Ok(finish_site(assets, &study, &modules, files, &part)?)
+}
+
+/// Makes the site of a study without a server. `scratch` is a folder for a moment.
+///
+/// # Errors
+/// The study has faults or needs a server; the program has no front end.
+pub fn make_offline_site(
+    study: &Path,
+    assets: &Assets,
+    scratch: &Path,
+) -> Result<StudySite, StartError> {
+    let (study, facts, record) = record_study(study).map_err(StartError::Study)?;
+    let needs = study.list_server_needs();
+    if !needs.is_empty() {
+        return Err(StartError::Study(needs));
+    }
+    let program = name_offline_program(assets).context(
+        "this program was built without its front end; build it with `cargo xtask build`",
+    )?;
+    let data = DataDir::open(scratch).map_err(anyhow::Error::from)?;
+    let modules = store_files(&study, &facts, &data, assets)?;
     let mut files = list_study_files(&study, &facts, &modules);
-    let sentences = sentences_json(&study);
-    let built = hash_site(assets, &files, &sentences);
-    for module in &modules {
+    let stages = env_stages(&study, facts, &modules).into_iter();
+    let bundle = StudyBundle {
+        program,
+        files: record.files,
+        facts: record.facts,
+        modules: stages
+            .map(|((stage, params), env)| (stage, params, env.module))
+            .collect(),
+    };
+    let read = bundle.clone().read_study().map_err(anyhow::Error::from)?;
+    if read.study.hash != study.hash {
+        let why = "the study reads otherwise on a page than here, which is a fault of Coplay; please report it";
+        return Err(anyhow::anyhow!(why).into());
+    }
+    let bundle = bundle.encode();
+    let name = format!("study-{}.bundle", &sha256_hex(&bundle)[..12]);
+    let post = study.offline.as_ref().and_then(|terms| terms.post.clone());
+    let origin = post.as_deref().and_then(find_origin);
+    let meta = post.map_or(String::new(), |post| {
+        format!(
+            "\n<meta name=\"coplay-post\" content=\"{}\">",
+            post.replace('&', "&amp;")
+        )
+    });
+    let part = ServerPart {
+        address: "offline",
+        connects: origin.unwrap_or_default(),
+        metas: format!("\n<meta name=\"coplay-study\" content=\"{name}\">{meta}"),
+    };
+    files.insert(name, bundle.into());
+    Ok(finish_site(assets, &study, &modules, files, &part)?)
+}
+
+/// The server of a site, as its page names it.
+struct ServerPart<'a> {
+    /// Its address, or the word for none.
+    address: &'a str,
+    /// The origins to which pages connect.
+    connects: String,
+    /// Further elements of the head.
+    metas: String,
+}
+
+/// Adds the front end to the files of a study.
+fn finish_site(
+    assets: &Assets,
+    study: &Study,
+    modules: &[EnvModule],
+    mut files: SiteFiles,
+    part: &ServerPart<'_>,
+) -> anyhow::Result<StudySite> {
+    let sentences = sentences_json(study);
+    let front = list_front_end(assets, part.address == "offline");
+    let built = hash_files(assets, &front, &files, &sentences);
+    for module in modules {
         let packed = assets.read(&format!("modules/{}.wasm.br", module.env));
         let is_own = assets
             .module(&module.env)
@@ -120,10 +227,7 @@ pub fn make_site(
     }
     // A folder of their own for every version: a browser or a host that keeps old files never mixes two.
     let folder = format!("page-{}", &built[..12]);
-    for name in list_front_end(assets)
-        .iter()
-        .filter(|name| !name.starts_with("index.html"))
-    {
+    for name in front.iter().filter(|name| !name.starts_with("index.html")) {
         if let Some(bytes) = assets.read(name) {
             files.insert(format!("{folder}/{name}"), own_bytes(bytes));
         }
@@ -134,7 +238,7 @@ pub fn make_site(
             files.insert(name, Bytes::from_static(text.as_bytes()));
         }
     }
-    let page = make_index(assets, &folder, &sentences, server, &built)?;
+    let page = make_index(assets, (&front, &folder), &sentences, part, &built)?;
     files.insert("index.html".to_owned(), page.into());
     Ok(StudySite { files, built })
 }
@@ -142,9 +246,9 @@ pub fn make_site(
 /// The page of a site: as the server sends it, with the policy that no header of another host can say.
 fn make_index(
     assets: &Assets,
-    folder: &str,
+    (front, folder): (&[String], &str),
     sentences: &str,
-    server: &str,
+    part: &ServerPart<'_>,
     built: &str,
 ) -> anyhow::Result<String> {
     let page = assets.read("index.html");
@@ -152,21 +256,16 @@ fn make_index(
         "this program was built without its front end; build it with `cargo xtask build`",
     )?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
-    for name in list_front_end(assets) {
+    for name in front {
         page = page.replace(&format!("=\"{name}\""), &format!("=\"{folder}/{name}\""));
     }
-    // A policy compares paths to the letter: the origin alone is what it needs.
-    let (scheme, rest) = server
-        .split_once("://")
-        .context("the address of a server")?;
-    let host = rest.split('/').next().unwrap_or_default();
-    let web = scheme.replacen("ws", "http", 1);
-    let policy = make_policy(&format!("{scheme}://{host} {web}://{host}"));
+    let policy = make_policy(&part.connects);
     let policy = format!("{policy}{}; form-action 'none'", name_styles(&page));
     let charset = "<meta charset=\"utf-8\">";
     let metas = format!(
         "{charset}\n<meta http-equiv=\"content-security-policy\" content=\"{policy}\">\n\
-         <meta name=\"coplay-server\" content=\"{server}\">\n<meta name=\"coplay-built\" content=\"{built}\">"
+         <meta name=\"coplay-server\" content=\"{}\">\n<meta name=\"coplay-built\" content=\"{built}\">{}",
+        part.address, part.metas
     );
     anyhow::ensure!(
         page.contains(charset),

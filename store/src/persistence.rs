@@ -1,5 +1,6 @@
 //! Stores the arbiter's changes in the database, and restores its state after a restart.
 
+mod import;
 mod restore;
 
 use std::path::PathBuf;
@@ -57,6 +58,23 @@ impl Persistence {
             .await
             .context("the database cannot be opened")?;
         store.tell_time(now_us).await?;
+        Self::with_store(store, data, study).await
+    }
+
+    /// Opens the database of a data folder into which something is imported: rows have the times at which they were made
+    /// elsewhere.
+    ///
+    /// # Errors
+    /// The database cannot be opened.
+    pub async fn open_for_import(data: &DataDir, study: Arc<Study>) -> anyhow::Result<Self> {
+        let store = SqliteStore::open_told(data.path())
+            .await
+            .context("the database cannot be opened")?;
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let now_us = now.unwrap_or_default().as_micros();
+        store
+            .tell_time(u64::try_from(now_us).unwrap_or(u64::MAX))
+            .await?;
         Self::with_store(store, data, study).await
     }
 

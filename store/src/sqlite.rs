@@ -106,7 +106,17 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// Tells a store of [`Self::open_rehearsed`] the time, microseconds since the Unix epoch.
+    /// Opens the store of a data folder as [`Self::open`] does; rows have the time that [`Self::tell_time`] told last.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn open_told(data: &Path) -> Result<Self, StoreError> {
+        let store = Self::open(data).await?;
+        told_time::follow(&store.pool).await?;
+        Ok(store)
+    }
+
+    /// Tells a store of [`Self::open_rehearsed`] or [`Self::open_told`] the time, microseconds since the Unix epoch.
     ///
     /// # Errors
     /// [`StoreError`], also for any other store.

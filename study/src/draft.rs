@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::about::About;
 use crate::canonical::canonical;
+use crate::folder::StudyFolder;
 use crate::host::{EnvFactsByStage, HostFacts};
 use crate::host_check::HostCheck;
 use crate::load::{self, Parts, ReadTimeline};
@@ -29,6 +30,11 @@ pub struct DraftStudy {
 impl DraftStudy {
     /// Reads the study of a folder. Problems are reported by [`Self::check`].
     pub fn read(dir: &Path) -> Self {
+        Self::read_folder(&StudyFolder::on_disk(dir))
+    }
+
+    /// The same of a folder that need not be on the disk.
+    pub fn read_folder(dir: &StudyFolder) -> Self {
         let report = ProblemReport::new(FILE);
         let text = load::read_file(dir, &report);
         let source =
@@ -101,6 +107,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     let (recruitment, bonus) = (parts.recruitment?, parts.bonus?);
     let (net, design, sentences) = (parts.net?, parts.design?, parts.sentences?);
     let exclusions = parts.exclusions?;
+    let offline = parts.offline?;
     let partners = parts.partners?;
     let ReadTimeline {
         stages,
@@ -132,6 +139,9 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     if !exclusions.is_empty() {
         keys["exclusions"] = json!(exclusions);
     }
+    if let Some(offline) = &offline {
+        keys["offline"] = json!(offline);
+    }
     if !sentences.is_empty() {
         keys["texts"] = json!(sentences);
     }
@@ -155,6 +165,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         tree,
         design,
         sentences,
+        offline,
         canonical,
         hash,
         paths,

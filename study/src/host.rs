@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::stage::ai_partner::{AiPartner, CompiledModel, Model};
@@ -10,7 +11,7 @@ use crate::timeline::fill;
 use crate::timeline::tree::Bindings;
 
 /// The facts of an environment with the study's parameters, as far as a study depends on them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EnvFacts {
     /// Number of seats.
     pub seats: u8,

@@ -30,6 +30,7 @@ pub mod limits;
 mod load;
 pub mod media;
 pub mod money;
+pub mod offline;
 mod outcome;
 pub mod outline;
 mod page;
@@ -39,6 +40,7 @@ pub mod plural;
 mod problem;
 pub mod progress;
 mod read;
+mod recorded_facts;
 pub mod recruitment;
 mod reference;
 mod refusal;
@@ -56,6 +58,7 @@ mod yaml;
 pub use about::{OnLeave, OnWithdraw};
 pub use assign::{Assignment, StudyFull, UnitAssignment};
 pub use draft::{DraftStudy, load};
+pub use folder::StudyFolder;
 pub use host::{EnvFacts, EnvFactsByStage, EnvFault, HostFacts};
 pub use keys::GAMEPAD_BUTTONS;
 pub use outcome::Outcome;
@@ -67,6 +70,7 @@ pub use progress::{
     Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent, ProgressStep,
     SeatTotals,
 };
+pub use recorded_facts::{FactsRecorder, RecordedFacts};
 pub use reference::reference;
 pub use refusal::EventRefusal;
 pub use schema::schema;

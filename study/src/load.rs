@@ -1,15 +1,15 @@
 //! Reads the study file: the keys at its top, and the timeline with the checks that need nothing but the file.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use crate::about::{self, About};
 use crate::design::{self, Design};
 use crate::disconnect::{self, Net};
 use crate::exclusion::{self, ExclusionRule};
-use crate::folder::Source;
+use crate::folder::{Source, StudyFolder};
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_FILE;
+use crate::offline::{self, Offline};
 use crate::outcome::Outcome;
 use crate::page::TextPage;
 use crate::partners::{self, NO_PARTNERS, Partners};
@@ -30,14 +30,14 @@ use crate::timeline::tree::Node;
 use crate::yaml::Data;
 
 /// The text of the study file.
-pub(crate) fn read_file(dir: &Path, report: &ProblemReport) -> Option<String> {
-    let message = match std::fs::read(dir.join(FILE)).map(String::from_utf8) {
+pub(crate) fn read_file(dir: &StudyFolder, report: &ProblemReport) -> Option<String> {
+    let message = match dir.read_file(FILE).map(String::from_utf8) {
         Ok(Ok(text)) if text.len() <= MAX_FILE => return Some(text),
         Ok(Ok(text)) => format!("{} bytes; the limit is {MAX_FILE}", text.len()),
         Ok(Err(_)) => "not UTF-8 text; save it as UTF-8".to_owned(),
         Err(error) => format!(
             "cannot be read in {} ({error}); name a folder that holds a {FILE}, such as examples/overcooked-dyad",
-            dir.display()
+            dir.describe()
         ),
     };
     report.add(LineColumn::default(), "", message);
@@ -55,10 +55,11 @@ pub(crate) struct Parts {
     pub partners: Option<Partners>,
     pub timeline: Option<ReadTimeline>,
     pub sentences: Option<Sentences>,
+    pub offline: Option<Option<Offline>>,
 }
 
 /// Reads the keys at the top of the file.
-pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
+pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> {
     let mut fields = root.fields("a study file")?;
     let format = fields.key("format", "The format of the file.");
     let _ = format.need("1", |place| format_of(&place));
@@ -100,6 +101,10 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
     let screening = screening.maybe(|place| Some(first_stage(place, languages)));
     let net = fields.key("net", "The connection between participants' pages.");
     let net = net.or(Net::default(), |place| disconnect::net(&place));
+    let doc = "A study without a server: every participant takes part alone, or with AI partners, on a page that keeps the \
+               data and hands them over at the end.";
+    let offline = fields.key("offline", doc);
+    let offline = offline.maybe(|place| offline::read(&place));
     let design = fields.key(
         "design",
         "The experimental design: what varies between participants or groups.",
@@ -161,6 +166,7 @@ pub(crate) fn read_parts(dir: &Path, root: &Cursor<'_>) -> Option<Parts> {
         partners,
         timeline,
         sentences,
+        offline,
     })
 }
 

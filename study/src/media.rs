@@ -2,14 +2,13 @@
 //! has seen is what the study's hash says.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use protocol::hash::sha256_hex;
 use pulldown_cmark_escape::escape_html;
 use serde::Serialize;
 
-use crate::folder;
+use crate::folder::{self, StudyFolder};
 use crate::limits::{MAX_PICTURE, MAX_VIDEO};
 use crate::problem::hint;
 use crate::read::Cursor;
@@ -135,7 +134,12 @@ impl Media {
 }
 
 /// Reads what a page names, relative to its own folder; and for a video the captions beside it, if there are any.
-pub(crate) fn read(dir: &Path, page: &str, place: &Cursor<'_>, named: &str) -> Option<Vec<Media>> {
+pub(crate) fn read(
+    dir: &StudyFolder,
+    page: &str,
+    place: &Cursor<'_>,
+    named: &str,
+) -> Option<Vec<Media>> {
     if named.contains("://") || named.starts_with("//") || named.starts_with("data:") {
         place.wrong(format!(
             "`{named}` is not in the study folder; put the file there, as pages ask no other site for anything"
@@ -147,14 +151,14 @@ pub(crate) fn read(dir: &Path, page: &str, place: &Cursor<'_>, named: &str) -> O
     let mut found = vec![one(dir, place, &file)?];
     let captions = file.rsplit_once('.').map(|(stem, _)| format!("{stem}.vtt"));
     if let Some(captions) = captions.filter(|_| found[0].kind.is_video())
-        && dir.join(&captions).is_file()
+        && matches!(dir.find_len(&captions), Ok(Some(_)))
     {
         found.push(one(dir, place, &captions)?);
     }
     Some(found)
 }
 
-fn one(dir: &Path, place: &Cursor<'_>, file: &str) -> Option<Media> {
+fn one(dir: &StudyFolder, place: &Cursor<'_>, file: &str) -> Option<Media> {
     let Some(kind) = Kind::of(file) else {
         let known: Vec<&str> = KINDS.iter().map(|(ending, ..)| *ending).collect();
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);

@@ -5,7 +5,6 @@ mod markup;
 pub(crate) mod sanitise;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use protocol::hash::sha256_hex;
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
@@ -14,7 +13,7 @@ use serde::Serialize;
 use self::insets::PageInsets;
 pub(crate) use self::insets::escape;
 use self::sanitise::{leads_nowhere, leads_somewhere, sanitised};
-use crate::folder::{Source, read_text, translations_of};
+use crate::folder::{Source, StudyFolder, read_text, translations_of};
 use crate::formula::Types;
 use crate::inset::{Braces, InsetScope};
 use crate::limits::MAX_PAGE;
@@ -54,7 +53,7 @@ struct Prose {
 
 impl Prose {
     /// Markdown, whose pictures and videos lie beside its file; what is wrong with them is reported.
-    fn of(markdown: String, dir: &Path, file: &str, report: &ProblemReport) -> Self {
+    fn of(markdown: String, dir: &StudyFolder, file: &str, report: &ProblemReport) -> Self {
         let (marked, sources) = insets::mark(&markdown);
         let (html, media) = html(&marked, &sources, dir, file, report);
         let insets = PageInsets::of(&html, &marked, &sources, report);
@@ -73,7 +72,7 @@ impl TextPage {
         let prose = |markdown: &str| {
             Prose::of(
                 markdown.to_owned(),
-                Path::new(""),
+                &StudyFolder::in_memory(BTreeMap::new()),
                 "",
                 &ProblemReport::new(""),
             )
@@ -191,7 +190,7 @@ const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHRO
 fn html(
     markdown: &str,
     sources: &[insets::Marked],
-    dir: &Path,
+    dir: &StudyFolder,
     file: &str,
     report: &ProblemReport,
 ) -> (String, Vec<Media>) {
@@ -339,7 +338,13 @@ mod tests {
     fn of(markdown: &str) -> (String, Vec<String>) {
         let report = ProblemReport::new("how.md");
         let (marked, sources) = insets::mark(markdown);
-        let (html, _) = html(&marked, &sources, Path::new("nowhere"), "how.md", &report);
+        let (html, _) = html(
+            &marked,
+            &sources,
+            &StudyFolder::on_disk(std::path::Path::new("nowhere")),
+            "how.md",
+            &report,
+        );
         let wrong = report.result(None::<()>).unwrap_err();
         (html, wrong.iter().map(ToString::to_string).collect())
     }

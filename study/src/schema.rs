@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::folder::StudyFolder;
 use crate::load;
 use crate::read::Cursor;
 use crate::shape::{self, Atlas};
@@ -11,7 +12,10 @@ use crate::shape::{self, Atlas};
 /// The shapes that the readers of a study file take.
 pub(crate) fn atlas() -> Atlas {
     let atlas = Atlas::new();
-    let _ = load::read_parts(Path::new(""), &Cursor::sketch(&atlas));
+    let _ = load::read_parts(
+        &StudyFolder::on_disk(Path::new("")),
+        &Cursor::sketch(&atlas),
+    );
     atlas
 }
 

@@ -7,6 +7,7 @@ use crate::exclusion::ExclusionRule;
 use crate::formula::Formula;
 use crate::host::PartnerModel;
 use crate::media::Media;
+use crate::offline::Offline;
 use crate::outcome::Outcome;
 use crate::page::TextPage;
 use crate::problem::{Problem, ProblemReport};
@@ -64,6 +65,8 @@ pub struct Study {
     pub design: Design,
     /// The sentences of pages that it replaces or adds.
     pub sentences: Sentences,
+    /// The terms of a study without a server; `None` for one that has one.
+    pub offline: Option<Offline>,
     /// All of the above as canonical JSON, defaults and the texts of files written in.
     pub canonical: String,
     /// SHA-256 of `canonical`, lower-case hex.
@@ -94,6 +97,18 @@ impl Study {
         let path = yaml::join(path.map_or("", String::as_str), "env");
         let report = ProblemReport::new(FILE);
         report.problem(self.source.locate(&path), &path, message)
+    }
+
+    /// A problem of a stage.
+    pub(crate) fn stage_problem(&self, stage: u16, message: &str) -> Problem {
+        let path = self.paths.get(usize::from(stage));
+        self.key_problem(path.map_or("", String::as_str), message)
+    }
+
+    /// A problem of the key at a path of the file.
+    pub(crate) fn key_problem(&self, path: &str, message: &str) -> Problem {
+        let report = ProblemReport::new(FILE);
+        report.problem(self.source.locate(path), path, message)
     }
 
     /// A problem of a parameter of an env stage, where it stands: in the file of its grid world, or below its `config`.

@@ -57,8 +57,8 @@ pub(crate) fn page(workspace: &Workspace, dev: bool) -> Result<()> {
     bundle(workspace, bundler(workspace), dev)
 }
 
-/// Compiles the client and gives its file.
-fn client(workspace: &Workspace, dev: bool) -> Result<PathBuf> {
+/// Compiles the client, and the server's part of studies without a server, and gives their files.
+fn client(workspace: &Workspace, dev: bool) -> Result<[PathBuf; 2]> {
     setup::wasm(workspace)?;
     let (profile, folder) = if dev {
         ("dev", "debug")
@@ -69,8 +69,13 @@ fn client(workspace: &Workspace, dev: bool) -> Result<PathBuf> {
         "building the page",
         &mut wasm(workspace, profile, &["-p", "client-wasm", "--lib"]),
     )?;
+    // On its own: the crates of the page shall not get what a server needs of them.
+    run(
+        "building the server's part of studies without a server",
+        &mut wasm(workspace, profile, &["-p", "offline-wasm", "--lib"]),
+    )?;
     let folder = workspace.target.join(WASM).join(folder);
-    Ok(folder.join("client_wasm.wasm"))
+    Ok(["client_wasm.wasm", "offline_wasm.wasm"].map(|name| folder.join(name)))
 }
 
 /// Builds the environment modules and gives their files. They are data, named by their hash:
@@ -136,11 +141,12 @@ pub(crate) fn remap(from: &Path, to: &str) -> String {
 
 /// Puts `dist/` together by this program.
 pub(crate) fn bundle(workspace: &Workspace, mut bundler: Command, dev: bool) -> Result<()> {
-    let client = client(workspace, dev)?;
+    let [client, offline] = client(workspace, dev)?;
     let modules = modules(workspace)?;
     let (web, dist) = (workspace.root.join("web"), workspace.root.join("dist"));
     let mut inputs = vec![
         client.clone(),
+        offline.clone(),
         workspace.root.join("xtask/src/bundle.rs"),
         workspace.root.join("Cargo.lock"),
     ];
@@ -153,6 +159,7 @@ pub(crate) fn bundle(workspace: &Workspace, mut bundler: Command, dev: bool) -> 
     }
     bundler.arg("--client").arg(&client).arg("--out").arg(&dist);
     bundler.arg("--web").arg(&web);
+    bundler.arg("--offline").arg(&offline);
     for module in &modules {
         bundler.arg("--module").arg(module);
     }

@@ -22,6 +22,8 @@ struct Order {
     /// The front end; none for a page that has nothing but the client.
     web: Option<PathBuf>,
     out: PathBuf,
+    /// The server's part of studies without a server, if the page has it.
+    offline: Option<PathBuf>,
     modules: Vec<PathBuf>,
     dev: bool,
 }
@@ -33,7 +35,12 @@ fn main() -> Result<()> {
         gather(web, "", &mut files)?;
         inline(&mut files)?;
     }
-    files.extend(bindings(&order.client, order.dev)?);
+    for program in [Some(&order.client), order.offline.as_ref()]
+        .into_iter()
+        .flatten()
+    {
+        files.extend(bindings(program, order.dev)?);
+    }
     for module in &order.modules {
         let name = module
             .file_name()
@@ -53,14 +60,14 @@ fn order(mut args: impl Iterator<Item = String>) -> Result<Order> {
         match arg.as_str() {
             "--dev" => dev = true,
             "--module" => modules.push(args.next().context("--module wants a path")?.into()),
-            "--client" | "--web" | "--out" => {
+            "--client" | "--web" | "--out" | "--offline" => {
                 let path = args.next().with_context(|| format!("{arg} wants a path"))?;
                 paths.insert(arg, path.into());
             }
             _ => bail!("unknown argument {arg}; `cargo xtask build` is the way to run this"),
         }
     }
-    let web = paths.remove("--web");
+    let (web, offline) = (paths.remove("--web"), paths.remove("--offline"));
     let mut take = |name: &str| {
         paths
             .remove(name)
@@ -69,6 +76,7 @@ fn order(mut args: impl Iterator<Item = String>) -> Result<Order> {
     Ok(Order {
         client: take("--client")?,
         web,
+        offline,
         out: take("--out")?,
         modules,
         dev,

@@ -67,7 +67,7 @@ words! {
     required yes no answer_rows answer_this write_number write_email your_move others_move frame frame_why frame_open
     frame_here frame_opened frame_waits frame_back frame_hands_in chat messages your_message send sending
     not_sent chat_not_yet chat_closed chat_lost chat_done chat_to_the_end to_game chat_keys you you_as
-    chat_here chat_left chat_ai chat_with_ai time_left form_time form_time_up one_character_left characters_left open_chat
+    chat_here chat_left chat_ai chat_with_ai data_here save_data send_again data_sending data_sent data_not_sent time_left form_time form_time_up one_character_left characters_left open_chat
     open_chat_one open_chat_some checking checking_hint check_in_sight check_browser check_game
     check_connection check_picture lacking lacking_hint lacking_why check_again cannot_mend check_once
     check_more a_computer a_tablet a_phone or needs_device lacks_webrtc lacks_fullscreen lacks_audio

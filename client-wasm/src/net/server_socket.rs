@@ -8,7 +8,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
 
 use crate::shell::inbox::{Inbox, Input, SocketNews};
-use crate::shell::{dom, panic_handler};
+use crate::shell::{dom, offline_data, panic_handler};
 
 /// The WebSocket to the server, if there is one.
 pub(crate) struct ServerSocket {
@@ -30,7 +30,11 @@ impl ServerSocket {
     /// Opens a connection, whose news come under this number.
     pub(crate) fn open(&mut self, id: SocketId) {
         self.close();
-        match WebSocket::new(&self.url) {
+        let opened = match offline_data::open_socket() {
+            Some(socket) => Ok(socket),
+            None => WebSocket::new(&self.url),
+        };
+        match opened {
             Ok(socket) => {
                 panic_handler::keep_socket(socket.clone());
                 self.subscribe(&socket, id);

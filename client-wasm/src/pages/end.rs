@@ -10,7 +10,7 @@ use web_sys::HtmlElement;
 
 use crate::messages;
 use crate::pages::screening;
-use crate::shell::{credentials, dom, iframe, layout};
+use crate::shell::{credentials, dom, iframe, layout, offline_data};
 
 /// The time for which the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
@@ -59,6 +59,9 @@ impl Last {
         }
         if !farewell.code.is_empty() {
             dom::add_children(&card, &[&code(farewell)]);
+        }
+        if let Some(block) = offline_data::make_block() {
+            dom::add_children(&card, &[&block]);
         }
         iframe::tell_parent(outcome, &farewell.code, &farewell.receipt);
         let leave = onward(&card, now_ms, &farewell.onward);

@@ -4,7 +4,7 @@ use client_core::Credentials;
 use wasm_bindgen::JsValue;
 use web_sys::Storage;
 
-use crate::shell::{dom, iframe};
+use crate::shell::{dom, iframe, offline_data};
 
 const SESSION: &str = "coplay.session";
 const LINK: &str = "coplay.link";
@@ -128,9 +128,14 @@ fn decoded(text: &str) -> Option<String> {
     Some(text.into())
 }
 
-/// Storage may be forbidden; the page then works until it is reloaded.
+/// Storage may be forbidden; the page then works until it is reloaded. A study without a server lives in the browser, so
+/// its session outlives the tab.
 fn storage() -> Option<Storage> {
-    dom::window().session_storage().ok().flatten()
+    let storage = match offline_data::is_offline() {
+        true => dom::window().local_storage(),
+        false => dom::window().session_storage(),
+    };
+    storage.ok().flatten()
 }
 
 /// The path of this page: `/` on a server of its own, longer on a host of many sites.

@@ -9,7 +9,7 @@ use std::panic::PanicHookInfo;
 use protocol::control::{self, ClientMessage, Upload};
 use web_sys::{Event, WebSocket};
 
-use super::{dom, lifetime};
+use super::{dom, lifetime, offline_data};
 use crate::messages;
 
 /// Gives the confirmed rows that the server may not have yet.
@@ -103,6 +103,9 @@ fn tell_person() {
     dom::set_attribute(&reload, "type", "button");
     dom::add_lasting_listener(&reload, "click", |_: Event| dom::reload_page());
     dom::add_children(&actions, &[&reload]);
+    if let Some(save) = offline_data::make_lasting_button() {
+        dom::add_children(&actions, &[&save]);
+    }
     dom::add_children(&notice, &[&actions]);
     place
         .insert_before(&notice, place.first_child().as_ref())

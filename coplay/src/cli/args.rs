@@ -269,11 +269,38 @@ pub struct SiteArgs {
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Address of the server, as pages reach it, such as wss://study.example.edu.
-    #[arg(long, value_name = "URL", value_parser = session_address)]
-    pub server: String,
+    #[arg(long, value_name = "URL", value_parser = session_address, required_unless_present = "offline")]
+    pub server: Option<String>,
+    /// Make a study without a server: participants take part alone or with AI partners, and pages keep the data and hand
+    /// them over.
+    #[arg(long, conflicts_with = "server")]
+    pub offline: bool,
     /// Folder to write; it must be empty or missing, or hold an older site.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
+    /// Folder of a built front end, instead of the built-in one.
+    #[arg(long)]
+    pub dist: Option<PathBuf>,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `coplay import`.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArgs {
+    /// Folder that holds study.yaml, as it was when the site was made.
+    #[arg(value_parser = study_folder)]
+    pub study: PathBuf,
+    /// Files that pages handed over (.coplay-journal).
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Data folder; created if missing.
+    #[arg(long, default_value = "coplay-data")]
+    pub data: PathBuf,
+    /// Import files of pages that another version of Coplay made, although the data may come out differently.
+    #[arg(long)]
+    pub any_version: bool,
     /// Folder of a built front end, instead of the built-in one.
     #[arg(long)]
     pub dist: Option<PathBuf>,

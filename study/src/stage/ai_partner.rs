@@ -1,13 +1,12 @@
 //! An AI partner: the script or the model that plays a seat, and its disclosure.
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use protocol::hash::{model_sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{self, Source};
+use crate::folder::{self, Source, StudyFolder};
 use crate::language_model::LanguageModel;
 use crate::limits::MAX_MODEL;
 use crate::partners::NamedPartner;
@@ -311,10 +310,10 @@ pub(crate) fn read_fields(
 }
 
 /// The certificate that lies beside a model, if there is one.
-fn certificate(dir: &Path, model: &str) -> Option<Arc<[u8]>> {
-    let path = dir.join(format!("{model}{CERTIFICATE}"));
-    let is_small = std::fs::metadata(&path).is_ok_and(|facts| facts.len() <= MAX_CERTIFICATE);
-    let bytes = is_small.then(|| std::fs::read(&path).ok())??;
+fn certificate(dir: &StudyFolder, model: &str) -> Option<Arc<[u8]>> {
+    let file = format!("{model}{CERTIFICATE}");
+    let len = dir.find_len(&file).ok()??;
+    let bytes = (len <= MAX_CERTIFICATE).then(|| dir.read_file(&file).ok())??;
     Some(bytes.into())
 }
 

@@ -1,7 +1,6 @@
 //! An environment in Python: its description in the study file, and the files of the study folder that make it.
 
 use std::fmt;
-use std::fs;
 
 use protocol::hash::sha256_hex;
 use serde::Serialize;
@@ -200,10 +199,8 @@ fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
 
 /// The Python files of the study folder: the environment may import any of them.
 fn python_files(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<PythonFile>> {
-    let entries = fs::read_dir(source.dir).into_iter().flatten().flatten();
-    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".py")).collect();
-    names.sort();
+    let mut names = source.dir.list_names("");
+    names.retain(|name| name.ends_with(".py"));
     if names.len() > MAX_FILES {
         place.wrong(format!(
             "the study folder has {} Python files; at most {MAX_FILES} are taken",

@@ -13,7 +13,6 @@ mod rules;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use ::survey::{MOST, TIME_LIMIT};
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ use self::kinds::read_own_keys;
 use self::looks::{ELEMENT_LOOKS, LOOKS};
 use self::part::{Part, Reading, Type, condition, pass, texts};
 use super::Survey;
-use crate::folder::{Source, read_text};
+use crate::folder::{Source, StudyFolder, read_text};
 use crate::formula;
 use crate::limits::MAX_VIEW;
 use crate::page::sanitise::sanitised;
@@ -152,11 +151,11 @@ fn in_file(source: Source<'_>, place: &Cursor<'_>) -> Option<Survey> {
 }
 
 /// Reads a document.
-fn document(dir: &Path, file: &str, place: &Cursor<'_>) -> Option<Survey> {
+fn document(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     place.named("surveyjs", |place| form(dir, file, place))
 }
 
-fn form(dir: &Path, file: &str, place: &Cursor<'_>) -> Option<Survey> {
+fn form(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     let reading = Reading {
         dir,
         file,

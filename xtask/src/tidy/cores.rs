@@ -3,7 +3,7 @@
 use super::{Finding, Tree};
 
 /// The folders of the cores.
-const CORES: [&str; 17] = [
+const CORES: [&str; 18] = [
     "archive",
     "batch",
     "client-core",
@@ -17,6 +17,7 @@ const CORES: [&str; 17] = [
     "replay",
     "rollback",
     "server-core",
+    "offline",
     "simulation",
     "study",
     "survey",

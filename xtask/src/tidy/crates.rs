@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 35] = [
+const MAY_KNOW: [(&str, &[&str]); 37] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -42,6 +42,7 @@ const MAY_KNOW: [(&str, &[&str]); 35] = [
         "archive",
         &[
             "env-core",
+            "module",
             "page-python",
             "policy",
             "protocol",
@@ -50,6 +51,8 @@ const MAY_KNOW: [(&str, &[&str]); 35] = [
             "study",
         ],
     ),
+    ("offline", &["archive", "protocol", "server-core", "study"]),
+    ("offline-wasm", &["offline", "protocol"]),
     ("store", &["archive", "protocol", "server-core", "study"]),
     (
         "catalog",
@@ -104,6 +107,7 @@ const MAY_KNOW: [(&str, &[&str]); 35] = [
             "clock",
             "dataset",
             "env-host",
+            "offline",
             "page-python",
             "rehearsal",
             "replay",
@@ -119,6 +123,7 @@ const MAY_KNOW: [(&str, &[&str]); 35] = [
             "archive",
             "catalog",
             "clock",
+            "offline",
             "page-python",
             "protocol",
             "replay",

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use ::survey::Condition;
 use serde_json::Value;
 
+use crate::folder::StudyFolder;
 use crate::formula;
 use crate::media::Media;
 use crate::problem::Problem;
@@ -35,7 +35,7 @@ pub(super) enum Type {
 /// Where a document is read from, and what is found in it beside what it asks.
 pub(super) struct Reading<'a> {
     /// The study folder.
-    pub dir: &'a Path,
+    pub dir: &'a StudyFolder,
     /// The file in which the document stands, to whose folder files are relative.
     pub file: &'a str,
     /// Keys that matter to SurveyJS alone.

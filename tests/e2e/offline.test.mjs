@@ -1,0 +1,254 @@
+// A study without a server: `coplay site --offline`, a host of plain files, and a page that keeps its data and hands them
+// over. What it hands over is imported, and verifies like the data of a server.
+
+import assert from 'node:assert/strict';
+import { createReadStream } from 'node:fs';
+import { cp, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { Participant, ROOT, SOON, coplay, drawLess, launch, noFirefox, scratch, sideBySide, studyWith } from './harness.mjs';
+import { exported, verified } from './match.mjs';
+
+/** A kitchen for one person and a scripted cook, with a question before and after. */
+const STUDY = `format: 1
+study: {id: alone, version: 1.0.0, title: Cook with a program, contact: lab@example.edu}
+offline: {}
+timeline:
+  - {id: consent, type: consent, file: consent.md}
+  - {id: before, type: survey, surveyjs: {elements: [{type: radiogroup, name: games, title: How often do you play?, choices: [Never, Sometimes, Often], isRequired: true}]}}
+  - {id: cook, type: env, env: overcooked@2.0.0, players: [self, {policy: cook}], config: {horizon: 200}}
+  - {id: after, type: survey, surveyjs: {elements: [{type: comment, name: how, title: How was it?, isRequired: true}]}}
+  - {id: thanks, type: end, file: thanks.md}
+`;
+
+/** The media types of a host that knows nothing of Coplay. */
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.svg': 'image/svg+xml' };
+
+const browsers = {};
+before(async () => {
+  const engines = noFirefox ? ['chromium'] : ['chromium', 'firefox'];
+  await Promise.all(engines.map(async engine => { browsers[engine] = await launch(engine); }));
+});
+after(() => Promise.all(Object.values(browsers).map(browser => browser.close())));
+
+/** The folder of a study, with some of its text changed. */
+async function studyIn(folder, changes = []) {
+  const study = path.join(folder, 'study');
+  await cp(path.join(ROOT, 'examples/mazes'), study, { recursive: true });
+  await writeFile(path.join(study, 'study.yaml'), changes.reduce((text, [from, to]) => text.replace(from, to), STUDY));
+  return study;
+}
+
+/** A host of plain files below a path, which adds no header; and what else it was sent, if it takes posts. */
+async function host(t, folder, prefix, posts) {
+  const server = createServer(async (asked, answer) => {
+    if (asked.method === 'POST' && posts) {
+      const parts = [];
+      for await (const part of asked) parts.push(part);
+      answer.writeHead(posts.status?.() ?? 200, { 'access-control-allow-origin': '*' }).end();
+      return posts.push({ type: asked.headers['content-type'], body: Buffer.concat(parts) });
+    }
+    const { pathname } = new URL(asked.url, 'http://host');
+    const below = pathname.startsWith(prefix) ? pathname.slice(prefix.length) : '../none';
+    const file = path.join(folder, below === '' ? 'index.html' : below);
+    const found = file.startsWith(folder) && await stat(file).then(facts => facts.isFile(), () => false);
+    if (!found) return answer.writeHead(404).end();
+    answer.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' });
+    return createReadStream(file).pipe(answer);
+  });
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
+  t.after(() => { server.close(); server.closeAllConnections(); });
+  return `http://127.0.0.1:${server.address().port}${prefix}`;
+}
+
+/** Writes the site of a study without a server, and gives its folder. */
+async function written(study, folder) {
+  const { code, stdout, stderr } = await coplay('site', study, '--offline', '--out', folder, '--json');
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).server, null);
+  return folder;
+}
+
+/** Clicks the button that leads on, once the page has it. */
+const onward = person => person.press('section.card .actions button.primary');
+
+/** Answers the form that is shown. */
+async function answer(person) {
+  await person.shows('survey');
+  const choice = person.page.locator('label.choice').nth(1);
+  if (await choice.count()) await choice.click();
+  else await person.page.fill('form.survey textarea', 'We shared the work.');
+  await person.page.click('form.survey button.primary');
+}
+
+/** In the page, before its own scripts: keeps the files that it offers, for a browser whose driver tells of no downloads. */
+function keepFiles() {
+  const make = URL.createObjectURL;
+  URL.createObjectURL = blob => {
+    globalThis.keptFile = blob.arrayBuffer().then(bytes => [...new Uint8Array(bytes)]);
+    return make.call(URL, blob);
+  };
+}
+
+/** Saves the data by the button of the last page, and gives the file. */
+async function saved(person, folder, engine = 'chromium') {
+  const button = person.page.getByRole('button', { name: 'Save the file' });
+  if (engine === 'firefox') {
+    await button.click();
+    await person.page.waitForFunction(() => globalThis.keptFile, null, { timeout: SOON });
+    const file = path.join(folder, 'firefox.coplay-journal');
+    await writeFile(file, Buffer.from(await person.page.evaluate(() => globalThis.keptFile)));
+    return file;
+  }
+  const [download] = await Promise.all([person.page.waitForEvent('download', { timeout: SOON }), button.click()]);
+  assert.match(download.suggestedFilename(), /^study-\d{8}T\d{6}Z\.coplay-journal$/);
+  const file = path.join(folder, download.suggestedFilename());
+  await download.saveAs(file);
+  return file;
+}
+
+/** Imports files into a data folder, which verifies, and gives the report. */
+async function imported(study, data, ...files) {
+  const { code, stdout, stderr } = await coplay('import', study, ...files, '--data', data, '--json');
+  assert.equal(code, 0, stderr);
+  const verification = await coplay('verify', '--data', data);
+  assert.equal(verification.code, 0, verification.stdout + verification.stderr);
+  return JSON.parse(stdout);
+}
+
+sideBySide(2, () => {
+  for (const engine of ['chromium', 'firefox']) {
+    test(`in ${engine}, a person plays, reloads in the middle, closes the tab, finishes and saves a file that verifies`, { skip: engine === 'firefox' && noFirefox }, async t => {
+      const folder = await scratch(t);
+      const study = await studyIn(folder);
+      const address = await host(t, await written(study, path.join(folder, 'site')), '/~ada/cook/');
+      const person = await Participant.open(browsers[engine], address, { name: engine, before: drawLess });
+      t.after(() => person.context.close());
+      await person.says(/Before we begin/);
+      await onward(person);
+      await answer(person);
+      await person.play(({ report }) => report.tick > 60);
+      await person.page.reload();
+      await person.knows(({ status, tick }) => status === 'playing' && tick > 60);
+      await person.play();
+      await person.goOn();
+      await person.shows('survey');
+      await person.page.close();
+      const { page } = await Participant.open(browsers[engine], address, { name: `${engine} again`, beside: person, before: [drawLess, keepFiles] });
+      person.page = page;
+      await answer(person);
+      await person.shows('end');
+      await person.says(/stored in this browser only/);
+      const file = await saved(person, folder, engine);
+      const asked = new Set(person.asked.filter(url => /^(http|ws)/.test(url)).map(url => new URL(url).host));
+      assert.deepEqual([...asked], [new URL(address).host], 'the page asks its own host alone');
+
+      const data = path.join(folder, 'data');
+      assert.deepEqual(await imported(study, data, file), { participants: 1, episodes: 1, already_there: 0, files: 1 });
+      assert.deepEqual(await imported(study, data, file), { participants: 0, episodes: 0, already_there: 1, files: 1 });
+      const { episodes } = await verified(data);
+      assert.equal(episodes[0].reason, 'played');
+      const { sessions, responses, steps } = await exported(data, ['sessions', 'responses', 'steps']);
+      assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed']);
+      assert.deepEqual(responses.map(({ item }) => item).sort(), ['agreed', 'games', 'how']);
+      assert.equal(steps.length, 400, 'two seats, 200 ticks');
+      assert.deepEqual(person.errors, []);
+    });
+  }
+
+  test('data are posted to the address that the study names, and saved as a file if that fails', async t => {
+    const folder = await scratch(t);
+    const received = [];
+    let status = 503;
+    received.status = () => status;
+    const post = await host(t, folder, '/none/', received);
+    const short = [[/offline: \{\}/, `offline: {post: "${post}"}`], [/ {2}- \{id: cook.*\n/, ''], [/ {2}- \{id: after.*\n/, '']];
+    const study = await studyIn(folder, short);
+    const address = await host(t, await written(study, path.join(folder, 'site')), '/');
+    const person = await Participant.open(browsers.chromium, address, { name: 'poster' });
+    t.after(() => person.context.close());
+    await person.says(/Before we begin/);
+    await onward(person);
+    await answer(person);
+    await person.says(/could not be sent/);
+    assert.equal(received.length, 4, 'it was tried again');
+    const file = await saved(person, folder);
+    status = 200;
+    await person.page.getByRole('button', { name: 'Try to send again' }).click();
+    await person.says(/have been sent/);
+    const { type, body } = received.at(-1);
+    const form = await new Response(body, { headers: { 'content-type': type } }).formData();
+    const sent = path.join(folder, 'sent.coplay-journal');
+    await writeFile(sent, Buffer.from(await form.get('file').arrayBuffer()));
+    const report = await imported(study, path.join(folder, 'data'), file, sent);
+    assert.deepEqual(report, { participants: 1, episodes: 0, already_there: 0, files: 2 }, 'of two files the longer one');
+    await person.page.reload();
+    await person.says(/have been sent/);
+    assert.equal(received.length, 5, 'and once is enough');
+  });
+
+  test('people take part one after the other at one computer, and a page that fails still gives everything away', async t => {
+    const folder = await scratch(t);
+    const kiosk = [[/offline: \{\}/, 'offline: {}\nrecruitment: {provider: kiosk}'], [/ {2}- \{id: cook.*\n/, '']];
+    const study = await studyIn(folder, kiosk);
+    const address = await host(t, await written(study, path.join(folder, 'site')), '/');
+    const person = await Participant.open(browsers.chromium, address, { name: 'kiosk' });
+    t.after(() => person.context.close());
+    await person.says(/Before we begin/);
+    await onward(person);
+    await answer(person);
+    await person.says(/How was it/);
+    await answer(person);
+    await person.shows('end');
+    await person.page.getByRole('button', { name: 'Next participant' }).click();
+    await person.says(/Before we begin/);
+    await onward(person);
+    await answer(person);
+    await person.says(/How was it/);
+    await person.page.evaluate(() => window.coplay.fail('made up'));
+    const report = await imported(study, path.join(folder, 'data'), await saved(person, folder));
+    assert.deepEqual(report, { participants: 2, episodes: 0, already_there: 0, files: 1 });
+    const { sessions, responses } = await exported(path.join(folder, 'data'), ['sessions', 'responses']);
+    assert.deepEqual(sessions.map(({ outcome }) => outcome), ['completed', '']);
+    assert.equal(responses.filter(({ item }) => item === 'games').length, 2);
+  });
+
+  test('a second window takes over, and the first says so', async t => {
+    const folder = await scratch(t);
+    const study = await studyIn(folder);
+    const address = await host(t, await written(study, path.join(folder, 'site')), '/');
+    const first = await Participant.open(browsers.chromium, address, { name: 'first window' });
+    t.after(() => first.context.close());
+    await first.says(/Before we begin/);
+    const second = await Participant.open(browsers.chromium, address, { name: 'second window', beside: first });
+    await second.says(/Before we begin/);
+    await first.says(/another window|elsewhere|other tab/i);
+  });
+
+  test('studies that need a server are refused with the reason and the way around it', async t => {
+    const folder = await scratch(t);
+    const pair = await coplay('site', await studyWith({ horizon: 300 }, folder), '--offline', '--out', `${folder}/site`);
+    assert.equal(pair.code, 2);
+    assert.match(pair.stderr, /study\.yaml:\d+:\d+.*a lobby brings people together, which needs a server/);
+    const design = 'design:\n  quota: 20\n  between:\n    pace: {levels: [200, 300]}\ntimeline:';
+    const changes = [['timeline:', design], ['horizon: 200', 'horizon: "{{ pace }}"']];
+    const counted = await studyIn(await scratch(t), changes);
+    const linted = await coplay('lint', counted);
+    assert.equal(linted.code, 2);
+    assert.match(linted.stdout, /cannot have a quota/);
+    assert.match(linted.stdout, /write `assign: random`/);
+  });
+
+  test('files that are damaged, or of another study, are refused', async t => {
+    const folder = await scratch(t);
+    const study = await studyIn(folder);
+    const file = path.join(folder, 'bad.coplay-journal');
+    for (const [bytes, words] of [['PK', /no file of a study without a server/], ['COPLAYJ\x01 and no more than that', /damaged or not whole/]]) {
+      await writeFile(file, bytes);
+      const { code, stderr } = await coplay('import', study, file, '--data', `${folder}/data`);
+      assert.equal(code, 1);
+      assert.match(stderr, words);
+    }
+  });
+});
