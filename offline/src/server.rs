@@ -12,6 +12,7 @@ use protocol::Era;
 use protocol::control::{self, ClientMessage, Entry, ServerMessage};
 use protocol::hash::sha256;
 use server_core::arbiter::{Arbiter, ClientKey, ConnId, Effect, Event, Random, Restored, Work};
+use server_core::language_model::{ModelFailure, ModelReply};
 use server_core::limits::Limits;
 
 use crate::bundle::{RunnableStudy, list_stored};
@@ -151,6 +152,12 @@ impl OfflineServer {
             Effect::Close(conn) => self.outgoing.push_back(ConnEffect::Close(conn)),
             Effect::Store(write) => self.storage.write(self.now_us, write),
             Effect::Archive(era, work) => return Some(self.work(era, work)),
+            // No study without a server has a language model.
+            Effect::Ask(era, request) => {
+                let result = Err(ModelFailure::NotAsked);
+                let reply = ModelReply { result, retries: 0 };
+                return Some(Event::Answered(era, request.number, reply));
+            }
         }
         None
     }

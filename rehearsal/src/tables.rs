@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use csv::StringRecord;
 
 /// Every table of an export.
-const ALL: [&str; 15] = [
+const ALL: [&str; 16] = [
     "sessions",
     "screening",
     "responses",

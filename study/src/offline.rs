@@ -10,6 +10,7 @@ use crate::read::Cursor;
 use crate::recruitment::Provider;
 use crate::stage::StageKind;
 use crate::stage::env::{Env, RunOn};
+use crate::stage::players::Player;
 use crate::study::Study;
 
 /// How a study without a server hands its data over.
@@ -126,6 +127,7 @@ fn find_stage_need(kind: &StageKind) -> Option<String> {
         }
         StageKind::Chat(_) => "a chat needs a server, as people write to each other; leave it out",
         StageKind::Env(env) => return find_env_need(env),
+        StageKind::Watch(_) => "recordings are computed by a server; leave this stage out",
         StageKind::External(_) => {
             "a page of another site leads back through a server; put its questions into a survey, or lead there at the end"
         }
@@ -141,6 +143,14 @@ fn find_env_need(env: &Env) -> Option<String> {
              as in `players: [self, {{policy: cook}}]`",
             env.people()
         ));
+    }
+    let has_model = env.players.iter().any(Player::has_language_model);
+    if has_model || env.assistant.is_some() {
+        return Some(
+            "a language model is asked by a server, which has the key; use `coplay serve`, or name a partner without a \
+             language model"
+                .to_owned(),
+        );
     }
     if env.run == RunOn::Host {
         return Some(

@@ -136,6 +136,7 @@ async fn leave_words(data: &Path, participant: &str) -> Traces {
         .unwrap();
     let group = store.groups_of_participants().await.unwrap()[participant][0].clone();
     let written = Message {
+        partner: String::new(),
         group,
         number: 0,
         participant: participant.into(),
