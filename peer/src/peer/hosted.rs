@@ -151,10 +151,8 @@ impl<W: World> Peer<W> {
             return 0;
         };
         host.pointing.next = Some(at);
-        if is_pressed {
-            // The host answers the last question alone, which is this one.
-            host.pointing.is_waiting = false;
-        }
+        // A press does not wait for the answer to a question before.
+        host.pointing.is_waiting &= !is_pressed;
         self.ask_next_point();
         match &self.stage {
             Stage::Hosted(host) => host.pointing.asked,
@@ -173,10 +171,8 @@ impl<W: World> Peer<W> {
 
     /// The host has said what a point means.
     pub(super) fn take_pointed(&mut self, number: u32, action: Option<Action>) {
-        if let Stage::Hosted(host) = &mut self.stage
-            && number == host.pointing.asked
-        {
-            host.pointing.is_waiting = false;
+        if let Stage::Hosted(host) = &mut self.stage {
+            host.pointing.is_waiting &= number != host.pointing.asked;
             host.pointing.answers.push_back((number, action));
         }
         self.ask_next_point();

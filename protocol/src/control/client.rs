@@ -189,8 +189,8 @@ pub enum ClientMessage {
         /// Width and height of the picture on the page, pixels of the screen; 0 before it is laid out.
         size: [u16; 2],
     },
-    /// Asks what a point on the picture of a hosted world means; answered by [`super::ServerMessage::Pointed`]. Only the last
-    /// question counts.
+    /// Asks what a point on the picture of a hosted world means; answered by [`super::ServerMessage::Pointed`], unless many
+    /// questions come after it at once.
     Point {
         /// The episode.
         era: Era,

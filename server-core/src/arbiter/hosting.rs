@@ -21,6 +21,9 @@ const QUEUE_US: u64 = 100_000;
 /// The most views that are under way to a page.
 const MAX_UNDER_WAY: u64 = 60;
 
+/// The most questions of a page about points that wait for an answer; older ones get none.
+const MAX_POINTS: usize = 8;
+
 /// The pace of a hosted world, and the pages that look at it.
 #[derive(Debug)]
 pub(super) struct Hosting {
@@ -47,8 +50,8 @@ struct Audience {
     is_stale: bool,
     /// Width and height of the picture there, pixels of the screen; 0 if they are not known.
     size: [u16; 2],
-    /// The point whose meaning it asks for, and the number of the question.
-    point: Option<(u32, [u16; 2])>,
+    /// The points whose meaning it asks for, and the numbers of the questions.
+    points: VecDeque<(u32, [u16; 2])>,
     /// The number of the next view.
     next: u32,
     /// When each view was sent that it has not taken, server clock, microseconds.
@@ -63,7 +66,7 @@ impl Default for Audience {
             is_new: true,
             is_stale: true,
             size: [0; 2],
-            point: None,
+            points: VecDeque::new(),
             next: 0,
             under_way: VecDeque::new(),
             fastest_us: QUEUE_US,
@@ -169,9 +172,9 @@ impl Hosting {
                 work.views.push(ViewOrder { seat, is_new, size });
             }
             // Of a picture that the page does not have, it cannot ask.
-            if let Some((number, at)) = page.point.take().filter(|_| looks && !page.is_new) {
-                work.points.push(PointOrder { seat, number, at });
-            }
+            let asked = page.points.drain(..).filter(|_| looks && !page.is_new);
+            let order = |(number, at)| PointOrder { seat, number, at };
+            work.points.extend(asked.map(order));
         }
         if work.flushes {
             self.flush_us = None;
@@ -271,12 +274,16 @@ impl Arbiter {
         }
     }
 
-    /// A page asks what a point on its picture means; a question before that was not answered no longer counts.
+    /// A page asks what a point on its picture means.
     pub(super) fn handle_point(&mut self, who: SessionId, era: Era, number: u32, at: [u16; 2]) {
         if let Some((play, seat)) = self.episodes.seat_mut(era, who)
             && let Some(host) = &mut play.hosting
         {
-            host.audience[seat.index()].point = Some((number, at));
+            let points = &mut host.audience[seat.index()].points;
+            points.push_back((number, at));
+            if points.len() > MAX_POINTS {
+                points.pop_front();
+            }
         }
     }
 

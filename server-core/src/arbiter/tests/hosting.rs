@@ -277,24 +277,24 @@ fn a_plan_tells_nothing_from_which_the_world_could_be_computed() {
 }
 
 #[test]
-fn a_page_is_told_what_it_points_at_and_only_its_last_question_counts() {
+fn a_page_is_told_what_each_point_means_that_it_asks_about() {
     let (mut stage, era, _) = hosted(|_| {});
     stage.wait(3_500_000);
     stage.look(1, era, 1);
-    for number in [1, 2] {
-        let at = [number as u16, 9];
-        stage.say(1, ClientMessage::Point { era, number, at });
-    }
-    let mut told = stage
-        .hear(1)
-        .into_iter()
-        .filter_map(|message| match message {
+    let told = |stage: &mut Stage| -> Vec<(u32, Option<u16>)> {
+        let pointed = |message| match message {
             ServerMessage::Pointed { number, action, .. } => Some((number, action)),
             _ => None,
-        });
+        };
+        stage.hear(1).into_iter().filter_map(pointed).collect()
+    };
+    for number in [1, 2] {
+        let at = [10 + number as u16, 9];
+        stage.say(1, ClientMessage::Point { era, number, at });
+    }
     // The shelf says the first part of the point as the action.
-    assert_eq!(told.next_back(), Some((2, Some(2))));
+    assert_eq!(told(&mut stage), [(1, Some(11)), (2, Some(12))]);
     let mut orders = stage.shelf(era).hosted.iter().flat_map(|work| &work.points);
-    let (seat, number, at) = (Seat(0), 2, [2, 9]);
+    let (seat, number, at) = (Seat(0), 2, [12, 9]);
     assert_eq!(orders.next_back(), Some(&PointOrder { seat, number, at }));
 }
