@@ -100,7 +100,7 @@ async fn a_changed_payment_or_outcome_is_noticed() {
 #[tokio::test]
 async fn payments_of_an_older_database_are_taken_as_they_are() {
     let (data, store) = ended().await;
-    let older = "DROP TABLE ledger; DROP TABLE audit; ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 13";
+    let older = "DROP TABLE ledger; DROP TABLE audit; DROP TABLE model_calls; ALTER TABLE messages DROP COLUMN partner; ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 13";
     raw_sql(older).execute(&store.pool).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
@@ -191,7 +191,7 @@ async fn an_erased_identifier_leaves_a_hash_that_nobody_can_try_names_against() 
 async fn a_database_of_version_14_is_entered_as_it_is() {
     let (data, store) = paid_and_known().await;
     // As the program before left it.
-    let older = "DELETE FROM ledger WHERE entry = 'paid' OR entry LIKE 'identifier%'; DROP TABLE audit; \
+    let older = "DELETE FROM ledger WHERE entry = 'paid' OR entry LIKE 'identifier%'; DROP TABLE audit; DROP TABLE model_calls; ALTER TABLE messages DROP COLUMN partner; \
                  ALTER TABLE identifiers DROP COLUMN salt; PRAGMA user_version = 14";
     raw_sql(older).execute(&store.pool).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
