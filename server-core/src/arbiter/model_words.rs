@@ -116,9 +116,9 @@ pub(super) fn cut_message(text: &str, most: u16) -> String {
         return text.to_owned();
     }
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    let end = kept
-        .rfind(char::is_whitespace)
-        .filter(|end| *end > kept.len() / 2);
+    let is_whole = (text.chars().nth(most.saturating_sub(1))).is_some_and(char::is_whitespace);
+    let last = kept.rfind(char::is_whitespace);
+    let end = last.filter(|end| !is_whole && *end > kept.len() / 2);
     let kept = kept[..end.unwrap_or(kept.len())].trim_end();
     format!("{kept}\u{2026}")
 }
