@@ -143,6 +143,28 @@ fn closed_recruitment_is_a_full_study_until_it_opens_again() {
 
 #[test]
 fn places_change_and_stay_changed_after_a_restart() {
+    let mut stage = reading("design: {quota: 1}\n");
+    stage.walk_in(1);
+    stage.read_on(1, 0);
+    assert_eq!(outcome(&stage.walk_in(2)).as_deref(), Some("study_full"));
+    stage.order(DeskOrder::SetPlaces(vec![2])).unwrap();
+    let places = stage.arbiter.make_overview(stage.now_us).places;
+    assert_eq!((places.wanted, places.left), (Some(2), Some(1)));
+    stage.restart();
+    let places = stage.arbiter.make_overview(stage.now_us).places;
+    assert_eq!((places.wanted, places.left), (Some(2), Some(1)));
+    assert_eq!(outcome(&stage.walk_in(3)), None);
+    stage.read_on(3, 0);
+    assert_eq!(outcome(&stage.walk_in(4)).as_deref(), Some("study_full"));
+    for wrong in [vec![], vec![1, 2], vec![u32::MAX]] {
+        let refused = stage.order(DeskOrder::SetPlaces(wrong.clone()));
+        let is_wrong = matches!(refused, Err(OrderRefused::WrongPlaces { .. }));
+        assert!(is_wrong, "{wrong:?}: {refused:?}");
+    }
+}
+
+#[test]
+fn a_quota_for_each_treatment_takes_a_number_for_each() {
     let mut stage = Stage::read(
         "design: {between: {tone: {levels: [warm, cool]}}, quota: {warm: 1, cool: 1}}
 timeline:
