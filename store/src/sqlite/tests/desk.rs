@@ -44,7 +44,10 @@ async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
     assert_eq!(payment().await.what, corrected(50));
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 
-    store.mark_paid(&[first.session.clone()]).await.unwrap();
+    store
+        .mark_paid(std::slice::from_ref(&first.session))
+        .await
+        .unwrap();
     store.correct_payment("P-A", &corrected(70)).await.unwrap();
     assert_eq!(payment().await.what, corrected(50));
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
