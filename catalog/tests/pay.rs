@@ -322,6 +322,19 @@ impl Walker<'_> {
                 }
                 all
             }
+            StageView::Watch { task, .. } => {
+                let task: Value = serde_json::from_str(task).unwrap();
+                let mut all = Vec::new();
+                if task["rate"].is_object() {
+                    let samples = json!({ "first": 0, "every_ticks": 5, "values": [50] });
+                    all.push(answer("rating", samples));
+                }
+                if let (true, Some(first)) = (task["choose"].is_object(), task["order"].get(0)) {
+                    all.push(answer("choice", first.clone()));
+                    all.push(answer("left", first.clone()));
+                }
+                all
+            }
             _ => Vec::new(),
         }
     }

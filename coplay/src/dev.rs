@@ -225,7 +225,7 @@ fn with_pages(
     replays: SharedReplays,
     news: Option<Shared>,
 ) -> Server {
-    let replays = replays::router(replays.for_desk(Arc::clone(&desk)));
+    let replays = replays::router(replays.for_desk(desk.clone()));
     let desk = desk::router(desk).merge(replays);
     let faults = Arc::clone(&server.faults);
     server.wrapped(move |router| match news {

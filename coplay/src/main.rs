@@ -14,7 +14,6 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -424,7 +423,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let link = desk.make_link().await?;
     announce(url, site, &server, &data, &link, args.json).context("the standard output")?;
     let replays = server.replays().context("the data folder")?;
-    let replays = signaling_server::replays::router(replays.for_desk(Arc::clone(&desk)));
+    let replays = signaling_server::replays::router(replays.for_desk(desk.clone()));
     let server = server.wrapped(|router| {
         router
             .merge(signaling_server::desk::router(desk))

@@ -88,7 +88,7 @@ fn assert_whole(report: &Value, mode: &str) {
     assert!(rows("responses") >= acknowledged && acknowledged > 100);
     // Of those who went for good, whoever had not passed a stage is forgotten.
     assert!((ended..=24).contains(&rows("sessions")), "{report:#}");
-    assert_eq!(report["tables"]["rows"].as_object().unwrap().len(), 14);
+    assert_eq!(report["tables"]["rows"].as_object().unwrap().len(), 16);
     for (table, least) in [
         ("steps", 2_000),
         ("lobby", 16),

@@ -1,8 +1,10 @@
 //! Replays of episodes of a data folder: read and computed, and shown to whoever has a signed link to one, for some time.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -20,7 +22,6 @@ use store::SqliteStore;
 use store::data_folder::{is_there, secret};
 use tokio::sync::Semaphore;
 
-use crate::desk::Desk;
 use crate::http::secure_alone;
 
 /// The policy of the page of a replay, which narrows it further to its own script.
@@ -181,6 +182,15 @@ impl ReplayKey {
     }
 }
 
+/// Who is signed in at the dashboard.
+pub trait SignIns: fmt::Debug + Send + Sync {
+    /// Tells if these are the headers of somebody who is.
+    fn is_signed_in<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>>;
+}
+
 /// The replays that a server shows.
 #[derive(Debug)]
 pub struct SharedReplays {
@@ -189,7 +199,7 @@ pub struct SharedReplays {
     clock: Clock,
     /// The dashboard: those who are signed in there see every episode with its chat, and a running one as far as it is
     /// stored.
-    desk: Option<Arc<Desk>>,
+    desk: Option<Arc<dyn SignIns>>,
     /// One is computed at a time, whoever asks.
     slot: Semaphore,
 }
@@ -211,7 +221,7 @@ impl SharedReplays {
 
     /// Shows every episode to those who are signed in at the dashboard.
     #[must_use]
-    pub fn for_desk(self, desk: Arc<Desk>) -> Self {
+    pub fn for_desk(self, desk: Arc<dyn SignIns>) -> Self {
         Self {
             desk: Some(desk),
             ..self

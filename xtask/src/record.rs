@@ -31,7 +31,7 @@ COPLAY_PYTHON  the Python to install the original for, instead of the python3 in
 /// The folder of the recorders.
 const RECORDERS: &str = "tests/parity/record";
 
-/// What can be recorded.
+/// An environment that can be recorded, and its recorder.
 struct Source {
     name: &'static str,
     /// The recorder; the first takes the name, too, and the number of steps.

@@ -1,5 +1,6 @@
 //! The sender of a request: browsers are known by a cookie that no script can read and no other site can send, programs by a token.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use axum::Json;
@@ -9,6 +10,8 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use store::desk_keys::{DeskKey, DeskRole, KeyKind, SESSION_S};
+
+use crate::replays::SignIns;
 
 use super::Desk;
 use super::error::DeskError;
@@ -82,11 +85,6 @@ impl Desk {
         Ok(key)
     }
 
-    /// True if whoever asks is signed in.
-    pub async fn is_signed_in(&self, headers: &HeaderMap) -> bool {
-        self.find_key(headers).await.is_ok()
-    }
-
     /// Enters into the audit trail what somebody did with keys.
     pub(super) async fn audit(&self, key: &DeskKey, deed: &str) -> Result<(), DeskError> {
         let entry = format!("{} ({}): {deed}", key.name, key.role.name());
@@ -96,6 +94,15 @@ impl Desk {
     fn cookie(&self, secret: &str, seconds: u64) -> String {
         let secure = if self.is_secure { "; Secure" } else { "" };
         format!("{COOKIE}={secret}; Path=/; HttpOnly; SameSite=Strict; Max-Age={seconds}{secure}")
+    }
+}
+
+impl SignIns for Desk {
+    fn is_signed_in<'a>(
+        &'a self,
+        headers: &'a HeaderMap,
+    ) -> Pin<Box<dyn Future<Output = bool> + Send + 'a>> {
+        Box::pin(async { self.find_key(headers).await.is_ok() })
     }
 }
 

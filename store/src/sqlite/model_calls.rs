@@ -9,7 +9,7 @@ use super::SqliteStore;
 use crate::{ModelCall, StoreError};
 
 /// The first version of the database that has them.
-pub(super) const FIRST: usize = 17;
+pub(super) const FIRST: usize = 18;
 
 impl SqliteStore {
     /// Keeps a request, or what has become of one.
