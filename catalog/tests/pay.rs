@@ -329,6 +329,13 @@ impl Walker<'_> {
                     let samples = json!({ "first": 0, "every_ticks": 5, "values": [50] });
                     all.push(answer("rating", samples));
                 }
+                if task["mark"].is_object() {
+                    let label = task["mark"]["labels"][0]["value"].as_str();
+                    let span =
+                        json!({ "first": 0, "end": 1, "label": label.unwrap_or(""), "text": "a" });
+                    let least = task["mark"]["least"].as_u64().unwrap_or_default();
+                    all.push(answer("marks", vec![span; least as usize].into()));
+                }
                 if let (true, Some(first)) = (task["choose"].is_object(), task["order"].get(0)) {
                     all.push(answer("choice", first.clone()));
                     all.push(answer("left", first.clone()));

@@ -182,7 +182,7 @@ impl ReplayKey {
     }
 }
 
-/// Who is signed in at the dashboard.
+/// Tells who is signed in at the dashboard.
 pub trait SignIns: fmt::Debug + Send + Sync {
     /// Tells if these are the headers of somebody who is.
     fn is_signed_in<'a>(

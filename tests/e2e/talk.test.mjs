@@ -46,7 +46,7 @@ sideBySide(2, () => {
     assert.match(await person.page.locator('.chat .company').textContent(), /Kitchen help \(AI\)/);
     const { tick } = await person.report();
     // Time to hear of the directive, and to walk.
-    await person.knows(report => report.tick > tick + 60);
+    await person.knows(report => report.tick > tick + 150);
     await server.stop();
     const { chat, model_calls: calls, steps } = await exported(server.data, ['chat', 'model_calls', 'steps']);
     assert.deepEqual(chat.map(row => [row.partner, row.text]),
