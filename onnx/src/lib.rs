@@ -86,7 +86,7 @@ pub fn read(bytes: &[u8], spec: &Spec, choice: ActionChoice) -> Result<Network, 
 /// Lowers a model for an environment; `encoding` is the field of the observation that its first input takes.
 ///
 /// Without it, the first inputs take the fields whose names they have; otherwise the first input takes the whole
-/// observation if it has its length, or else the only field that has its shape.
+/// observation if it has its length, or else the only field that has its shape, of at least two sides.
 ///
 /// # Errors
 /// [`OnnxError`]

@@ -205,35 +205,43 @@ fn a_model_without_a_value_for_each_action_says_what_it_has() {
 
 #[test]
 fn a_model_takes_the_field_that_has_its_shape_or_the_one_that_is_named() {
+    let conv = std::fs::read(folder("exports").join("keras_conv.onnx")).unwrap();
     let field = |name: &str, shape: &[u32]| FieldSpec {
         name: name.into(),
         shape: shape.into(),
         ..FieldSpec::default()
     };
-    let given = |fields: &[FieldSpec]| Spec {
-        observation: fields.into(),
-        ..spec(12, 6)
-    };
-    let taken = |spec: &Spec, encoding| {
-        let network = read_for(&model("mlp"), spec, encoding, ActionChoice::default())?;
+    let taken = |model: &[u8], fields: &[FieldSpec], encoding| {
+        let spec = Spec {
+            observation: fields.into(),
+            ..spec(12, 6)
+        };
+        let network = read_for(model, &spec, encoding, ActionChoice::default())?;
         let names: Vec<String> = network.fields.iter().map(|it| it.name.clone()).collect();
         Ok::<_, OnnxError>(names)
     };
-    let one = given(&[field("features", &[12]), field("grid", &[3, 5])]);
-    assert_eq!(taken(&one, None).unwrap(), ["features"]);
     // Of fields with equal length, the shape tells.
-    let shaped = given(&[field("wide", &[2, 6]), field("flat", &[12])]);
-    assert_eq!(taken(&shaped, None).unwrap(), ["flat"]);
-    assert_eq!(taken(&shaped, Some("wide")).unwrap(), ["wide"]);
-    let both = given(&[field("wide", &[2, 6]), field("tall", &[6, 2])]);
+    let shaped = [field("turned", &[5, 4, 6]), field("grid", &[4, 5, 6])];
+    assert_eq!(taken(&conv, &shaped, None).unwrap(), ["grid"]);
+    assert_eq!(taken(&conv, &shaped, Some("turned")).unwrap(), ["turned"]);
+    let both = [field("grid", &[4, 5, 6]), field("bright", &[4, 5, 6])];
     assert_eq!(
-        taken(&both, None).unwrap_err().to_string(),
-        "input `obs` [1, 12] fits `wide` [2, 6], `tall` [6, 2]; write which one it takes, such as `observation: wide`"
+        taken(&conv, &both, None).unwrap_err().to_string(),
+        "input `obs` [1, 4, 5, 6] fits `grid` [4, 5, 6], `bright` [4, 5, 6]; write which one it takes, such as \
+         `observation: grid`"
     );
-    assert_eq!(taken(&both, Some("tall")).unwrap(), ["tall"]);
+    assert_eq!(taken(&conv, &both, Some("bright")).unwrap(), ["bright"]);
     assert_eq!(
-        taken(&both, Some("tal")).unwrap_err().to_string(),
-        "`lab` gives no observation `tal` here; it gives `wide` [2, 6], `tall` [6, 2]"
+        taken(&conv, &both, Some("brigt")).unwrap_err().to_string(),
+        "`lab` gives no observation `brigt` here; it gives `grid` [4, 5, 6], `bright` [4, 5, 6]"
+    );
+    // A row of numbers has to be named, as it can fit by chance.
+    let rows = [field("features", &[12]), field("pots", &[3])];
+    let error = taken(&model("mlp"), &rows, None).unwrap_err().to_string();
+    assert!(error.starts_with("it takes 12 values"), "{error}");
+    assert_eq!(
+        taken(&model("mlp"), &rows, Some("features")).unwrap(),
+        ["features"]
     );
 }
 

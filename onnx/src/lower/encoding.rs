@@ -35,18 +35,16 @@ pub(super) fn find_fields<'a>(
     if !named.is_empty() || len == spec.observation_len() {
         return Ok(named);
     }
-    let is_long: Vec<&FieldSpec> = (spec.observation.iter())
-        .filter(|field| field.shape.iter().product::<u32>() as usize == len)
-        .collect();
-    // Fields of one length can differ in their order, which their shapes tell apart.
-    let is_shaped: Vec<&FieldSpec> = (is_long.iter().copied())
+    // A row of numbers fits by chance; a grid with channels hardly does.
+    let is_shaped: Vec<&FieldSpec> = (spec.observation.iter())
+        .filter(|field| field.shape.iter().filter(|side| **side > 1).count() > 1)
         .filter(|field| has_shape(shape, field))
         .collect();
-    match (&is_long[..], &is_shaped[..]) {
-        (_, [field]) | ([field], []) => Ok(vec![field]),
+    match &is_shaped[..] {
         // The reader of the whole observation says what is wrong with its length.
-        ([], _) => Ok(Vec::new()),
-        (several, _) => Err(format!(
+        [] => Ok(Vec::new()),
+        [field] => Ok(vec![field]),
+        several => Err(format!(
             "input `{name}` {shape:?} fits {}; write which one it takes, such as `observation: {}`",
             list(several),
             several[0].name

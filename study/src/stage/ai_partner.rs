@@ -247,7 +247,7 @@ pub(crate) fn read_fields(
     let is_masked = mask.place.is_some();
     let mask = mask.or(false, |place| place.flag());
     let doc = "For models: the encoding of the observation that the model takes, of those that the environment gives. \
-               Without this key, the names or the shapes of its inputs tell.";
+               Without this key, the names of its inputs tell, or the shape of a grid.";
     let encoding = fields.key("observation", doc);
     let is_encoded = encoding.place.is_some();
     let encoding = encoding.maybe(|place| place.text(60));
