@@ -57,8 +57,9 @@ class Study:
         return f"Study({self._base.removesuffix('/desk/api/')!r})"
 
     def overview(self) -> Overview:
-        """What the dashboard shows now: funnel, places, waits, episodes, outcomes, pay, machine and warnings."""
-        return self._call("overview")
+        """The dashboard as it is now: funnel, places, waits, episodes, outcomes, pay, machine and warnings."""
+        overview: Overview = self._call("overview")
+        return overview
 
     def events(self) -> Iterator[Overview]:
         """Gives the overview now, and again whenever it changes, until the server stops."""
@@ -68,8 +69,9 @@ class Study:
                     yield json.loads(line[len(b"data: ") :])
 
     def interventions(self) -> list[dict[str, Any]]:
-        """What was done by orders so far, oldest first."""
-        return self._call("interventions")
+        """The orders so far, oldest first."""
+        done: list[dict[str, Any]] = self._call("interventions")
+        return done
 
     def open_recruitment(self) -> None:
         """Lets new people begin, as long as there is a place."""
