@@ -83,7 +83,7 @@ async function shoot(page, name) {
 
 async function accessible(page) {
   for (const colorScheme of ['light', 'dark']) {
-    await page.emulateMedia({ colorScheme });
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.evaluate(AXE);
     const { violations } = await page.evaluate(() => window.axe.run(document, { preload: false, resultTypes: ['violations'] }));
     const told = violations.map(({ id, nodes }) => `${id}: ${nodes.map(node => node.html.slice(0, 90)).join(' | ')}`);
