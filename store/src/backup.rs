@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
-use crate::{FILE, SqliteStore, data_folder};
+use crate::{FILE, SqliteStore, data_folder, desk_keys};
 
 /// The entry of an archive that says what is in it.
 pub const CONTENTS: &str = "backup.json";
@@ -221,7 +221,7 @@ fn list_folder(data: &Path, below: &str, listed: &mut Vec<ListedFile>) -> io::Re
             continue;
         };
         let is_top = below.is_empty();
-        let is_database = is_top && name.starts_with(FILE);
+        let is_database = is_top && (name.starts_with(FILE) || name.starts_with(desk_keys::FILE));
         let is_left_out = is_top && (name == "lock" || name == archive::FOLDER);
         if is_database || is_left_out || name.ends_with(".part") {
             continue;
