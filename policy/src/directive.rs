@@ -74,7 +74,7 @@ pub fn directed(name: &str, word: &str, spec: &Spec, seat: usize) -> Option<Stri
     })
 }
 
-/// Returns whether a directive can be followed in the state that a world is in: nothing is told that comes to nothing.
+/// Returns whether a directive can be followed in the current state of a world.
 pub fn can_follow(name: &str, word: &str, world: &mut dyn World, seat: usize) -> bool {
     if directed(name, word, world.spec(), seat).is_none() {
         return false;

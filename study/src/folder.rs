@@ -55,7 +55,7 @@ impl StudyFolder {
     /// Reads a file.
     ///
     /// # Errors
-    /// What the disk says, or that there is no such file.
+    /// The disk failed, or there is no such file.
     pub fn read_file(&self, file: &str) -> io::Result<Vec<u8>> {
         let bytes = match &self.files {
             Files::Disk(dir) => std::fs::read(dir.join(file))?,
@@ -68,7 +68,7 @@ impl StudyFolder {
     /// The length of a file, bytes; `None` for a folder.
     ///
     /// # Errors
-    /// What the disk says, or that there is nothing of this name.
+    /// The disk failed, or there is nothing of this name.
     pub(crate) fn find_len(&self, file: &str) -> io::Result<Option<u64>> {
         match &self.files {
             Files::Disk(dir) => {

@@ -116,7 +116,7 @@ fn edge_on_page(cells: f32, of: f32, pixels: u16) -> usize {
 }
 
 /// Takes the pixels out of a picture, in the order of its items, at most as fine as a page shows them in `size` pixels.
-/// What is no raster, or too large, is empty.
+/// An item that holds no valid raster, or one that is too large, becomes empty.
 pub(super) fn take_rasters(picture: &mut DrawList, size: [u16; 2]) -> Vec<Raster> {
     let of = [picture.width, picture.height];
     let mut rasters = Vec::new();
