@@ -2,13 +2,12 @@
 // over. What it hands over is imported, and verifies like the data of a server.
 
 import assert from 'node:assert/strict';
-import { createReadStream } from 'node:fs';
-import { cp, stat, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { cp, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { Participant, ROOT, SOON, coplay, drawLess, launch, noFirefox, scratch, sideBySide, studyWith } from './harness.mjs';
 import { exported, verified } from './match.mjs';
+import { host } from './plain_host.mjs';
 
 /** A kitchen for one person and a scripted cook, with a question before and after. */
 const STUDY = `format: 1
@@ -21,9 +20,6 @@ timeline:
   - {id: after, type: survey, surveyjs: {elements: [{type: comment, name: how, title: How was it?, isRequired: true}]}}
   - {id: thanks, type: end, file: thanks.md}
 `;
-
-/** The media types of a host that knows nothing of Coplay. */
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.svg': 'image/svg+xml' };
 
 const browsers = {};
 before(async () => {
@@ -38,28 +34,6 @@ async function studyIn(folder, changes = []) {
   await cp(path.join(ROOT, 'examples/mazes'), study, { recursive: true });
   await writeFile(path.join(study, 'study.yaml'), changes.reduce((text, [from, to]) => text.replace(from, to), STUDY));
   return study;
-}
-
-/** A host of plain files below a path, which adds no header; and what else it was sent, if it takes posts. */
-async function host(t, folder, prefix, posts) {
-  const server = createServer(async (asked, answer) => {
-    if (asked.method === 'POST' && posts) {
-      const parts = [];
-      for await (const part of asked) parts.push(part);
-      answer.writeHead(posts.status?.() ?? 200, { 'access-control-allow-origin': '*' }).end();
-      return posts.push({ type: asked.headers['content-type'], body: Buffer.concat(parts) });
-    }
-    const { pathname } = new URL(asked.url, 'http://host');
-    const below = pathname.startsWith(prefix) ? pathname.slice(prefix.length) : '../none';
-    const file = path.join(folder, below === '' ? 'index.html' : below);
-    const found = file.startsWith(folder) && await stat(file).then(facts => facts.isFile(), () => false);
-    if (!found) return answer.writeHead(404).end();
-    answer.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' });
-    return createReadStream(file).pipe(answer);
-  });
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => { server.close(); server.closeAllConnections(); });
-  return `http://127.0.0.1:${server.address().port}${prefix}`;
 }
 
 /** Writes the site of a study without a server, and gives its folder. */

@@ -1,35 +1,16 @@
 // A study whose page comes from other hosts: `coplay site`, hosts of plain files, and the server that answers them.
 
 import assert from 'node:assert/strict';
-import { createReadStream } from 'node:fs';
-import { readFile, stat, writeFile } from 'node:fs/promises';
-import { createServer, request } from 'node:http';
+import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Participant, Server, coplay, launch, scratch, sideBySide, studyWith } from './harness.mjs';
 import { equal, figures, match, verified } from './match.mjs';
+import { host } from './plain_host.mjs';
 
 /** Long enough for two scripted cooks to serve soups, short enough for a test. */
 const HORIZON = 300;
-
-/** The media types of a host that knows nothing of Coplay. */
-const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.svg': 'image/svg+xml' };
-
-/** A host of plain files, with those of `folder` below `prefix`: it gives what is there, and adds no header. */
-async function host(t, folder, prefix) {
-  const server = createServer(async (asked, answer) => {
-    const { pathname } = new URL(asked.url, 'http://host');
-    const below = pathname.startsWith(prefix) ? pathname.slice(prefix.length) : '../none';
-    const file = path.join(folder, below === '' ? 'index.html' : below);
-    const found = file.startsWith(folder) && await stat(file).then(facts => facts.isFile(), () => false);
-    if (!found) return answer.writeHead(404).end();
-    answer.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream' });
-    return createReadStream(file).pipe(answer);
-  });
-  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve));
-  t.after(() => { server.close(); server.closeAllConnections(); });
-  return `http://127.0.0.1:${server.address().port}${prefix}`;
-}
 
 /** Writes the site of a study for a server, and gives its folder. */
 async function written(study, server, folder) {
