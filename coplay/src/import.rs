@@ -27,6 +27,12 @@ use crate::cli::ImportArgs;
 /// The file of a data folder that says which journals are in it.
 const IMPORTS: &str = "imports.json";
 
+/// The earliest time of a journal, microseconds since the Unix epoch: 14 July 2017.
+const EARLIEST_US: u64 = 1_500_000_000_000_000;
+
+/// The most by which the clock of a browser may be ahead of this one: ten years, microseconds.
+const AHEAD_US: u64 = 10 * 365 * 86_400 * 1_000_000;
+
 /// Number of entries of each journal that is in a data folder, by the pseudonym of its first participant.
 type Imports = BTreeMap<String, usize>;
 
@@ -70,6 +76,8 @@ pub async fn import_files(args: &ImportArgs) -> Result<ImportReport, StartError>
         let found = read_journals(file)?;
         for journal in found {
             check_journal(file, &journal, &study.hash, &program, args.any_version)?;
+            check_times(&journal, now_us())
+                .with_context(|| format!("{}: participants can change files", file.display()))?;
             journals.push(journal);
         }
     }
@@ -118,6 +126,33 @@ fn check_journal(
     Ok(())
 }
 
+/// Refuses times that no browser gives, as the server's part would be run until then.
+fn check_times(journal: &Journal, now_us: u64) -> anyhow::Result<()> {
+    let mut before_us = journal.start.begun_us;
+    ensure!(
+        before_us >= EARLIEST_US,
+        "it begins before there was such a page; leave the file out"
+    );
+    for (number, entry) in journal.entries.iter().enumerate() {
+        ensure!(
+            entry.at_us >= before_us,
+            "entry {number} is earlier than the one before; leave the file out"
+        );
+        before_us = entry.at_us;
+    }
+    ensure!(
+        before_us <= now_us.saturating_add(AHEAD_US),
+        "it ends more than ten years from now; leave the file out"
+    );
+    Ok(())
+}
+
+/// The time, microseconds since the Unix epoch.
+fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(now.unwrap_or_default().as_micros()).unwrap_or(u64::MAX)
+}
+
 async fn import_journals(
     runnable: &RunnableStudy,
     mut journals: Vec<Journal>,
@@ -126,8 +161,7 @@ async fn import_journals(
     report: &mut ImportReport,
 ) -> anyhow::Result<()> {
     let mut imports = read_imports(data.path())?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_us = u64::try_from(now.unwrap_or_default().as_micros()).unwrap_or(u64::MAX);
+    let now_us = now_us();
     // Of two files of one participant, the later one has everything of the earlier one.
     journals.sort_by_key(|journal| std::cmp::Reverse(journal.entries.len()));
     let mut seen = BTreeSet::new();
@@ -195,4 +229,47 @@ fn write_imports(data: &Path, imports: &Imports) -> anyhow::Result<()> {
     let (file, part) = (data.join(IMPORTS), data.join("imports.json.part"));
     fs::write(&part, serde_json::to_string_pretty(imports)?)?;
     fs::rename(&part, &file).with_context(|| format!("writing {}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use offline::journal::{ConnNews, JournalEntry, JournalStart};
+
+    use super::*;
+
+    #[test]
+    fn times_that_no_browser_gives_are_refused() {
+        let now_us = 1_700_000_000_000_000;
+        let journal = |begun_us: u64, times: &[u64]| Journal {
+            start: JournalStart {
+                program: String::new(),
+                study: String::new(),
+                study_version: String::new(),
+                study_hash: String::new(),
+                secret: [0; 32],
+                begun_us,
+            },
+            entries: times
+                .iter()
+                .map(|at_us| JournalEntry {
+                    at_us: *at_us,
+                    conn: 1,
+                    news: ConnNews::Opened,
+                })
+                .collect(),
+        };
+        let is_fine = |begun_us, times: &[u64]| check_times(&journal(begun_us, times), now_us);
+        assert!(is_fine(now_us, &[now_us, now_us, now_us + 5]).is_ok());
+        assert!(is_fine(now_us, &[]).is_ok());
+        for (begun_us, times) in [
+            (0, vec![]),
+            (now_us, vec![now_us - 1]),
+            (now_us, vec![now_us + 2, now_us + 1]),
+            (now_us, vec![u64::MAX]),
+            (u64::MAX, vec![]),
+        ] {
+            let told = is_fine(begun_us, &times).unwrap_err();
+            assert!(told.to_string().contains("leave the file out"), "{told}");
+        }
+    }
 }
