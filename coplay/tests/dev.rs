@@ -11,6 +11,9 @@ use serde_json::Value;
 /// Time in which a change is loaded, on a busy machine.
 const SOON: Duration = Duration::from_secs(60);
 
+/// Time between two questions about the state.
+const EACH: Duration = Duration::from_millis(20);
+
 struct Dev {
     process: Child,
     told: Value,
@@ -69,7 +72,8 @@ impl Dev {
                 Ok(news) if wanted(&news) => return news,
                 news => assert!(begin.elapsed() < SOON, "{news:?}"),
             }
-            std::thread::yield_now();
+            // Each question takes a port of the machine for a minute, and a busy machine would run out of them.
+            std::thread::sleep(EACH);
         }
     }
 }
