@@ -80,7 +80,10 @@ pub(super) async fn judge(
     }
     let drawn = drawn(&found)?;
     let (design, sessions) = (&played.study.design, found.sessions.values());
-    let away = quota::turned_away(design, &sessions.collect::<Vec<_>>(), &found.groups, &drawn);
+    let is_forgotten = |(link, _): &&(String, Record)| !found.sessions.contains_key(link);
+    let forgotten = records.iter().filter(is_forgotten).count();
+    let sessions: Vec<&Session> = sessions.collect();
+    let away = quota::turned_away(design, &sessions, forgotten, &found.groups, &drawn);
     for (participant, why) in redrawn(&played.snapshots, &drawn).into_iter().chain(away) {
         let link = found
             .sessions

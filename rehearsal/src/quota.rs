@@ -10,10 +10,12 @@ use store::{Group, Session};
 
 /// Participants who were turned away while places were left, by the largest possible count at that time: every unit
 /// that had completed the study or could still do so. A group in which an AI partner played for somebody who had come
-/// does not count.
+/// does not count. So many people came of whom the server keeps nothing, as they left before they began: it is not known
+/// when they were there.
 pub(super) fn turned_away(
     design: &Design,
     sessions: &[&Session],
+    forgotten: usize,
     groups: &[Group],
     drawn: &BTreeMap<String, Assignment>,
 ) -> Vec<(String, String)> {
@@ -23,15 +25,16 @@ pub(super) fn turned_away(
     let unjust = away.filter_map(|away| {
         // Also who passed the first stage may find that the places are taken by now.
         let at = away.ended_at.as_deref().unwrap_or(&away.created_at);
-        let before: Vec<&Session> = sessions
-            .iter()
-            .filter(|session| !is_away(session) && session.created_at.as_str() <= at)
+        // Those who were turned away later were on their way.
+        let is_there = |session: &&&Session| !is_away(session) || is_open_after(session, at);
+        let before: Vec<&Session> = (sessions.iter())
+            .filter(|session| is_there(session) && session.created_at.as_str() <= at)
             .copied()
             .collect();
         let own = &design.of(design.unit);
         let (counts, coming) = match design.unit {
-            Unit::Participant => (people(own, &before, drawn, at), 0),
-            Unit::Group => whole(own, &before, groups, at),
+            Unit::Participant => (people(own, &before, drawn, at), forgotten),
+            Unit::Group => whole(own, &before, forgotten, groups, at),
         };
         let left = assign::places_left(design, &counts)?;
         (left as usize > coming).then(|| {
@@ -56,6 +59,11 @@ fn is_open(session: &Session, at: &str) -> bool {
     session.ended_at.as_deref().is_none_or(|ended| ended >= at)
 }
 
+/// Returns true if a session ended later than at a time, or not at all.
+fn is_open_after(session: &Session, at: &str) -> bool {
+    session.ended_at.as_deref().is_none_or(|ended| ended > at)
+}
+
 /// Returns true if a session had completed the study by a time, or could still do so.
 fn counts(session: &Session, at: &str) -> bool {
     is_open(session, at) || session.outcome.as_deref() == Some(Outcome::Completed.name())
@@ -77,7 +85,13 @@ fn people(
 }
 
 /// Complete groups of people, and how many more groups the people without a group can form.
-fn whole(design: &Design, before: &[&Session], groups: &[Group], at: &str) -> (Counts, usize) {
+fn whole(
+    design: &Design,
+    before: &[&Session],
+    forgotten: usize,
+    groups: &[Group],
+    at: &str,
+) -> (Counts, usize) {
     let by_name: BTreeMap<&str, &&Session> = before
         .iter()
         .map(|session| (session.participant.as_str(), session))
@@ -106,7 +120,7 @@ fn whole(design: &Design, before: &[&Session], groups: &[Group], at: &str) -> (C
     }
     let open = before.iter().filter(|session| is_open(session, at));
     let alone = open.filter(|session| !grouped.contains(&session.participant.as_str()));
-    (all, alone.count() / size)
+    (all, (alone.count() + forgotten) / size)
 }
 
 #[cfg(test)]
@@ -174,15 +188,44 @@ mod tests {
             session("b", 2, done),
             session("late", 30, Some((Outcome::StudyFull, 30))),
         ];
-        let away = |groups: &[Group]| {
+        let away = |groups: &[Group], forgotten| {
             let sessions: Vec<&Session> = all.iter().collect();
-            turned_away(&design, &sessions, groups, &BTreeMap::new())
+            turned_away(&design, &sessions, forgotten, groups, &BTreeMap::new())
         };
-        assert_eq!(away(&[group(1, false, &["a", "b"])]), []);
+        assert_eq!(away(&[group(1, false, &["a", "b"])], 0), []);
         // The AI partner of a lobby belongs to the group.
-        assert_eq!(away(&[group(1, true, &["a"])]), []);
-        let away = away(&[group(1, true, &["a", "b"])]);
-        assert!(away.len() == 1 && away[0].0 == "late", "{away:?}");
+        assert_eq!(away(&[group(1, true, &["a"])], 0), []);
+        let replaced = group(1, true, &["a", "b"]);
+        assert_eq!(away(std::slice::from_ref(&replaced), 2), []);
+        for forgotten in [0, 1] {
+            let away = away(std::slice::from_ref(&replaced), forgotten);
+            assert!(away.len() == 1 && away[0].0 == "late", "{away:?}");
+        }
+    }
+
+    #[test]
+    fn those_who_were_turned_away_later_were_on_their_way() {
+        let design = Design {
+            unit: Unit::Group,
+            quota: Quota::Total(1),
+            ..Design::default()
+        };
+        let replaced = [group(1, true, &["a", "b"])];
+        let away = |turned_s| {
+            let full = Some((Outcome::StudyFull, turned_s));
+            let all = [
+                session("a", 1, Some((Outcome::Completed, 20))),
+                session("b", 2, Some((Outcome::Completed, 20))),
+                session("c", 25, full),
+                session("d", 25, full),
+                session("late", 30, Some((Outcome::StudyFull, 30))),
+            ];
+            let sessions: Vec<&Session> = all.iter().collect();
+            let away = turned_away(&design, &sessions, 0, &replaced, &BTreeMap::new());
+            away.into_iter().any(|(who, _)| who == "late")
+        };
+        assert!(!away(40));
+        assert!(away(25));
     }
 
     #[test]
@@ -194,7 +237,7 @@ mod tests {
         let away = |before: Session| {
             let late = session("late", 30, Some((Outcome::StudyFull, 30)));
             let drawn = BTreeMap::from([("a".to_owned(), Assignment::default())]);
-            turned_away(&design, &[&before, &late], &[], &drawn).len()
+            turned_away(&design, &[&before, &late], 0, &[], &drawn).len()
         };
         assert_eq!(away(session("a", 1, None)), 0);
         assert_eq!(away(session("a", 1, Some((Outcome::Completed, 5)))), 0);

@@ -11,14 +11,10 @@ use crate::session::Session;
 /// A stop longer than this is not made up for, microseconds.
 const STOP_US: u64 = 250_000;
 
-/// No delay is adopted that puts the next tick off by more than this, microseconds.
-const FURTHEST_US: u64 = 500_000;
-
-/// The delay that is adopted in all, milliseconds, and that for each millisecond of play beside: nobody's claims make the
-/// game slower than a quarter of its pace for long. A page that is slower loses its seat; its partner waits for it meanwhile
-/// at the end of the window.
-const ADOPTED_MS: u64 = 10_000;
-const ADOPTED_EACH: u64 = 3;
+/// The next tick is put off by what others say to so many periods after the last one at most: nobody's claims make the
+/// game slower than a quarter of its pace. A page that is slower than a fifth loses its seat; one that is waited for is
+/// caught up with at that pace.
+const SLOWEST: u64 = 4;
 
 /// A page whose inputs end so many ticks beyond the own ones has a clock that is ahead, and waits by itself.
 const AHEAD: u32 = 4;
@@ -30,8 +26,8 @@ pub(crate) struct Pace {
     late_us: u64,
     /// When the page last ran.
     awake_us: Option<u64>,
-    /// The delay that was adopted from others, milliseconds.
-    adopted_ms: u32,
+    /// When the last tick ran for the first time.
+    ran_us: Option<u64>,
 }
 
 impl<W: World> Session<W> {
@@ -42,18 +38,15 @@ impl<W: World> Session<W> {
             return;
         }
         let undelayed_us = self.due_us() - u64::from(self.delay_ms()) * 1_000;
-        let furthest_us = self
-            .now_us
-            .saturating_add(FURTHEST_US)
-            .saturating_sub(undelayed_us);
-        let played_us = u64::from(self.current().0) * self.period_us();
-        let most_ms = ADOPTED_MS + ADOPTED_EACH * played_us / 1_000;
-        let left_ms = most_ms.saturating_sub(u64::from(self.pace.adopted_ms));
-        let before_ms = self.delay_ms();
-        let furthest_ms = (furthest_us / 1_000).min(u64::from(before_ms) + left_ms);
-        let furthest_ms = u32::try_from(furthest_ms).unwrap_or(u32::MAX);
-        self.put_off(delay_ms.min(furthest_ms));
-        self.pace.adopted_ms += self.delay_ms() - before_ms;
+        let ran_us = self.pace.ran_us.unwrap_or(undelayed_us);
+        let furthest_us = ran_us.saturating_add(SLOWEST * self.period_us());
+        let furthest_ms = furthest_us.saturating_sub(undelayed_us) / 1_000;
+        self.put_off(delay_ms.min(u32::try_from(furthest_ms).unwrap_or(u32::MAX)));
+    }
+
+    /// Ticks have run for the first time.
+    pub(crate) fn note_ran(&mut self) {
+        self.pace.ran_us = Some(self.now_us);
     }
 
     /// After a stop of the page or of the network the ticks go on from where they are.

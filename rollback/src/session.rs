@@ -216,6 +216,7 @@ impl<W: World> Session<W> {
             self.sample();
             self.simulate_next();
             self.confirm();
+            self.note_ran();
             ran += 1;
         }
         self.watch_hold();

@@ -161,15 +161,16 @@ fn the_greatest_delay_is_adopted_and_told() {
 }
 
 #[test]
-fn no_delay_puts_the_next_tick_off_by_more_than_half_a_second() {
+fn no_delay_puts_the_next_tick_off_by_more_than_four_periods() {
     let mut session = session(0);
     (0..3).for_each(|tick| session.handle_timeout(due(tick)));
-    session
-        .handle_datagram(due(2), Seat(1), &packet(0, 0, 60_000))
-        .unwrap();
-    let due_us = session.poll_timeout().map(|(due_us, _)| due_us);
-    assert_eq!(due_us, Some(T0_US + 300_000 + 401_000));
-    assert_eq!(due_us, Some(due(2) + 500_000));
+    // However often it is said, and however late.
+    for now_us in [due(2), due(3), due(5)] {
+        let heard = packet(0, 0, 60_000);
+        session.handle_datagram(now_us, Seat(1), &heard).unwrap();
+        let due_us = session.poll_timeout().map(|(due_us, _)| due_us);
+        assert_eq!(due_us, Some(due(2) + 400_000));
+    }
 }
 
 #[test]
@@ -202,9 +203,8 @@ fn claims_of_delay_make_a_game_a_quarter_as_fast_at_the_least() {
         datagram.encode(layout, &mut bytes);
         session.handle_datagram(now_us, Seat(1), &bytes).unwrap();
     }
-    // Eighty seconds, after ten in which somebody may have been waited for.
     let ticks = session.current().0;
-    assert!((1_150..1_400).contains(&ticks), "{ticks} ticks");
+    assert!((1_250..1_400).contains(&ticks), "{ticks} ticks");
 }
 
 #[test]

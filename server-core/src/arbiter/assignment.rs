@@ -55,14 +55,15 @@ impl Arbiter {
         }
     }
 
-    /// True if a session takes a place of the study. At a first stage that makes groups, its page has to be open; at
-    /// another first stage it takes none: it costs nothing to come that far.
+    /// True if a session takes a place of the study. At a first stage that makes groups, its page has to be open, or it is
+    /// in a group; at another first stage it takes none: it costs nothing to come that far.
     pub(super) fn holds_place(&self, session: &Session) -> bool {
         let is_open = session.progress.outcome(&self.study).is_none();
         let kind = &session.progress.stage(&self.study).kind;
         let makes_groups =
             matches!(kind, StageKind::Lobby(_) | StageKind::Env(_)) || kind.is_together();
-        is_open && (session.progress.has_begun() || (makes_groups && session.conn.is_some()))
+        let is_there = session.conn.is_some() || session.group.is_some();
+        is_open && (session.progress.has_begun() || (makes_groups && is_there))
     }
 
     /// True if a session is counted among those that are under way.

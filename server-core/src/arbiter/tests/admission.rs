@@ -1,6 +1,7 @@
 //! Admission: entry, places, and the time for which a session holds one.
 
 use protocol::control::{Draft, Refusal};
+use study::Outcome;
 
 use super::*;
 
@@ -122,6 +123,44 @@ fn who_is_left_without_a_place_may_come_back_and_begin_when_one_is_free() {
     stage.restart();
     let done = stage.knock(8, person(3));
     assert_eq!(outcome(&done).as_deref(), Some("completed"));
+}
+
+#[test]
+fn who_goes_before_the_first_episode_has_a_place_with_the_group() {
+    let mut stage = Stage::read(
+        "design: {unit: group, quota: 1}
+timeline:
+  - {id: lobby, type: lobby, group_size: 2, timeout_s: 30, on_timeout: bot, bot: {policy: cook}}
+  - id: play
+    type: env
+    env: overcooked@2.0.0
+    players: [self, partner]
+    config: {layout: cramped_room, horizon: 60, tick_hz: 10}
+    on_disconnect: {grace_s: 2, then: bot, bot: {policy: cook}}
+  - {id: thanks, type: end, file: page.md}
+",
+        Limits::default(),
+    );
+    for conn in [1, 2] {
+        stage.enter(conn, Entry::Open);
+    }
+    let era = stage.plan(1).unwrap().era;
+    stage.slow = true;
+    stage.ready(1, era, 0);
+    stage.ready(2, era, 0);
+    // It goes while the file of the episode is made.
+    stage.say(2, ClientMessage::Unloading);
+    stage.close(2);
+    stage.slow = false;
+    stage.drain();
+    stage.wait(10 * SECOND);
+    let ended = stage.writes.iter().filter_map(|write| match write {
+        Write::Place { progress, .. } => progress.outcome(&stage.study),
+        _ => None,
+    });
+    let ended: Vec<Outcome> = ended.collect();
+    assert!(!ended.contains(&Outcome::StudyFull), "{ended:?}");
+    assert!(stage.shelves.contains_key(&era.0), "they began");
 }
 
 #[test]

@@ -25,8 +25,12 @@ enum Sign {
     InputAndConnection,
 }
 
-/// Times that it gives a sign: the game itself takes ten seconds.
+/// How often it gives a sign at least.
 const TIMES: u32 = 24;
+
+/// For how long it goes on at least, milliseconds. The game takes ten seconds; the server takes the seat of a page that
+/// only connects again after 30 s, and what the study grants.
+const LASTS_MS: u64 = 45_000;
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let signs = [
@@ -64,8 +68,9 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let is_out = |player: &Player| {
         player.is_closed || player.ended.is_some() || player.end.is_some() || !player.is_seated()
     };
+    let most = TIMES.max(LASTS_MS.div_ceil(each_ms) as u32);
     let mut times = 0;
-    while times < TIMES && !is_out(&player) && !victim.is_over() {
+    while times < most && !is_out(&player) && !victim.is_over() {
         times += 1;
         player
             .run_while(Duration::from_millis(each_ms), |player| !is_out(player))
@@ -86,7 +91,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "it gave {times} signs in {lasted_s} s; it has its seat: {}",
         player.is_seated()
     );
-    let is_held = times >= TIMES && !victim.is_over();
+    let is_held = times >= most && !victim.is_over();
     // What it told its partner and not the server is its own affair.
     match judge(world, victim, player, OwnInputs::Any, &seen).await? {
         Observed::Held(seen) => Ok(Observed::broken_if(is_held, seen)),
