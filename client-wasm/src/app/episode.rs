@@ -168,6 +168,7 @@ impl App {
     pub(super) fn show_episode(&mut self, now_us: u64) {
         let is_connected = self.page.is_open();
         self.with_play(now_us, |play, peer, now| {
+            play.follow_resting_pointer(peer, now);
             play.take_pointed(peer, now);
             play.update_picture(peer, now);
             play.show_state(peer, now, is_connected);

@@ -42,6 +42,8 @@ pub(crate) struct Play {
     gamepads: Gamepads,
     /// Presses on the picture of a host that it has not said the meaning of.
     presses: Vec<AskedPress>,
+    /// Where a pointer is on the canvas while there is no picture under it yet, CSS pixels.
+    resting: Option<(i32, [f64; 2])>,
     spec: Option<Spec>,
     view: Option<View>,
     /// The part of a large environment that has arrived, of 1.
@@ -78,6 +80,7 @@ impl Play {
             keys: Keys::default(),
             gamepads: Gamepads::default(),
             presses: Vec::new(),
+            resting: None,
             spec: None,
             arrived: None,
             view: None,

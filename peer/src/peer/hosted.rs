@@ -38,8 +38,8 @@ pub(super) struct HostedPlay<W> {
 struct Pointing {
     /// The number of the last question.
     asked: u32,
-    /// True if it is not answered.
-    is_waiting: bool,
+    /// The point that it is about, while it is not answered.
+    waiting: Option<[u16; 2]>,
     /// The point to ask about next.
     next: Option<[u16; 2]>,
     /// The answers that were not taken: the number of the question, and the action.
@@ -49,12 +49,18 @@ struct Pointing {
 impl Pointing {
     /// The number and point of the question that is to be sent, if one may be.
     fn poll_question(&mut self) -> Option<(u32, [u16; 2])> {
-        if self.is_waiting {
+        if self.waiting.is_some() {
             return None;
         }
         let at = self.next.take()?;
-        (self.asked, self.is_waiting) = (self.asked + 1, true);
+        (self.asked, self.waiting) = (self.asked + 1, Some(at));
         Some((self.asked, at))
+    }
+
+    /// What was asked before the connection was lost has no answer, and is asked once more.
+    fn begin_again(&mut self) {
+        self.next = self.next.or(self.waiting);
+        self.waiting = None;
     }
 }
 
@@ -152,7 +158,7 @@ impl<W: World> Peer<W> {
         };
         host.pointing.next = Some(at);
         // A press does not wait for the answer to a question before.
-        host.pointing.is_waiting &= !is_pressed;
+        host.pointing.waiting = host.pointing.waiting.filter(|_| !is_pressed);
         self.ask_next_point();
         match &self.stage {
             Stage::Hosted(host) => host.pointing.asked,
@@ -172,7 +178,8 @@ impl<W: World> Peer<W> {
     /// The host has said what a point means.
     pub(super) fn take_pointed(&mut self, number: u32, action: Option<Action>) {
         if let Stage::Hosted(host) = &mut self.stage {
-            host.pointing.is_waiting &= number != host.pointing.asked;
+            let is_last = number == host.pointing.asked;
+            host.pointing.waiting = host.pointing.waiting.filter(|_| !is_last);
             host.pointing.answers.push_back((number, action));
         }
         self.ask_next_point();
@@ -199,8 +206,9 @@ impl<W: World> Peer<W> {
             return;
         }
         (host.next, host.has_asked) = (Some(view.number + 1), false);
-        // A question before the connection was lost has no answer.
-        host.pointing.is_waiting &= view.number > 0;
+        if view.number == 0 {
+            host.pointing.begin_again();
+        }
         (host.tick, host.views) = (view.tick, host.views + 1);
         let mut placed = Vec::new();
         for (number, tick) in (view.first..).zip(&view.entered) {
@@ -220,6 +228,7 @@ impl<W: World> Peer<W> {
         }
         drop(recorder);
         self.tell_taken(view.number);
+        self.ask_next_point();
     }
 
     /// The person wants this action: it is said at once. Gives the number of the choice, if it is one.

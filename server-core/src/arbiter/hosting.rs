@@ -171,10 +171,12 @@ impl Hosting {
                 let (is_new, size) = (page.is_new, page.size);
                 work.views.push(ViewOrder { seat, is_new, size });
             }
-            // Of a picture that the page does not have, it cannot ask.
-            let asked = page.points.drain(..).filter(|_| looks && !page.is_new);
-            let order = |(number, at)| PointOrder { seat, number, at };
-            work.points.extend(asked.map(order));
+            // A question about a picture that is to be sent anew waits for it.
+            if !page.is_new || !looks {
+                let asked = page.points.drain(..).filter(|_| looks);
+                let order = |(number, at)| PointOrder { seat, number, at };
+                work.points.extend(asked.map(order));
+            }
         }
         if work.flushes {
             self.flush_us = None;

@@ -56,6 +56,8 @@ impl Play {
     ) {
         let point = self.view.as_mut().and_then(|view| view.point_under(at));
         let point = point.filter(|_| peer.takes_keys());
+        let rests = point.is_none() && change == PointerChange::Move;
+        self.resting = rests.then_some((finger, at));
         if peer.is_hosted() {
             return self.ask_host(peer, now, (finger, point, change, at_ms));
         }
@@ -69,6 +71,16 @@ impl Play {
             PointerChange::Move => {}
             PointerChange::Down => self.handle_touch(peer, now, (finger, action, at_ms)),
             PointerChange::Up => self.handle_touch(peer, now, (finger, None, at_ms)),
+        }
+    }
+
+    /// A picture may have appeared under a pointer that does not move.
+    pub(crate) fn follow_resting_pointer(&mut self, peer: &mut EpisodePeer, now: Now) {
+        if let (Some((finger, at)), Some(view)) = (self.resting, &mut self.view)
+            && view.point_under(at).is_some()
+            && peer.takes_keys()
+        {
+            self.handle_pointer(peer, now, (finger, at, PointerChange::Move, 0.0));
         }
     }
 

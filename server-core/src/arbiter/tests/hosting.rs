@@ -297,4 +297,13 @@ fn a_page_is_told_what_each_point_means_that_it_asks_about() {
     let mut orders = stage.shelf(era).hosted.iter().flat_map(|work| &work.points);
     let (seat, number, at) = (Seat(0), 2, [12, 9]);
     assert_eq!(orders.next_back(), Some(&PointOrder { seat, number, at }));
+    // The page asks for the whole picture and about a point of it, while the host is at work.
+    stage.slow = true;
+    stage.wait(SECOND);
+    stage.take_view(1, era, u32::MAX);
+    let (number, at) = (3, [13, 9]);
+    stage.say(1, ClientMessage::Point { era, number, at });
+    stage.slow = false;
+    stage.drain();
+    assert_eq!(told(&mut stage), [(3, Some(13))]);
 }
