@@ -57,7 +57,7 @@ impl Pointing {
         Some((self.asked, at))
     }
 
-    /// What was asked before the connection was lost has no answer, and is asked once more.
+    /// A question from before the connection was lost has no answer, and is asked once more.
     fn begin_again(&mut self) {
         self.next = self.next.or(self.waiting);
         self.waiting = None;
