@@ -251,18 +251,14 @@ fn beside_idle(workspace: &Workspace, name: &'static str, words: &[&str]) -> Res
     start(workspace, name, idle(workspace, program), words)
 }
 
-/// A program that runs when nothing else wants the processor.
+/// A program that leaves the processor to others. Not at idle priority: it holds locks that the others wait for.
 fn idle(workspace: &Workspace, program: impl AsRef<OsStr>) -> Command {
-    let lowest: &[(&str, &[&str])] = &[("chrt", &["--idle", "0"]), ("nice", &["-n", "19"])];
-    let there = lowest.iter().find(|(name, _)| setup::find(name).is_some());
-    match there {
-        Some((name, args)) => {
-            let mut command = workspace.command(name);
-            command.args(*args).arg(program.as_ref());
-            command
-        }
-        None => workspace.command(program.as_ref()),
+    if setup::find("nice").is_none() {
+        return workspace.command(program.as_ref());
     }
+    let mut command = workspace.command("nice");
+    command.args(["-n", "19"]).arg(program.as_ref());
+    command
 }
 
 fn start(
