@@ -5,6 +5,7 @@
 
 mod play;
 pub mod sane;
+mod subject;
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
@@ -16,7 +17,8 @@ use crate::contract::{Environment, World};
 use crate::envs::build;
 use crate::instance::Instance;
 use crate::observer::BatchObserver;
-use play::{CloserLook, Play, Subject, look_closer};
+use play::Play;
+use subject::{CloserLook, Subject, look_closer};
 
 /// Seeds of the episodes that [`check`] plays for each set of parameters.
 pub const SEEDS: [u64; 4] = [0, 1, 0x5eed, u64::MAX];

@@ -12,7 +12,7 @@ pub struct Rules {
     /// `elapsed_s` and `left_s`: how many have been played, the seconds of those, and the seconds up to the horizon.
     #[cfg_attr(
         test,
-        proptest(strategy = "proptest::option::of(crate::laws::exprs())")
+        proptest(strategy = "proptest::option::of(crate::laws::strategies::exprs())")
     )]
     pub until: Option<Expr>,
     /// True if a tick goes by once everybody who acts in it has chosen, instead of with time.
@@ -42,6 +42,6 @@ pub struct Gauge {
     /// Its label.
     pub label: String,
     /// Its text: it may ask for what [`Rules::until`] may.
-    #[cfg_attr(test, proptest(strategy = "crate::laws::templates()"))]
+    #[cfg_attr(test, proptest(strategy = "crate::laws::strategies::templates()"))]
     pub value: Template,
 }

@@ -1,49 +1,25 @@
 //! Compares what the bots saw with the data folder.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::path::Path;
-use std::process::Stdio;
+mod data;
 
-use anyhow::Context as _;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
 use study::design::Unit;
 use study::payment::{units_in_language, written};
 use study::{Assignment, Outcome, Progress, Study, UnitAssignment, screening};
 
-use super::messages::Messages;
-use super::options::{RehearsalMode, RehearsalOptions};
 use super::played::Played;
 use super::quota;
 use super::record::{Given, Phase, Record};
 use super::report::{Cell, Cost, Figures, RehearsalReport, Stuck};
-use super::tables::{self, Wanted};
-use dataset::cells::unquote_cell;
 use dataset::pay;
-use server_core::token::token_hash;
-use store::{Group, Payment, Session, SqliteStore};
+use store::{Payment, Session};
 
-/// A visit in the table of responses: its stage, and the value of each item.
-type Visit = (String, BTreeMap<String, String>);
+use data::{Data, Visit};
 
 /// Problems of sessions, by their number.
 type Faulty = BTreeMap<usize, Vec<String>>;
-
-/// The contents of the data folder.
-struct Data {
-    sessions: BTreeMap<String, Session>,
-    visits: BTreeMap<String, Vec<Visit>>,
-    /// Messages that were written in groups.
-    messages: Messages,
-    episodes: Vec<store::Episode>,
-    ledger: pay::Ledger,
-    groups: Vec<Group>,
-    /// Messages of participants who have withdrawn.
-    erased: BTreeSet<String>,
-    /// Rows by table.
-    rows: BTreeMap<&'static str, u64>,
-    /// Problems of the data as a whole.
-    wrong: Vec<String>,
-}
 
 /// Compares the two, and writes the report.
 ///
@@ -54,7 +30,7 @@ pub(super) async fn judge(
     data: &Path,
     out: &Path,
 ) -> anyhow::Result<RehearsalReport> {
-    let mut found = read(&played.options, data, out).await?;
+    let mut found = data::read(&played.options, data, out).await?;
     let records: Vec<(String, Record)> = (played.sessions.iter())
         .map(|(key, record)| (key.clone(), record.lock().clone()))
         .collect();
@@ -123,135 +99,6 @@ pub(super) async fn judge(
         warnings: found.ledger.warnings,
     };
     Ok(RehearsalReport::new(&played, sessions.collect(), figures))
-}
-
-impl Data {
-    /// Finds the sessions of those who withdrew, whose recruiter's identifier is erased, by their tokens.
-    fn name_withdrawn(&mut self, records: &[(String, Record)]) {
-        for (key, record) in records.iter().filter(|(_, record)| record.has_withdrawn) {
-            let token = token_hash(record.token.as_deref().unwrap_or_default());
-            let session = self.sessions.remove(&token);
-            let session = session.map(|session| (key.clone(), session));
-            self.sessions.extend(session);
-        }
-    }
-}
-
-/// Exports and verifies the data, and reads the database and the tables.
-async fn read(options: &RehearsalOptions, data: &Path, out: &Path) -> anyhow::Result<Data> {
-    let ((exported, said), (verified, found)) = match options.mode {
-        RehearsalMode::Virtual => write_tables(data, out).await?,
-        RehearsalMode::Process => order_tables(&options.program, data, out).await?,
-    };
-    let failed = [(exported, "exported", said), (verified, "verified", found)];
-    let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
-    let wrong =
-        failed.map(|(_, what, said)| format!("not all of the data could be {what}:\n{said}"));
-    let mut wrong: Vec<String> = wrong.collect();
-    let store = SqliteStore::read(data).await?;
-    let sessions = store.sessions().await?;
-    let episodes = store.episodes().await?;
-    let groups = store.groups().await?;
-    let wanted = Wanted {
-        sessions: sessions.len(),
-        episodes: episodes.len(),
-        waits: store.waits().await?.len(),
-        withdrawn: store.withdrawn().await?.participants,
-    };
-    let called = store.identifiers().await?.into_iter();
-    let called: BTreeMap<String, String> = called
-        .map(|identifier| (identifier.session, identifier.identity.participant))
-        .collect();
-    store.close().await;
-    let by_door = |session: Session| {
-        let is_nameless = wanted.withdrawn.contains(&session.participant);
-        let key = session.link_hash.as_ref().or(called.get(&session.id));
-        let key = key.or(is_nameless.then_some(&session.token_hash));
-        Some((key?.clone(), session))
-    };
-    let tables = tables::check(out, &wanted)?;
-    wrong.extend(tables.wrong);
-    Ok(Data {
-        sessions: sessions.into_iter().filter_map(by_door).collect(),
-        visits: visits(&out.join("responses.csv"))?,
-        messages: Messages::read(&out.join("chat.csv"))?,
-        episodes,
-        ledger: pay::pay(data, None).await?,
-        groups,
-        rows: tables.rows,
-        wrong,
-        erased: BTreeSet::new(),
-    })
-}
-
-/// The result of a command: whether it succeeded, and its output.
-type Told = (bool, String);
-
-/// Exports and verifies the data, each on a thread.
-async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
-    let (folder, out) = (data.to_owned(), out.to_owned());
-    let exported = tokio::spawn(async move {
-        let summary =
-            dataset::export::export(&folder, &out, &dataset::export::ExportOptions::default())
-                .await?;
-        anyhow::Ok((summary.skipped.is_empty(), summary.to_string()))
-    });
-    let folder = data.to_owned();
-    let verified = tokio::spawn(async move {
-        let found = dataset::verify::verify(&folder).await?;
-        anyhow::Ok((found.is_fine(), found.to_string()))
-    });
-    Ok((exported.await??, verified.await??))
-}
-
-/// The same by commands of the program itself.
-async fn order_tables(program: &Path, data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
-    let (data, out) = (data.as_os_str(), out.as_os_str());
-    let export = [
-        "export".as_ref(),
-        "--data".as_ref(),
-        data,
-        "--out".as_ref(),
-        out,
-    ];
-    let exported = command(program, &export).await?;
-    let verified = command(program, &["verify".as_ref(), "--data".as_ref(), data]).await?;
-    Ok((exported, verified))
-}
-
-/// Runs a command of the program itself, as a process that ends with its caller; returns whether it succeeded, and its
-/// output.
-async fn command(program: &Path, args: &[&OsStr]) -> anyhow::Result<Told> {
-    let mut command = tokio::process::Command::new(program);
-    let done = command.args(args).kill_on_drop(true).stdout(Stdio::piped());
-    let done = done.spawn()?.wait_with_output().await?;
-    let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    Ok((done.status.success(), said))
-}
-
-/// The visits of each participant, in their order, from the exported table.
-fn visits(responses: &Path) -> anyhow::Result<BTreeMap<String, Vec<Visit>>> {
-    let mut reader = csv::Reader::from_path(responses)?;
-    let columns = reader.headers()?.clone();
-    let column = |name: &str| {
-        let at = columns.iter().position(|column| column == name);
-        at.with_context(|| format!("responses.csv has no column `{name}`"))
-    };
-    let (who, stage) = (column("participant_id")?, column("stage_id")?);
-    let (visit, item, value) = (column("visit")?, column("item")?, column("value")?);
-    let mut all: BTreeMap<String, BTreeMap<u64, Visit>> = BTreeMap::new();
-    for row in reader.records() {
-        let row = row?;
-        let visits = all.entry(row[who].to_owned()).or_default();
-        let (_, items) = visits
-            .entry(row[visit].parse()?)
-            .or_insert_with(|| (row[stage].to_owned(), BTreeMap::new()));
-        items.insert(row[item].to_owned(), unquote_cell(&row[value]).into_owned());
-    }
-    let in_order = all
-        .into_iter()
-        .map(|(who, visits)| (who, visits.into_values().collect()));
-    Ok(in_order.collect())
 }
 
 /// The problems of one session.
