@@ -252,8 +252,10 @@ fn of_lobby(lobby: &LobbyOutline) -> String {
         true => String::new(),
         false => format!(" (same {})", same.join(", ")),
     };
-    let cells = count(*cells, "cell");
-    format!("{id}: {cells}{by}; with one arrival a minute, a wait of {wait_min:.1} min on average")
+    let cells = count(*cells, "waiting room");
+    format!(
+        "{id}: {cells}{by}; if one person arrives per minute, the average wait is {wait_min:.1} min"
+    )
 }
 
 fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[OutcomePay]) -> fmt::Result {
@@ -282,11 +284,11 @@ fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[OutcomePay]) -> fmt::Result {
     let least = written(least, currency);
     let text = match most {
         Some(most) => format!(
-            "{currency} {least} at least for those who complete, {} at most for anybody",
+            "at least {currency} {least} for those who complete; at most {} for anybody",
             written(most, currency)
         ),
         None => {
-            format!("{currency} {least} at least for those who complete, without an upper limit")
+            format!("at least {currency} {least} for those who complete, without an upper limit")
         }
     };
     writeln!(f, "  {:<11} {text}", "pay")
@@ -368,7 +370,7 @@ mod tests {
             "completed      pays base + bonus: GBP 4.50 to 9.50",
             "left_early     pays time: GBP 0.00 to 6.00",
             "withdrew       pays as without the withdrawal",
-            "pay         GBP 4.50 at least for those who complete, 9.50 at most for anybody",
+            "pay         at least GBP 4.50 for those who complete; at most 9.50 for anybody",
         ] {
             assert!(text.contains(part), "{part} in {text}");
         }
@@ -390,7 +392,7 @@ mod tests {
         for part in [
             "play (env, 2 seats, 2 people)",
             "5 visits at most",
-            "lobby       lobby: 1 cell; with one arrival a minute, a wait of 0.5 min on average",
+            "lobby       lobby: 1 waiting room; if one person arrives per minute, the average wait is 0.5 min",
             "outcomes    completed",
             "episodes last 1.5 min at most, waiting 0.5 min",
             "no faults, no warnings",

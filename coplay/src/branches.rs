@@ -221,10 +221,7 @@ impl fmt::Display for BranchReport {
             writeln!(f, "{outcome}: {count}")?;
         }
         if self.runs.len() > 1 && self.distinct == 1 {
-            writeln!(
-                f,
-                "\nAll runs are equal: neither the new controller nor anything after the tick depends on the seed of a run."
-            )?;
+            writeln!(f, "\nAll runs are equal: nothing depends on the seed.")?;
         }
         Ok(())
     }

@@ -51,8 +51,9 @@ The log goes to standard error. RUST_LOG=debug shows more, RUST_LOG=error less.
 Exit codes: 0 success; 1 a failure, or data that do not verify; 2 an error in the command line or the study file."
 )]
 pub struct Cli {
-    /// File with the key of recruiters' identifiers, outside of the data folder [default: $COPLAY_KEY_FILE, otherwise a file
-    /// for each data folder in coplay/keys of the user's configuration, such as ~/.config].
+    /// File with the key that encrypts recruiters' identifiers; keep it outside of the data folder [default:
+    /// $COPLAY_KEY_FILE, otherwise a file for each data folder in coplay/keys of the user's configuration, such as
+    /// ~/.config].
     #[arg(long, global = true, value_name = "FILE", help_heading = "Privacy")]
     pub key: Option<PathBuf>,
     /// The command.
@@ -110,8 +111,9 @@ Examples:
 Put a web server with TLS in front, so that nobody on the network can read answers or links.
 Give the public address with --url: the printed links begin with it.
 Open port 3478, UDP and TCP, in the firewall. Pages use it to find a direct connection to each other; where a network
-blocks direct connections, their inputs travel through it. The program needs no other port, and contacts no other
-machine. Without this port, pages that cannot reach each other play through the web server, with more delay.
+blocks direct connections, their inputs travel through it. The program needs no other port. It contacts no other machine,
+except the provider of a language model, and the package index for the packages of an environment in Python.
+Without port 3478, pages that cannot reach each other play through the web server, with more delay.
 
 Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
@@ -122,10 +124,10 @@ Examples:
     /// Write the page of a study as plain files, for any web host.
     #[command(after_help = "\
 The files work on every host of plain files, also in a folder below an address: GitHub Pages, S3, the web space of a
-university. They hold what a page loads: page, environments, networks, pictures and videos. Beside them are compressed
-forms (.gz, .br), for hosts that send such files.
-Texts, questions and the session come from the server. It answers pages of declared addresses only: start it with --site.
-Make the site again, and upload it, when the study or the version of Coplay changes; pages say so if it was forgotten.
+university. They are the files that a page loads: the page itself, environments, models, pictures and videos. Compressed
+copies (.gz, .br) are for hosts that use them.
+Texts, questions and the session come from the server. It answers its own pages, and those of addresses that --site names.
+After a change of the study or of Coplay, make the site again and upload it. Pages report a site that is too old.
 
 Examples:
   coplay site my-study --server wss://study.example.edu --out site
@@ -133,15 +135,16 @@ Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --site https://lab.github.io/study/
       The printed links begin with the address of the site.
   coplay site my-study --offline --out site
-      Write a study without a server, for one person at a time, alone or with AI partners. Pages keep the data in the
-      browser, and hand them over as a file, or post them to the address that the study names (`offline: {post: …}`).")]
+      Write a study without a server, for one person at a time, alone or with AI partners. The page stores the data in
+      the browser. Participants save them as a file, or the page sends them to the address that the study names
+      (`offline: {post: …}`).")]
     Site(SiteArgs),
     /// Import the data of a study without a server into a data folder.
     #[command(after_help = "\
-Takes the files that pages of `coplay site --offline` handed over. A file has what each participant did, and this command
-runs the server's part of the study with it: the data folder is that of a server, and every other command works with it.
-Participants who are in the data folder already are left out, so a file may be imported again.
-Study folder and version of Coplay have to be those of the site.
+Takes the files that participants saved or pages sent, in a study that `coplay site --offline` wrote. Runs the server's
+part of the study with them, and writes an ordinary data folder: every other command works with it.
+Participants who are already in the folder are skipped, so you can import a file again.
+Use the same study folder and the same version of Coplay as for the site.
 
 Examples:
   coplay import my-study downloads/*.coplay-journal --data data
@@ -159,8 +162,8 @@ Then every session is compared with the data: it has a declared outcome, every a
 every episode verifies, and no assignment has changed.
 The report shows outcomes, treatments, the duration of the study, and the waiting times at the arrival rate.
 Exits with 1, and prints the trace of the session, if a session is stuck or the data differ.
-Bots play through the server, not by WebRTC. With --process --browsers, the first sessions are real pages in a headless
-Chromium, which click, type and press keys, and reach each other by WebRTC; meanwhile, time runs at real speed.
+Bots' packets travel through the server, not by WebRTC. With --process --browsers, the first sessions use real pages in a
+headless Chromium, at real speed. These pages click, type and press keys, and reach each other by WebRTC.
 Ctrl-C stops the rehearsal and leaves nothing behind.
 
 Faults: none, all, or a list of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
@@ -185,18 +188,17 @@ Writes one file per table: sessions, pages, responses, response_parts, annotatio
 interventions, episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events,
 presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
 docs/data.md describes them, too.
-The tables take the place of those of an earlier export when all of them are complete; until then, and if the command is
-interrupted, nothing in the folder changes.
+When all tables are complete, they replace the tables of an earlier export. If the command is interrupted, nothing changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
-Recruiters' identifiers are left out, unless --with-identifiers asks for them. The database records who was identified.
+Recruiters' identifiers are left out, unless --with-identifiers asks for them. The database records each use of this option.
 
 Examples:
   coplay export --data coplay-data --out tables
   coplay export --data coplay-data --out tables --format parquet
   coplay export --data coplay-data --out new --since 2026-11-25T14:00Z
-      Only what is new or changed since then, such as answers and ended episodes.
+      Only new and changed data since this time, such as answers and ended episodes.
   coplay export --data coplay-data --out tables --demographics prolific_export.csv
-      Join the recruiter's file of participants with sessions, without identifiers.
+      Add columns from the recruiter's file of participants, without identifiers.
   coplay export --data coplay-data --out datasets --format minari
       Write data sets for offline reinforcement learning, into a new folder; --format lerobot writes those of LeRobot.
   coplay export --data coplay-data --out tables --exclusions my-study/study.yaml
@@ -215,9 +217,9 @@ The file of facts, at least:
 Example:
   coplay crate --data coplay-data --facts facts.json --out study.zip")]
     Crate(CrateArgs),
-    /// Show the person behind an identifier, to answer a complaint.
+    /// Find a person, to answer a complaint.
     #[command(after_help = "\
-Takes a pseudonym, a session, a reference number, or what the recruiter calls a participant or a submission. Shows the
+Takes a pseudonym, a session, a reference number, or a recruiter's identifier of a participant or submission. Shows the
 session, its outcome and pay, the stages with answers, and the episodes. Exits with 1 if nobody has the identifier.
 The database records each use in its audit trail.
 
@@ -248,24 +250,24 @@ Example:
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
         data: PathBuf,
-        /// A hash of the ledger of payments that an earlier run printed; the ledger must still have it.
+        /// A hash of the ledger of payments that an earlier run printed; the run fails if the ledger no longer has it.
         #[arg(long, value_name = "HASH")]
         ledger_hash: Option<String>,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,
     },
-    /// Show an episode again, tick by tick, beside what each seat was shown.
+    /// Show an episode again, tick by tick, and what each seat's page showed.
     Replay(ReplayArgs),
-    /// Continue an episode from an exact state with another controller of a seat, and tabulate the results.
+    /// Continue an episode from a recorded state with another controller, and summarise the results.
     Branch(BranchArgs),
     /// Show the payments due, and write the recruiter's bonus file.
     #[command(after_help = "\
 The payment of a session is computed once, when the session ends, by the rule of its outcome in the study file: base,
 bonus (from the scores of the server's own simulation) and time.
-This command transfers no money. It shows what is due. --csv writes the amounts that the recruiter does not already pay
-with the approval; --mark-paid marks them as paid, so that they are never written again.
-The file must not exist yet; it ends in .part until it is complete. It is also written if nothing is due. The server may
+This command transfers no money. It shows what is due. --csv writes the amounts that are not part of the recruiter's
+approval. --mark-paid marks them as paid, so they are never written again.
+The file must not exist; its name ends in .part until it is complete. It is also written if nothing is due. The server may
 be running.
 
 Examples:
@@ -291,7 +293,7 @@ Examples:
     Erase(EraseArgs),
     /// Write a backup of a data folder, also while the server runs.
     Backup(BackupArgs),
-    /// Let researchers and programs into the dashboard of a study, and out again.
+    /// Give researchers and programs access to the dashboard, and revoke it.
     Desk {
         /// The command.
         #[command(subcommand)]
@@ -303,13 +305,13 @@ Examples:
         #[command(subcommand)]
         command: EnvCommand,
     },
-    /// Install the Python that pages load, for environments in Python.
+    /// Install Pyodide: Python for pages (`run: page`).
     Pyodide {
         /// The command.
         #[command(subcommand)]
         command: PyodideCommand,
     },
-    /// Show a model, record it in its own Python, and check that it plays here as it does there.
+    /// Show a model, and check that it acts here as in its own Python.
     Agent {
         /// The command.
         #[command(subcommand)]
@@ -377,7 +379,7 @@ Examples:
     },
     /// Show the installed release. Exits with 1 if there is none.
     Show {
-        /// Data folder to look into first.
+        /// Data folder to search first.
         #[arg(long)]
         data: Option<PathBuf>,
         /// Print one JSON object for scripts.
@@ -419,15 +421,14 @@ Examples:
     },
     /// Check that an environment follows the rules that studies and training rely on.
     #[command(after_help = "\
-Plays random episodes in two instances side by side, and compares them at every step: the same seed gives the
-same episode, a saved state can be restored, the digest is the hash of the state, observations are complete, nothing
-leaks from one episode to the next, and so on. Reports each broken rule with the first seed and step that broke it.
+Plays random episodes twice, and compares each step: equal seeds give equal episodes, saved states can be restored, the
+digest is the hash of the state, observations are complete, no episode affects the next, and so on. Reports each broken
+rule with the first seed and step that broke it.
 A module runs within limits: endless loops, unbounded memory and wrong answers are stopped and reported.
 Exits with 1 if a rule is broken.
 
-Of an environment in Python it reports seats, actions, observation, picture and the time of a step, whether equal seeds
-and actions give equal steps, and for each way into a study whether it works: a host beside the server, or the page.
-Exits with 1 if no way works.
+For Python: reports seats, actions, observations, picture, time of a step, and whether equal seeds and actions give equal
+steps; then whether the environment works on a host beside the server, and in the page. Exits with 1 if neither works.
 
 Examples:
   coplay env check my_env.wasm
@@ -441,7 +442,7 @@ Examples:
         /// Id of a built-in environment, such as overcooked, or a file: a module, a grid world such as my_world.yaml, or
         /// Python such as my_game.py or my_game.py:make; or gymnasium:ID or pettingzoo:NAME.
         environment: String,
-        /// Parameters as a JSON object, instead of the defaults; for Python the further keys of the study's `env`.
+        /// Parameters as a JSON object, instead of the defaults; for Python, the other keys of `env` in the study file.
         #[arg(
             long,
             value_name = "JSON",
@@ -491,7 +492,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Print the lines of Python that record a trace of an agent.
+    /// Print Python code that records a trace of an agent.
     #[command(after_help = "\
 Examples:
   coplay agent record
@@ -503,16 +504,16 @@ Examples:
     },
     /// Compare a model with a trace from its own Python: observations and actions, step by step.
     #[command(after_help = "\
-Plays the recorded actions again in the environment, and compares the observations with the recorded ones; then lets the
-model choose, and compares its choices with the recorded ones. Reports the first difference of each, with step, seat and
-field. Exits with 1 if something differs.
-A certificate that lies beside the model in a study folder, as agent.onnx.certificate.json, is stored with the data.
+Plays the recorded actions again in the environment, and compares the observations with the recorded ones. Then compares
+the model's choices with the recorded choices. Reports the first difference of each, with step, seat and field. Exits with
+1 if something differs.
+If agent.onnx.certificate.json lies beside the model in the study folder, it is stored with the data.
 
 Examples:
   coplay agent check agent.onnx --env overcooked --against trace.npz
   coplay agent check agent.onnx --env overcooked --rules jaxmarl-0.2.0 --against trace.npz
   coplay agent check agent.onnx --env overcooked --against trace.npz --actions-only
-      Do not replay: give the model the recorded observations.
+      Do not play the episode again: compare only the model's actions for the recorded observations.
   coplay agent check agent.onnx --env overcooked --against trace.npz --out agent.onnx.certificate.json")]
     Check(AgentCheckArgs),
 }
@@ -535,7 +536,7 @@ pub enum NewCommand {
         /// Folder to create; it must be empty or missing.
         dir: PathBuf,
     },
-    /// Create a complete study of your own agents: people cook with each of them, blinded, and rate it.
+    /// Create a complete study that compares your agents: participants play with each, do not know which, and rate it.
     #[command(after_help = "\
 The study has a tutorial, a practice round, rounds with each agent in a balanced order and on balanced sides, the
 field's rating items after each, an attention check, a debriefing and payment. Lint and rehearse pass as it is.
@@ -545,12 +546,12 @@ Examples:
   coplay new human-ai --agents sp.onnx fcp.onnx e3t.onnx
       In the folder human-ai, in the first two kitchens that all three can play.
   coplay new human-ai my-study --agents sp.onnx fcp.onnx cook --layouts coordination_ring counter_circuit
-      The script `cook` is the third partner.")]
+      The built-in policy `cook` is the third partner.")]
     HumanAi {
         /// Folder to create.
         #[arg(default_value = "human-ai")]
         dir: PathBuf,
-        /// Files of ONNX models, and names of scripts: cook, idle, random.
+        /// Files of ONNX models, and names of built-in policies: cook, idle, random.
         #[arg(long, num_args = 1.., required = true, value_name = "AGENT")]
         agents: Vec<String>,
         /// Kitchens of Overcooked [default: the first two that all agents can play].
@@ -559,9 +560,8 @@ Examples:
     },
     /// Create a small, complete environment to start from.
     #[command(after_help = "\
-It can be built and checked at once; its README explains how. The folder must be empty or missing.
-An environment in Rust needs the source code of Coplay; one in C or Python does not.
-One in Python comes with a study that two people play.
+You can build and check it at once; see its README. The folder must be empty or missing.
+Rust needs the source code of Coplay; C and Python do not. Python comes with a study that two people play.
 
 Examples:
   coplay new environment --python my_game

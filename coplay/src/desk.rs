@@ -85,7 +85,7 @@ async fn make_token(args: DeskTokenArgs) -> anyhow::Result<ExitCode> {
         true => writeln!(out, "{}", json!({ "token": token, "key": key }))?,
         false => writeln!(
             out,
-            "{token}\n\nIt is shown only now. `coplay desk revoke {}` makes it void.",
+            "{token}\n\nIt is shown only once. `coplay desk revoke {}` revokes it.",
             key.id
         )?,
     }
@@ -107,7 +107,7 @@ async fn list(data: &Path, json: bool) -> anyhow::Result<ExitCode> {
         writeln!(out, "{:>4}  {kind:<8} {role:<11} {name}", key.id)?;
     }
     if found.is_empty() {
-        writeln!(out, "There is no good link, session or token.")?;
+        writeln!(out, "There is no valid link, browser or token.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -118,10 +118,10 @@ async fn revoke(data: &Path, id: i64) -> anyhow::Result<ExitCode> {
     keys.close().await;
     ensure!(
         is_done,
-        "there is no good key with the number {id}; `coplay desk list --data {}` shows them",
+        "there is no valid link, browser or token with the number {id}; `coplay desk list --data {}` shows them",
         data.display()
     );
     audit(data, &format!("the command line revoked key {id}")).await?;
-    println!("Key {id} is void.");
+    println!("Number {id} is revoked.");
     Ok(ExitCode::SUCCESS)
 }

@@ -387,7 +387,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let has_tls = url.as_ref().is_some_and(|url| url.starts_with("https"));
     if has_tls && listen.ip().is_loopback() && options.access.trusted_proxies.is_empty() {
         tracing::warn!(
-            "everybody who comes through the web server in front counts as one address for limits; if it sets \
+            "without --trusted-proxy, all visitors through the web server count as one address; if it sets \
              X-Forwarded-For, add --trusted-proxy {}",
             listen.ip()
         );
@@ -395,7 +395,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let (study, data) = (options.study.clone(), options.data.clone());
     anyhow::ensure!(
         !dev::is_trial(&data),
-        "{} holds data of `coplay dev`, which are thrown away now and then; name a folder of its own with --data",
+        "{} has data of `coplay dev`, which can be deleted at any time; choose another folder with --data",
         data.display()
     );
     // The port first: if it is taken, nothing of the data folder is touched.
@@ -413,7 +413,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     };
     if url.is_none() && listen.ip().is_unspecified() {
         tracing::warn!(
-            "the links name {listen}, which other machines cannot open; say with --url how they reach this one"
+            "the printed links begin with http://{listen}, which other machines cannot open; add --url with the public address"
         );
     }
     let url = url.unwrap_or(format!("http://{}", listener.local_addr()?));

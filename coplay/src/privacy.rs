@@ -36,7 +36,7 @@ async fn find_one(data: &Path, id: &str) -> anyhow::Result<String> {
     let others: Vec<String> = people.collect();
     anyhow::ensure!(
         others.is_empty(),
-        "{id} stands for several participants: {first}, {}; name one of them",
+        "{id} matches several participants: {first}, {}; name one of them",
         others.join(", ")
     );
     Ok(first)

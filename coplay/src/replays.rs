@@ -83,7 +83,7 @@ fn read_advisers(args: &ReplayArgs, episode: &str) -> anyhow::Result<Vec<Adviser
 /// Prints a link under which a server shows the episode.
 fn print_link(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let [episode] = &args.episodes[..] else {
-        anyhow::bail!("a link opens one episode; name one");
+        anyhow::bail!("a link opens one episode; give one id");
     };
     let log = open_log(&args.data, episode)?;
     ensure!(

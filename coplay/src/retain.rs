@@ -47,17 +47,14 @@ impl fmt::Display for Due {
         };
         write!(
             f,
-            "{verb}, as nobody was there for {days}: {sessions}, {episodes}"
+            "{verb}, because they were inactive for {days}: {sessions}, {episodes}"
         )?;
         match self.unpaid {
             0 => Ok(()),
-            unpaid if self.erased => write!(
-                f,
-                "\n{unpaid} of them had a payment that is still to be made"
-            ),
+            unpaid if self.erased => write!(f, "\n{unpaid} of them still have a payment due"),
             unpaid => write!(
                 f,
-                "\n{unpaid} of them have a payment that is still to be made; pay it first: see `coplay pay`"
+                "\n{unpaid} of them still have a payment due; pay it first: see `coplay pay`"
             ),
         }
     }
@@ -75,7 +72,7 @@ pub async fn retain(
     let (study, _) = read_study(&options.study).map_err(StartError::Study)?;
     let days = study.keeping.retention_days.with_context(|| {
         format!(
-            "the study `{}` keeps its data for ever; write for example `retention_days: 3650` in its block `study`",
+            "the study `{}` has no `retention_days`, so nothing is erased; write for example `retention_days: 3650` in its block `study`",
             study.id
         )
     })?;

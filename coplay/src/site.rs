@@ -75,7 +75,7 @@ impl fmt::Display for SiteReport {
 /// The study has faults or cannot be a site; the folder has other files, or cannot be written.
 pub fn write_site(args: &SiteArgs) -> Result<SiteReport, StartError> {
     let assets = args.dist.clone().map_or(Assets::Embedded, Assets::Folder);
-    let scratch = tempfile::tempdir().context("a folder for a moment")?;
+    let scratch = tempfile::tempdir().context("a temporary folder")?;
     let site = match &args.server {
         Some(server) => make_site(&args.study, &assets, server, scratch.path())?,
         None => make_offline_site(&args.study, &assets, scratch.path())?,
@@ -90,7 +90,7 @@ fn write(site: &StudySite, server: Option<&str>, out: &Path) -> anyhow::Result<S
     };
     anyhow::ensure!(
         is_empty || out.join(MARK).is_file(),
-        "{} has files that are not of a site; name an empty folder with --out",
+        "{} has other files than a site; name an empty folder with --out",
         out.display()
     );
     let write_file = |name: &str, bytes: &[u8]| {
@@ -192,7 +192,7 @@ mod tests {
             folder.path(),
         )
         .unwrap_err();
-        assert!(told.to_string().contains("not of a site"), "{told}");
+        assert!(told.to_string().contains("other files than"), "{told}");
         assert!(!folder.path().join("index.html").exists());
     }
 }

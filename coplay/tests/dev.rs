@@ -209,7 +209,7 @@ fn data_of_trials_and_of_participants_are_kept_apart() {
         "127.0.0.1:0",
     ]);
     assert_eq!(code, Some(1));
-    assert!(said.contains("holds data of `coplay dev`"), "{said}");
+    assert!(said.contains("has data of `coplay dev`"), "{said}");
     std::fs::remove_file(data.join("trial")).unwrap();
     let (code, said) = run(&["dev", study_dir, "--data", data_dir, "--port", "0"]);
     assert_eq!(code, Some(1));

@@ -345,7 +345,7 @@ impl RehearsalReport {
         if self.left_open > 0 {
             writeln!(
                 f,
-                "  {:<20} {:>5}  closed the page for good, and wait for somebody to come back",
+                "  {:<20} {:>5}  page closed for good; no rule ended the session",
                 "(none yet)", self.left_open
             )?;
         }
@@ -364,7 +364,7 @@ impl RehearsalReport {
             if let Some(Happened { sessions, happened }) = self.faults.get(name) {
                 let rest = match sessions - happened {
                     0 => String::new(),
-                    left => format!("; {left} more did not come to it"),
+                    left => format!("; {left} more could not happen"),
                 };
                 writeln!(f, "  {name:<20} {happened:>5}  {what}{rest}")?;
             }
@@ -442,7 +442,7 @@ impl RehearsalReport {
             .collect();
         writeln!(
             f,
-            "Rows: {}\n{acknowledged} answers were acknowledged",
+            "Rows: {}\nAnswers that the server acknowledged: {acknowledged}",
             rows.join(", ")
         )
     }
@@ -468,8 +468,8 @@ impl RehearsalReport {
         if self.is_fine() {
             return write!(
                 f,
-                "\nEvery session went to a declared end or was left for good, every acknowledged answer is there, the keys of all tables join, every \
-                 episode verifies."
+                "\nEvery session ended as it should, or was left for good. No acknowledged answer is missing. The tables fit \
+                 together. Every episode verifies."
             );
         }
         writeln!(f, "\nWRONG")?;
@@ -486,7 +486,10 @@ impl RehearsalReport {
             writeln!(f, "{}", stuck.trace)?;
         }
         match self.log.is_empty() {
-            true => write!(f, "  The same seed shows it again."),
+            true => write!(
+                f,
+                "  Run the rehearsal again with the same seed to see this again."
+            ),
             false => write!(f, "  The server's log ends with:\n{}", self.log),
         }
     }

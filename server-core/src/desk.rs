@@ -128,7 +128,7 @@ pub enum OrderRefused {
     #[error("{0} does not wait in a lobby now; they may have been matched, or have left")]
     NotWaiting(String),
     /// Nothing follows when the time of the lobby is up.
-    #[error("the lobby `{0}` has `on_timeout: wait`, so people wait there without an end already")]
+    #[error("the lobby `{0}` has `on_timeout: wait`, so people already wait without a limit there")]
     EndlessLobby(String),
     /// The lobby has no AI partner.
     #[error(
@@ -136,7 +136,7 @@ pub enum OrderRefused {
     )]
     NoPartner(String),
     /// The session is over.
-    #[error("the part of {0} has ended already, with the outcome `{1}`")]
+    #[error("the session of {0} has already ended, with the outcome `{1}`")]
     Ended(String, &'static str),
     /// The session is not over.
     #[error(
@@ -152,13 +152,13 @@ pub enum OrderRefused {
     )]
     NoPay,
     /// The amount is too large.
-    #[error("a bonus is at most {0} of the smallest unit of the currency")]
+    #[error("a bonus can be at most {0} of the smallest unit of the currency")]
     TooMuch(u64),
     /// The data of the person are erased.
-    #[error("the data of {0} are erased, so nothing about them changes any more")]
+    #[error("the data of {0} are erased and cannot change")]
     Erased(String),
     /// Not as many numbers as the study has treatments.
-    #[error("write {expected} of places (`{found}` given): {why}")]
+    #[error("expected {expected} as places (numbers given: {found}): {why}")]
     WrongPlaces {
         /// How many are expected.
         expected: String,

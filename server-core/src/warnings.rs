@@ -87,14 +87,14 @@ fn warn_of_machine(machine: &MachineState) -> Vec<DeskWarning> {
     let mut warnings = Vec::new();
     if let Some(fault) = &machine.disk_fault {
         warnings.push(urgent(
-            format!("The disk does not take what is written: {fault}"),
-            "Free some space or repair the disk. Pages wait until then, and nothing that was acknowledged is lost.",
+            format!("The server cannot write to the disk: {fault}"),
+            "Free space or repair the disk. Until then, pages wait; acknowledged answers are safe.",
         ));
     }
     if let Some(free) = machine.disk_free.filter(|free| *free < LITTLE_DISK) {
         warnings.push(urgent(
             format!("Only {} MB of the disk are free.", free / 1_000_000),
-            "Free some space before answers are held back.",
+            "Free space; with a full disk, the server accepts no answers.",
         ));
     }
     let cores = f64::from(machine.cores.max(1));
@@ -109,8 +109,8 @@ fn warn_of_machine(machine: &MachineState) -> Vec<DeskWarning> {
     }
     for broken in &machine.broken_environments {
         warnings.push(urgent(
-            format!("An environment broke down: {broken}"),
-            "Its episodes end as technical. Look into the server's log, and pause recruitment until it is repaired.",
+            format!("An environment failed: {broken}"),
+            "Its episodes end as technical. Read the server's log, and pause recruitment until it is repaired.",
         ));
     }
     warnings
@@ -144,7 +144,7 @@ fn warn_of_waits(study: &StudyOverview) -> Vec<DeskWarning> {
     let warn = |it: &crate::overview::WaitingPerson| {
         let minutes = study.at_us.saturating_sub(it.since_us) / 60_000_000;
         let what = format!(
-            "{} has waited for {minutes} minutes at {}, and nobody else is on the way there.",
+            "{} has waited for {minutes} minutes at {}, and nobody else is coming.",
             it.participant, it.stage
         );
         notice(
@@ -173,7 +173,7 @@ fn warn_of_networks(study: &StudyOverview) -> Vec<DeskWarning> {
         };
         Some(notice(
             format!("The connection of {participant} in {} is bad: {what}.", episode.episode),
-            "Nothing needs to be done now. `max_p2p_rtt_ms` and `max_loss` of a lobby keep such pairs apart.",
+            "You need not do anything now. To match only good connections, set `max_p2p_rtt_ms` and `max_loss` of the lobby.",
         ))
     });
     bad.collect()

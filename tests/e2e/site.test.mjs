@@ -106,7 +106,7 @@ sideBySide(2, () => {
     const study = await studyWith({ horizon: HORIZON }, folder);
     const other = await coplay('site', study, '--server', 'wss://study.example.edu', '--out', folder);
     assert.equal(other.code, 1);
-    assert.match(other.stderr, /has files that are not of a site; name an empty folder with --out/);
+    assert.match(other.stderr, /has other files than a site; name an empty folder with --out/);
     const none = await coplay('site', study, '--server', 'study.example.edu', '--out', `${folder}/site`);
     assert.equal(none.code, 2);
     assert.match(none.stderr, /write wss:\/\/study.example.edu/);

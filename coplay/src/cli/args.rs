@@ -23,8 +23,8 @@ pub struct DevArgs {
     /// Delete the data of earlier trials first.
     #[arg(long)]
     pub fresh: bool,
-    /// Answer calls from this origin too, such as https://tunnel.example.edu; otherwise only calls by names of this machine
-    /// are answered. May be given several times.
+    /// Also accept requests from this origin, such as https://tunnel.example.edu. By default, only addresses of this
+    /// machine are accepted. May be given several times.
     #[arg(long, value_parser = address)]
     pub origin: Vec<String>,
     /// Do not reload the study when its files change.
@@ -62,8 +62,8 @@ pub struct ServeArgs {
     /// Let people in without a link: everybody who opens the address gets a session.
     #[arg(long)]
     pub open: bool,
-    /// Address of a web server in front of this one: it says in X-Forwarded-For whose connection it passes on. Without it,
-    /// everybody who comes through that server counts as one address. May be given several times.
+    /// Address of the web server in front, whose header X-Forwarded-For is believed. Without it, all its visitors count as
+    /// one address. May be given several times.
     #[arg(long, value_name = "ADDRESS")]
     pub trusted_proxy: Vec<IpAddr>,
     /// Limits.
@@ -107,7 +107,7 @@ pub struct RehearseArgs {
     /// With --process: maximum speed, as a multiple of real time [default: 60].
     #[arg(long, value_name = "TIMES", value_parser = positive)]
     pub speed: Option<f64>,
-    /// With --process: use real pages in a headless Chromium for this many sessions, the first ones.
+    /// With --process: number of sessions with real pages in a headless Chromium; these are the first ones.
     #[arg(long, default_value_t = 0, value_name = "NUMBER", value_parser = clap::value_parser!(u32).range(..=50))]
     pub browsers: u32,
     /// With --process: Chromium or Chrome to use [default: $COPLAY_CHROMIUM, otherwise the first in PATH].
@@ -204,7 +204,7 @@ pub struct AgentCheckArgs {
     /// Environment, as `coplay env show` takes it.
     #[arg(long)]
     pub env: String,
-    /// Parameters of the environment as a JSON object, over those in the trace.
+    /// Parameters of the environment as a JSON object; they replace those in the trace.
     #[arg(
         long,
         value_name = "JSON",
@@ -212,13 +212,13 @@ pub struct AgentCheckArgs {
         hide_default_value = true
     )]
     pub params: String,
-    /// Rules of the original, for environments with a parameter `rules`.
+    /// Rules of the original implementation, for environments with a parameter `rules`.
     #[arg(long)]
     pub rules: Option<String>,
     /// The trace; `coplay agent record` shows how to make one.
     #[arg(long, value_name = "FILE")]
     pub against: PathBuf,
-    /// Do not replay: give the model the recorded observations, and compare its actions alone.
+    /// Do not play the episode again: compare only the model's actions for the recorded observations.
     #[arg(long)]
     pub actions_only: bool,
     /// Let the model choose only among the actions that the action mask allows.
@@ -252,8 +252,8 @@ pub struct AccessArgs {
     /// File with the secret under which the recruiter signs links, if the study sets `signature`.
     #[arg(long, value_name = "FILE")]
     pub signature_key: Option<PathBuf>,
-    /// Address at which participants open the study on another host, where the files of `coplay site` are. Pages of its
-    /// origin are answered, besides the server's own, and the printed links begin with it. May be given several times.
+    /// Address of a site (`coplay site`) where participants open the study. The server answers its pages, and printed links
+    /// begin with it. May be given several times.
     #[arg(long, value_name = "URL", value_parser = site_address)]
     pub site: Vec<String>,
     /// Address of a page that may show the study in a frame, such as https://lab.qualtrics.com. It gets a message at the
@@ -271,14 +271,14 @@ pub struct SiteArgs {
     /// Address of the server, as pages reach it, such as wss://study.example.edu.
     #[arg(long, value_name = "URL", value_parser = session_address, required_unless_present = "offline")]
     pub server: Option<String>,
-    /// Make a study without a server: participants take part alone or with AI partners, and pages keep the data and hand
-    /// them over.
+    /// Make a study without a server, for participants alone or with AI partners; the data stay in the browser until they
+    /// are saved or sent.
     #[arg(long, conflicts_with = "server")]
     pub offline: bool,
     /// Folder to write; it must be empty or missing, or hold an older site.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Folder of a built front end, instead of the built-in one.
+    /// Folder of built pages, instead of the built-in ones.
     #[arg(long)]
     pub dist: Option<PathBuf>,
     /// Print one JSON object for scripts.
@@ -292,16 +292,16 @@ pub struct ImportArgs {
     /// Folder that holds study.yaml, as it was when the site was made.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
-    /// Files that pages handed over (.coplay-journal).
+    /// Files that participants saved or pages sent (.coplay-journal).
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Data folder; created if missing.
     #[arg(long, default_value = "coplay-data")]
     pub data: PathBuf,
-    /// Import files of pages that another version of Coplay made, although the data may come out differently.
+    /// Also import files from another version of Coplay; results can differ.
     #[arg(long)]
     pub any_version: bool,
-    /// Folder of a built front end, instead of the built-in one.
+    /// Folder of built pages, instead of the built-in ones.
     #[arg(long)]
     pub dist: Option<PathBuf>,
     /// Print one JSON object for scripts.
@@ -318,10 +318,10 @@ pub struct StudyArgs {
     /// Data folder; created if missing [default: coplay-data; for dev coplay-dev-data].
     #[arg(long)]
     pub data: Option<PathBuf>,
-    /// Number of unfinished participant links to have ready.
+    /// Number of participant links for people who have not finished.
     #[arg(long, default_value_t = 2)]
     pub links: usize,
-    /// Folder of a built front end, instead of the built-in one.
+    /// Folder of built pages, instead of the built-in ones.
     #[arg(long)]
     pub dist: Option<PathBuf>,
     /// File with the key of the provider of language models, if the study has one that needs a key. Without it, the
@@ -401,7 +401,7 @@ fn site_address(named: &str) -> Result<String, String> {
     let address = address(named)?;
     match find_origin(&address) {
         Some(_) => Ok(address),
-        None => Err("its host has a sign that none has; write an address such as https://lab.example.edu/study/".to_owned()),
+        None => Err("the host has a character that is not allowed; write an address such as https://lab.example.edu/study/".to_owned()),
     }
 }
 
@@ -491,7 +491,7 @@ mod tests {
 /// `--changed`: the fate of participants who are in another version of the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Changed {
-    /// Do not start: they can finish only with the study as it was.
+    /// Do not start. Participants can only finish in the old version.
     Refuse,
     /// They continue in the new version, which must have the same stages and blocks; texts and parameters may differ.
     Carry,
@@ -516,7 +516,7 @@ pub enum Recruiter {
     Prolific,
     /// Bonuses of Mechanical Turk: worker, assignment, amount, reason.
     Mturk,
-    /// Whole amounts by the number of the visit, for payment by hand.
+    /// Full amounts by reference number, for payment by hand.
     Plain,
 }
 

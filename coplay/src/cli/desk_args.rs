@@ -16,15 +16,15 @@ Examples:
   coplay desk link --data /srv/my-study --url https://study.example.edu
   coplay desk link --data /srv/my-study --name 'Bo Li' --role look")]
     Link(DeskLinkArgs),
-    /// Print a token for a program, such as coplay.Study in Python.
+    /// Print a token: the secret for a program, such as coplay.Study in Python.
     #[command(after_help = "\
-The token is shown once; only its hash is stored. It is good until it is revoked.
+The token is shown once; only its hash is stored. It is valid until it is revoked.
 
 Examples:
   coplay desk token --data /srv/my-study --name nightly-report
   coplay desk token --data /srv/my-study --name pilot-script --role act --json")]
     Token(DeskTokenArgs),
-    /// List the links, sessions and tokens that are good.
+    /// List the valid links, signed-in browsers (`session`) and tokens.
     List {
         /// Data folder.
         #[arg(long, default_value = "coplay-data")]
@@ -33,7 +33,7 @@ Examples:
         #[arg(long)]
         json: bool,
     },
-    /// Make a link, session or token void, at once.
+    /// Revoke a link, a signed-in browser or a token, at once.
     #[command(after_help = "\
 Example:
   coplay desk revoke 3 --data /srv/my-study")]
@@ -51,9 +51,9 @@ Example:
 pub enum RoleArg {
     /// See everything.
     Look,
-    /// Also change recruitment, places, waits, sessions and bonuses.
+    /// Also intervene: change recruitment, places, waits, sessions and bonuses.
     Act,
-    /// Also let others in, and revoke.
+    /// Also let others in, and revoke access.
     Administer,
 }
 

@@ -17,10 +17,10 @@ pub struct ExportArgs {
     /// Format of the tables.
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub format: ExportFormat,
-    /// Only what is new or changed since then, such as 2026-11-25 or 2026-11-25T14:00Z.
+    /// Only new and changed data since this time, such as 2026-11-25 or 2026-11-25T14:00Z.
     #[arg(long, value_name = "TIME", value_parser = point_in_time)]
     pub since: Option<u64>,
-    /// Also write what each page showed: one row per frame, up to 60 rows per second and person.
+    /// Also write the frames that each page showed: one row per frame, up to 60 rows per second and person.
     #[arg(long)]
     pub seen: bool,
     /// Also write every state, computed again.
@@ -29,13 +29,13 @@ pub struct ExportArgs {
     /// Also write the observation of each seat before each tick and at the end, computed again.
     #[arg(long)]
     pub observations: bool,
-    /// Also write recruiters' identifiers, into the table of sessions.
+    /// Add recruiters' identifiers to the table of sessions.
     #[arg(long)]
     pub with_identifiers: bool,
-    /// Run the rules of the key `exclusions` of this file, instead of those of the study.
+    /// Use the key `exclusions` of this file instead of the study's.
     #[arg(long, value_name = "FILE")]
     pub exclusions: Option<PathBuf>,
-    /// Join this file of the recruiter, with a row per participant, with the table of sessions.
+    /// Add the columns of this recruiter's file, with one row per participant, to the table of sessions.
     #[arg(long, value_name = "FILE")]
     pub demographics: Option<PathBuf>,
     /// Print one JSON object for scripts.
@@ -63,13 +63,13 @@ impl ExportArgs {
 /// A format of exports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// Comma-separated values, for table programs.
+    /// Comma-separated values, for spreadsheets.
     Csv,
     /// Typed columns with descriptions, for Python and R.
     Parquet,
     /// One JSON object per line and row.
     Jsonl,
-    /// Data sets of Minari, one per stage and seat and a joint one.
+    /// Minari data sets: for each stage, one for each seat and one for all seats.
     Minari,
     /// Data sets of LeRobot (v3.0), one per stage and seat.
     Lerobot,
@@ -93,10 +93,10 @@ pub struct CrateArgs {
     /// Data folder.
     #[arg(long, default_value = "coplay-data")]
     pub data: PathBuf,
-    /// The archive to write, if the name ends in .zip, else a folder. It must not exist yet.
+    /// Archive (if the name ends in .zip) or folder to write. It must not exist yet.
     #[arg(long)]
     pub out: PathBuf,
-    /// A JSON file of what only the authors can say: description, authors, license, url; optionally title, citation,
+    /// JSON file with facts that only the authors know: description, authors, license, url; optionally title, citation,
     /// published, uses, limitations, biases and social_impact.
     #[arg(long, value_name = "FILE")]
     pub facts: PathBuf,

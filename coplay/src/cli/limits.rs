@@ -14,52 +14,51 @@ pub struct LimitArgs {
     /// Pages that are connected at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().connections)]
     pub max_pages: usize,
-    /// Sessions that are not finished, without those that were left before they passed a first stage.
+    /// Unfinished sessions, without those whose page was closed in the first stage.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().sessions)]
     pub max_sessions: usize,
-    /// Minutes for which a session that has passed no stage counts for the balance of treatments after its page was
-    /// closed.
+    /// Minutes for which a session counts for the balance of treatments if its page was closed in the first stage.
     #[arg(long, value_name = "MINUTES", default_value_t = minutes(usual().entering))]
     pub entering_minutes: NonZeroU32,
-    /// Connections of one address at once. The ones that have been silent longest make room for others.
+    /// Connections of one address at once. If there are more, the longest silent one is closed.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().client_connections)]
     pub address_connections: usize,
     /// Pages of one address that are connected at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().client_pages)]
     pub address_pages: usize,
-    /// Sessions that one address may begin without a participant link in a minute, on average; twice as many at once.
+    /// New sessions of one address without a participant link: at most NUMBER per minute on average, twice as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_sessions))]
     pub address_sessions: NonZeroU32,
-    /// Wrong links and identifiers of one address in a minute, on average; twice as many at once. More get no answer.
+    /// Wrong links and identifiers from one address: at most NUMBER per minute on average, twice as many at once; further
+    /// ones get no answer.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_wrong_codes))]
     pub address_wrong_codes: NonZeroU32,
-    /// Lines that pages of one address may write into the log in a minute, on average; twice as many at once.
+    /// Log lines by pages of one address: at most NUMBER per minute on average, twice as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().client_log_lines))]
     pub address_log_lines: NonZeroU32,
     /// People who wait in one lobby at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().lobby)]
     pub lobby_people: usize,
-    /// Messages of one page in a second, on average; twice as many at once. Packets of a game beyond are dropped; a page
-    /// that sends more of others is closed.
+    /// Messages of one page: at most NUMBER per second on average, twice as many at once. Further game packets are dropped;
+    /// a page that sends too many other messages is disconnected.
     #[arg(long, value_name = "NUMBER", default_value_t = positive(usual().messages_per_s.into()))]
     pub page_messages: NonZeroU32,
     /// Signals of one page to another in a minute of an episode, on average; a third of them at once. More are dropped.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().signals))]
     pub page_signals: NonZeroU32,
-    /// Bytes of notes on time and network that are stored of one person in each second of an episode; sixty-four times as
-    /// many at once.
+    /// Bytes of timing and network notes stored per person and second of an episode; 64 times as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().note_bytes_per_s)]
     pub note_bytes: usize,
-    /// Seconds in which a connection must send the head of a request.
+    /// Seconds until the head of a request must be complete.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().headers))]
     pub header_timeout: NonZeroU32,
-    /// Seconds after which a page counts as gone that answers no ping.
+    /// Seconds without an answer until a page counts as gone.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().ping * 3))]
     pub idle_timeout: NonZeroU32,
-    /// Seconds after which a connection closes that only fetches files.
+    /// Seconds until a connection that only fetches files is closed.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().fetching))]
     pub fetch_timeout: NonZeroU32,
-    /// File descriptors that connections leave to episodes and the database.
+    /// File descriptors reserved for episodes and the database.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().reserved_files)]
     pub reserved_files: usize,
 }

@@ -7,13 +7,14 @@ use clap::Args;
 /// Arguments of `coplay erase`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Works while no server uses the data folder: stop the server, erase, and start it again. Running pages connect again.
-Episodes that the participant played alone are deleted. Of an episode with others, the confirmed actions stay, because the
+Stop the server first, and start it again afterwards; open pages then reconnect.
+Deletes the episodes that the participant played alone. In episodes with others, the confirmed actions stay, because the
 others' data need them: the seat is then called withdrawn. Everything else of the participant is deleted from every file and
 from the database's log: answers, chat, key presses, times, shown frames, waits, the recruiter's identifier, the keys and
 signatures of their page. The session, its outcome and its payment stay under the pseudonym.
 If the study sets `on_withdraw: erase_group`, the episodes and the chat of the participant's groups are deleted, too.
-`coplay verify` still verifies the other seats. Later exports and backups have nothing of it; delete earlier ones yourself.
+`coplay verify` still verifies the other seats. Later exports and backups do not contain these data; delete earlier ones
+yourself.
 The database records each use in its audit trail.
 
 Examples:
@@ -26,7 +27,7 @@ pub struct EraseArgs {
     /// Data folder.
     #[arg(long, default_value = "coplay-data")]
     pub data: PathBuf,
-    /// Erase also somebody whose payment is due, or whose session is still open. They cannot be paid afterwards.
+    /// Also erase a participant whose payment is due or whose session is open; payment is then impossible.
     #[arg(long)]
     pub unpaid: bool,
     /// Print one JSON object for scripts.
@@ -37,9 +38,9 @@ pub struct EraseArgs {
 /// Arguments of `coplay backup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Works while a server uses the data folder, and while none does. The archive has the database as it was at one time, and of
-every other file what was there at that time; a restored folder is as if the server had lost its power then.
-It is written under another name, and has its own once it is complete. Only its owner can read it.
+Works with and without a running server. The archive is the data folder as it was at one moment; a server that starts
+with it continues as after a power failure at that moment. The archive gets its name when it is complete. Only its owner
+can read it.
 The key of recruiters' identifiers is not in it: keep a copy of that file in another place.
 
 Examples:

@@ -7,10 +7,10 @@ use clap::Args;
 /// Arguments of `coplay replay`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Computes the episode again from its log, and shows it in a page: the confirmed pictures beside the frames that a seat was
-shown, with differences marked; actions, rewards, events, key presses with the answer of the screen, faults of the network,
-and controllers. The page has a slider, speeds from 0.25 to 16, single steps, and keyboard shortcuts. Links such as
-#t=412&seat=1 lead to a tick and a seat.
+Computes the episode again from its log, and shows it in a page. Shows two pictures: what happened, and what the page of a
+seat showed. Differences are marked. Below: actions, rewards, events, key presses with the time until the screen answered,
+network faults, and controllers. The page has a slider, speeds from 0.25 to 16, single steps, and keyboard shortcuts. Links
+such as #t=412&seat=1 lead to a tick and a seat.
 Without --html or --link, the page is served on 127.0.0.1 until Ctrl-C. Two episodes are shown side by side, on one clock.
 The file of --html needs no server and no network, and names no participant. Chat is left out unless --with-chat asks for it.
 With --link, a signed link is printed, under which a running `coplay serve` shows this one episode until the link expires.
@@ -31,7 +31,7 @@ pub struct ReplayArgs {
     /// Write one HTML file with everything in it, instead of serving it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "link"])]
     pub html: Option<PathBuf>,
-    /// Show what people wrote to each other.
+    /// Include the chat.
     #[arg(long)]
     pub with_chat: bool,
     /// Also show what this controller would have done in each seat at each tick: a model (a file that ends in .onnx), or a
@@ -58,10 +58,9 @@ pub struct ReplayArgs {
 /// Arguments of `coplay branch`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The state after so many ticks is the recorded one, bit for bit. From there the new controller plays the seat. AI partners of
-other seats go on from their own recorded states, and answer what happens now. People's seats play the actions that they
-played, and do nothing after the last one.
-The first run has the seed of the episode, and each later run another one, so runs differ if the new controller draws at
+Starts from the exact recorded state, and lets the new controller play the seat. AI partners in other seats react; people's
+seats repeat their recorded actions, then do nothing.
+The first run has the seed of the episode. Each later run has another seed, so runs differ if the new controller draws at
 random. If all runs are equal, the report says so.
 
 Examples:
@@ -85,13 +84,13 @@ pub struct BranchArgs {
     /// Number of runs.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub runs: u32,
-    /// Of a model: draw actions at this temperature, instead of taking the one with the greatest value.
+    /// For a model: choose at random, at this temperature, instead of taking the action with the greatest value.
     #[arg(long, value_parser = super::args::positive)]
     pub temperature: Option<f64>,
-    /// Of a model: ticks from one decision to the next.
+    /// For a model: act every N ticks.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
     pub every_ticks: u8,
-    /// Of a model: choose only among the actions that the action mask allows.
+    /// For a model: use the action mask, and choose only among the actions that it allows.
     #[arg(long)]
     pub action_mask: bool,
     /// Print one JSON object for scripts, with every run.

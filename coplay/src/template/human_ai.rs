@@ -161,7 +161,7 @@ fn study(agents: &[Agent], layouts: &[String], minutes: usize) -> String {
 fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
     ensure!(
         given.len() > 1,
-        "one agent leaves nothing to compare; name another one, or a script beside it: `--agents {} cook`",
+        "one agent leaves nothing to compare; add another one, or a built-in policy: `--agents {} cook`",
         given.first().map_or("agent.onnx", String::as_str)
     );
     let (mut agents, mut names) = (Vec::new(), BTreeSet::new());
@@ -172,7 +172,7 @@ fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
             let ending = file.extension().is_some_and(|ending| ending == "onnx");
             ensure!(
                 ending && file.is_file(),
-                "`{given}` is no file of a model (.onnx) and no script; the scripts are {}",
+                "`{given}` is no file of a model (.onnx) and no built-in policy; the built-in policies are {}",
                 catalog::agent::SCRIPTS.join(", ")
             );
         }

@@ -127,7 +127,7 @@ async fn the_command_says_what_is_due_and_erases_that_and_no_more() {
     assert!(good);
     assert_eq!(
         said.trim(),
-        "to be erased, as nobody was there for 30 days: 2 sessions, 1 episode"
+        "to be erased, because they were inactive for 30 days: 2 sessions, 1 episode"
     );
     assert_eq!(logs(&host), 1, "so far nothing but words");
     let done = due(&host, &[]);
