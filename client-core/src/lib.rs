@@ -39,6 +39,7 @@ pub mod connection;
 pub mod drafts;
 mod effects;
 mod entry;
+pub mod exchange;
 mod page;
 mod stage;
 pub mod time_limit;

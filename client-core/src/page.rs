@@ -25,6 +25,7 @@ use crate::connection::{Connection, Due, SocketId};
 use crate::drafts::Drafts;
 use crate::effects::{PageEffect, PageEvent, StopReason};
 use crate::entry::Credentials;
+use crate::exchange::DeskExchange;
 use crate::stage::{Before, ShownStage, Stages};
 use writing::Writing;
 
@@ -40,6 +41,7 @@ pub struct Page<W: World> {
     stages: Stages,
     drafts: Drafts,
     writing: Writing,
+    exchange: DeskExchange,
     peer: Option<Peer<W>>,
     is_hidden: bool,
     /// True if the person has left, and the server has not said so yet.
@@ -66,6 +68,7 @@ impl<W: World> Page<W> {
             stages: Stages::default(),
             drafts: Drafts::default(),
             writing: Writing::default(),
+            exchange: DeskExchange::default(),
             peer: None,
             is_hidden: false,
             has_left: false,
@@ -99,6 +102,7 @@ impl<W: World> Page<W> {
             self.connection.poll_timeout(),
             Some((clock_us, "clock")).filter(|_| is_welcomed),
             chat.filter(|_| is_welcomed),
+            self.exchange.poll_timeout().filter(|_| is_welcomed),
             drafts.filter(|_| is_welcomed && !self.stages.is_done()),
             self.stages.poll_timeout(),
             episode.map(|peer| peer.poll_timeout(now)),
@@ -183,6 +187,17 @@ impl<W: World> Page<W> {
     /// The group's chat, once the server has told of it.
     pub fn chat(&self) -> Option<&Chat> {
         self.writing.chat()
+    }
+
+    /// The messages between the person and the researchers.
+    pub fn exchange(&self) -> &DeskExchange {
+        &self.exchange
+    }
+
+    /// Does something with the messages between the person and the researchers, and sends what follows.
+    pub fn with_exchange(&mut self, now_us: u64, action: impl FnOnce(&mut DeskExchange)) {
+        action(&mut self.exchange);
+        self.settle(now_us);
     }
 
     /// The texts that are written to the group and not sent, as the server was told last.
@@ -318,6 +333,7 @@ impl<W: World> Page<W> {
     fn lose_connection(&mut self, now_us: u64) {
         self.stages.handle_lost();
         self.drafts.handle_lost();
+        self.exchange.handle_lost();
         self.connection.handle_lost(now_us);
         self.effects.push_back(PageEffect::CloseSocket);
         self.call_peer(now_us, |peer, now| peer.handle_connection(now, false));
@@ -378,6 +394,7 @@ impl<W: World> Page<W> {
                 };
                 self.handle_stage(now_us, stage, Before { draft, again });
             }
+            message if self.exchange.handle_message(now_us, &message) => {}
             // The outcome of the episode before stays on the page until the person goes on.
             message => {
                 if let Some(message) = self.stages.hold_back(message) {
@@ -449,6 +466,9 @@ impl<W: World> Page<W> {
             return;
         }
         if let Some(message) = self.writing.poll_message(now_us) {
+            self.send(message);
+        }
+        while let Some(message) = self.exchange.poll(now_us) {
             self.send(message);
         }
         if !self.stages.is_done()

@@ -4,6 +4,7 @@
 
 mod chat;
 mod episode;
+mod help;
 mod report;
 mod stages;
 
@@ -133,6 +134,10 @@ impl App {
             Input::Say(message) => self.page.send(message),
             Input::ToChat => self.turn_to_chat(),
             Input::Write => self.write_message(now_us),
+            Input::Help => self.layout.help.toggle(),
+            Input::HelpNews => self.layout.help.open(),
+            Input::HelpWritten => self.write_to_researchers(now_us),
+            Input::HelpAnswered => self.answer_researchers(now_us),
             Input::Onward => self.handle_outcome_read(now_us),
             Input::Quit => self.page.handle_leave(now_us),
             Input::Here => self.take_part_here(now_us),
@@ -153,6 +158,7 @@ impl App {
         }
         self.show_episode(now_us);
         self.show_chat(now_us);
+        self.show_help(now_us);
     }
 
     fn handle_socket(&mut self, now_us: u64, id: SocketId, news: SocketNews) {

@@ -14,7 +14,10 @@ use protocol::Seat;
 use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
 
 pub use answers::{say_problem, text_of_choice};
-pub use chat::{name_writer, say_characters_left, say_chat_news, say_company, say_time_left};
+pub use chat::{
+    name_writer, say_answered, say_characters_left, say_chat_news, say_check, say_company,
+    say_help_news, say_time_left,
+};
 pub use words::Words;
 use words::{ENGLISH, GERMAN, read_sentences};
 

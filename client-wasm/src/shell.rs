@@ -4,6 +4,7 @@ pub(crate) mod credentials;
 pub(crate) mod dom;
 pub(crate) mod frames;
 pub(crate) mod gamepads;
+pub(crate) mod help;
 pub(crate) mod iframe;
 pub(crate) mod inbox;
 pub(crate) mod layout;

@@ -119,7 +119,10 @@ Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
-      If study.example.edu is another machine than this one, and participants' networks block most ports except 443.")]
+      If study.example.edu is another machine than this one, and participants' networks block most ports except 443.
+  coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --webhook https://lab.example.edu/hook
+      --webhook-secret hook.secret
+      Post what happens to a program of yours as it happens; docs/webhook.md describes the posts.")]
     Serve(ServeArgs),
     /// Write the page of a study as plain files, for any web host.
     #[command(after_help = "\
@@ -185,7 +188,7 @@ Examples:
     /// Write the data as tables.
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
-interventions, episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events,
+desk_messages, interventions, episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events,
 presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
 docs/data.md describes them, too.
 When all tables are complete, they replace the tables of an earlier export. If the command is interrupted, nothing changes.

@@ -31,6 +31,7 @@ use study::{Problem, Study};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use crate::downloads::make_table_writer;
 use watch::Watch;
 
 const SCRIPT: &str = include_str!("../pages/dev.js");
@@ -156,6 +157,7 @@ pub async fn run(
         )
         .context("the data folder")?;
         let desk = server.open_desk(false).await?;
+        desk.offer_tables(make_table_writer());
         if let Some(told) = told.take() {
             let link = desk.make_link().await?;
             told(&server, &link).context("the standard output")?;

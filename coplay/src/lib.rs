@@ -4,6 +4,7 @@
 
 pub mod cli;
 pub mod dev;
+pub mod downloads;
 pub mod import;
 pub mod manual;
 pub mod options;

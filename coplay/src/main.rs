@@ -26,6 +26,7 @@ use coplay::cli::{
     Cli, Command, DevArgs, EnvCommand, Language, NewCommand, PayArgs, PyodideCommand, RehearseArgs,
     RetainArgs, ServeArgs,
 };
+use coplay::downloads::make_table_writer;
 use coplay::options::{find_turn_address, make_options, read_access_rules};
 use coplay::rehearsal_clock::{self, Stop};
 use coplay::{dev, import, manual, pyodide, python_env, retain, site, template};
@@ -40,6 +41,7 @@ use signaling_server::model_client::{ModelAccess, ModelKey};
 use signaling_server::origins::Origins;
 use signaling_server::server::{AccessRules, Server, ServerOptions};
 use signaling_server::site_rules::find_origin;
+use signaling_server::webhook::WebhookOptions;
 use store::identifier_key::{KeyPlace, choose_place};
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
@@ -407,7 +409,10 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         true => rehearsal_clock::read().await?,
         false => (Clock::start(), Box::pin(stopped()) as Stop),
     };
-    let server = match Server::start_by(options, clock).await {
+    let webhook = args.webhook.as_ref().zip(args.webhook_secret.as_ref());
+    let webhook = webhook.map(|(url, secret)| WebhookOptions::read(url, secret));
+    let webhook = webhook.transpose()?;
+    let server = match Server::start_with(options, clock, webhook).await {
         Ok(server) => server,
         Err(error) => return refused(&study, error),
     };
@@ -420,6 +425,7 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let url = url.trim_end_matches('/');
     let site = args.access.site.first();
     let desk = server.open_desk(has_tls).await?;
+    desk.offer_tables(make_table_writer());
     let link = desk.make_link().await?;
     announce(url, site, &server, &data, &link, args.json).context("the standard output")?;
     let replays = server.replays().context("the data folder")?;

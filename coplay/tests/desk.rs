@@ -7,6 +7,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode, header};
+use coplay::downloads::make_table_writer;
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use server_core::limits::Limits;
@@ -51,6 +52,7 @@ impl Desk {
         };
         let server = Server::start(options).await.unwrap();
         let desk = server.open_desk(true).await.unwrap();
+        desk.offer_tables(make_table_writer());
         let link = desk.make_link().await.unwrap();
         Self {
             routes: router(Arc::clone(&desk)),
@@ -198,6 +200,19 @@ async fn each_role_does_what_it_may_and_no_more() {
     let warnings = seen["warnings"].as_array().unwrap();
     let is_told = |it: &Value| it["what"].as_str().unwrap().contains("paused");
     assert!(warnings.iter().any(is_told), "{warnings:?}");
+    // Reading what somebody wrote tells them so.
+    for path in ["messages", "participants/P-X/messages"] {
+        let (status, body) = desk.get(path, By::Token(&look)).await;
+        assert_eq!((status, body), (StatusCode::OK, json!([])), "{path}");
+    }
+    for (path, body) in [
+        ("messages", json!({ "text": "hello" })),
+        ("participants/P-X/messages/read", json!({ "before": 1 })),
+        ("participants/P-X/seat", json!({ "outcome": "technical" })),
+    ] {
+        let (status, body) = desk.post(path, By::Token(&look), body).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {body}");
+    }
     let (_, done) = desk.get("interventions", By::Token(&look)).await;
     assert_eq!(
         (&done[0]["by"], &done[0]["order"], &done[0]["detail"]),
@@ -212,6 +227,47 @@ async fn each_role_does_what_it_may_and_no_more() {
         .unwrap();
     let response = desk.routes.clone().oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::FORBIDDEN);
+}
+
+#[tokio::test]
+async fn tables_are_downloaded_by_those_who_may_act_and_that_is_written_down() {
+    let desk = Desk::start().await;
+    let ada = desk.sign_in(&desk.link, "Ada").await;
+    let look = desk.token(&ada, "look").await;
+    let (status, body) = desk.get("tables/csv", By::Token(&look)).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
+    let (status, body) = desk.get("tables/xls", By::Cookie(&ada)).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(told(&body).contains("parquet"), "{body}");
+    for format in ["csv", "parquet"] {
+        let request = Request::get(format!("/desk/api/tables/{format}"))
+            .header(header::COOKIE, &ada)
+            .body(Body::empty())
+            .unwrap();
+        let response = desk.routes.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        let (head, body) = response.into_parts();
+        let bytes = to_bytes(body, 1 << 24).await.unwrap();
+        assert_eq!(
+            head.headers[header::CONTENT_LENGTH],
+            bytes.len().to_string()
+        );
+        // The magic of a zip archive, and the names of its files.
+        assert!(bytes.starts_with(b"PK\x03\x04"));
+        for name in ["sessions", "desk_messages", "interventions"] {
+            let name = format!("tables/{name}.{format}");
+            let is_there = bytes.windows(name.len()).any(|it| it == name.as_bytes());
+            assert!(is_there, "{name}");
+        }
+    }
+    let store = SqliteStore::read(&desk.folder()).await.unwrap();
+    let audit = store.audit().await.unwrap().into_iter();
+    let done: Vec<_> = audit
+        .map(|entry| entry.action)
+        .filter(|action| action.contains("downloaded"))
+        .collect();
+    let told = |format| format!("Ada (administer): downloaded the tables ({format})");
+    assert_eq!(done, [told("csv"), told("parquet")]);
 }
 
 #[tokio::test]
@@ -253,6 +309,48 @@ async fn a_wrong_order_says_what_is_wrong_and_changes_nothing() {
         (
             "participants/P-X/bonus",
             bonus("slow"),
+            StatusCode::NOT_FOUND,
+            "P-X",
+        ),
+        (
+            "participants/P-X/messages",
+            json!({ "text": "hello" }),
+            StatusCode::NOT_FOUND,
+            "P-X",
+        ),
+        (
+            "groups/G-X/messages",
+            json!({ "text": "hello" }),
+            StatusCode::NOT_FOUND,
+            "G-X",
+        ),
+        (
+            "messages",
+            json!({ "text": " \u{202e}\n" }),
+            StatusCode::BAD_REQUEST,
+            "1 to 1000 characters",
+        ),
+        (
+            "messages",
+            json!({ "text": "hello" }),
+            StatusCode::CONFLICT,
+            "nobody is there",
+        ),
+        (
+            "participants/P-X/check",
+            json!({ "text": "Which?", "within_s": "soon" }),
+            StatusCode::BAD_REQUEST,
+            "openapi.json",
+        ),
+        (
+            "participants/P-X/seat",
+            json!({ "outcome": "technical", "bonus": 5 }),
+            StatusCode::BAD_REQUEST,
+            "`reason`",
+        ),
+        (
+            "participants/P-X/seat",
+            json!({ "outcome": "technical" }),
             StatusCode::NOT_FOUND,
             "P-X",
         ),

@@ -6,6 +6,7 @@
 
 mod chat;
 mod client;
+mod exchange;
 mod plan;
 mod server;
 mod upload;
@@ -17,6 +18,7 @@ use crate::{DecodeError, VERSION};
 
 pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
 pub use client::{Answer, ClientMessage, Draft, Entry};
+pub use exchange::{AttentionCheck, DeskMessage, Exchange, MAX_DESK_TEXT};
 pub use plan::{IceServer, Plan, TurnLimit};
 pub use server::{EndReason, HostView, MAX_PART, Refusal, Return, ServerMessage};
 pub use upload::{Block, KeyEvent, Misprediction, Recount, Timing, Upload};

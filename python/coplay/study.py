@@ -7,7 +7,9 @@ with `--role act` it may also change things. The server describes the interface 
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
+from os import PathLike
 from typing import Any, Literal
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
@@ -101,9 +103,66 @@ class Study:
         """Ends somebody's session with an outcome of `overview()["study"]["outcomes"]`; its rule says the pay."""
         self._call(f"participants/{quote(participant, safe='')}/end", {"outcome": outcome})
 
+    def give_seat(self, participant: str, outcome: str, *, bonus: int | None = None, reason: str = "") -> None:
+        """Gives somebody's seat in a running episode to the AI partner of the stage, and ends their session.
+
+        Args:
+            participant: pseudonym of somebody whose seat `may_be_given`.
+            outcome: one of `overview()["study"]["outcomes"]`.
+            bonus: in the smallest unit of the currency; `None` for the bonus of the outcome.
+            reason: why, if there is a bonus.
+        """
+        wanted = {"outcome": outcome, "bonus": bonus, "reason": reason}
+        self._call(f"participants/{quote(participant, safe='')}/seat", wanted)
+
     def correct_bonus(self, participant: str, bonus: int, reason: str) -> None:
         """Sets the bonus of an ended session, in the smallest unit of the currency; the total changes by as much."""
         self._call(f"participants/{quote(participant, safe='')}/bonus", {"bonus": bonus, "reason": reason})
+
+    def messages(self, participant: str | None = None) -> list[dict[str, Any]]:
+        """The messages between researchers and participants, oldest first: those of one participant, or all."""
+        path = "messages" if participant is None else f"participants/{quote(participant, safe='')}/messages"
+        found: list[dict[str, Any]] = self._call(path)
+        return found
+
+    def write_to_participant(self, participant: str, text: str) -> None:
+        """Writes to a participant, who reads it on the page they have open, or when they come back."""
+        self._call(f"participants/{quote(participant, safe='')}/messages", {"text": text})
+
+    def write_to_group(self, group: str, text: str) -> None:
+        """Writes to everybody in a group of `overview()["episodes"]`."""
+        self._call(f"groups/{quote(group, safe='')}/messages", {"text": text})
+
+    def write_to_everybody(self, text: str) -> None:
+        """Writes to everybody who is under way."""
+        self._call("messages", {"text": text})
+
+    def mark_read(self, participant: str, before: int) -> None:
+        """Says that the participant's messages before this number are read, which their page shows."""
+        self._call(f"participants/{quote(participant, safe='')}/messages/read", {"before": before})
+
+    def check_attention(
+        self, participant: str, question: str, *, within_s: int = 30, choices: Sequence[str] = (), expected: str = ""
+    ) -> None:
+        """Asks a participant something that is to be answered in time; `messages(participant)` has the answer.
+
+        Args:
+            participant: pseudonym of somebody whose page is open.
+            question: the text.
+            within_s: the time for the answer, from 5 to 600 seconds.
+            choices: two to six answers to choose from; none for a written answer.
+            expected: the right answer; empty if there is none.
+        """
+        asked = {"text": question, "within_s": within_s, "choices": list(choices), "expected": expected}
+        self._call(f"participants/{quote(participant, safe='')}/check", asked)
+
+    def download_tables(self, path: str | PathLike[str], format: Literal["csv", "parquet", "jsonl"] = "csv") -> None:
+        """Downloads the tables as a zip archive, as `coplay export` writes them; the audit trail has that.
+
+        Episodes are simulated again, so large studies take long: give `Study` a longer `timeout_s` then.
+        """
+        with self._open(f"tables/{format}", "GET", None) as answer, open(path, "wb") as file:
+            shutil.copyfileobj(answer, file)
 
     def _change_wait(self, participant: str, then: Literal["longer", "alone"]) -> None:
         self._call(f"participants/{quote(participant, safe='')}/wait", {"then": then})

@@ -34,6 +34,10 @@ class Desk(BaseHTTPRequestHandler):
             self.answer(200, text, "text/event-stream")
         elif self.path.startswith("/desk/api/participants/P-%2F"):
             self.answer(404, json.dumps({"error": "there is no participant P-/"}).encode())
+        elif self.path.endswith("messages") and self.command == "GET":
+            self.answer(200, b'[{"number": 0}]')
+        elif self.path == "/desk/api/tables/parquet":
+            self.answer(200, b"PK", "application/zip")
         elif self.path == "/desk/api/places":
             self.answer(502, b"<html>", "text/html")
         else:
@@ -84,6 +88,33 @@ def test_every_order_goes_to_its_address_with_its_body(server):
         ("POST", "/desk/api/participants/P-A/end", {"outcome": "technical"}),
         ("POST", "/desk/api/participants/P-A/bonus", {"bonus": 50, "reason": "slow"}),
     ]
+
+
+def test_messages_are_written_read_and_asked(server):
+    running = study(server)
+    running.write_to_participant("P-A", "hello")
+    running.write_to_group("G-1", "hello")
+    running.write_to_everybody("hello")
+    running.mark_read("P-A", 3)
+    running.check_attention("P-A", "Which colour?", within_s=20, choices=["red", "blue"], expected="blue")
+    running.give_seat("P-A", "technical", bonus=50, reason="the keyboard broke")
+    assert running.messages() == running.messages("P-A") == [{"number": 0}]
+    check = {"text": "Which colour?", "within_s": 20, "choices": ["red", "blue"], "expected": "blue"}
+    assert server.asked == [
+        ("POST", "/desk/api/participants/P-A/messages", {"text": "hello"}),
+        ("POST", "/desk/api/groups/G-1/messages", {"text": "hello"}),
+        ("POST", "/desk/api/messages", {"text": "hello"}),
+        ("POST", "/desk/api/participants/P-A/messages/read", {"before": 3}),
+        ("POST", "/desk/api/participants/P-A/check", check),
+        ("POST", "/desk/api/participants/P-A/seat", {"outcome": "technical", "bonus": 50, "reason": "the keyboard broke"}),
+        ("GET", "/desk/api/messages", None),
+        ("GET", "/desk/api/participants/P-A/messages", None),
+    ]
+
+
+def test_tables_are_downloaded_into_a_file(server, tmp_path):
+    study(server).download_tables(tmp_path / "tables.zip", "parquet")
+    assert (tmp_path / "tables.zip").read_bytes() == b"PK"
 
 
 def test_a_refusal_has_the_words_of_the_server(server):

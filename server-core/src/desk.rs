@@ -2,8 +2,12 @@
 //!
 //! [`crate::arbiter::Arbiter::handle_order`] carries an order out. It must not know how an order comes, or who may give it.
 
+mod message;
+
 use serde::{Deserialize, Serialize};
 use study::Outcome;
+
+pub use message::{Audience, CheckText, DeskMessageText, clean_desk_text, is_expected_answer};
 
 /// The state of recruitment: new people are let into the study, or not. Those who are in it go on in every state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +48,15 @@ impl RecruitmentState {
     }
 }
 
+/// Another bonus than the study computes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BonusChange {
+    /// In the smallest unit of the currency.
+    pub bonus: u64,
+    /// Why, for the tables.
+    pub reason: String,
+}
+
 /// Something that a researcher wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeskOrder {
@@ -77,6 +90,29 @@ pub enum DeskOrder {
         /// Why, for the tables.
         reason: String,
     },
+    /// Give the seat of somebody in a running episode to the AI partner of the stage, and end their part.
+    GiveSeat {
+        /// Pseudonym.
+        participant: String,
+        /// How their part ends.
+        outcome: Outcome,
+        /// Their bonus, if it is not the one of the outcome.
+        bonus: Option<BonusChange>,
+    },
+    /// Write to participants, or ask one something that is to be answered in time.
+    WriteMessage {
+        /// The readers.
+        to: Audience,
+        /// The words.
+        message: DeskMessageText,
+    },
+    /// Say that the messages of a participant before a number are read. It changes nothing for anybody.
+    ReadMessages {
+        /// Pseudonym.
+        participant: String,
+        /// The number, in the exchange with the participant.
+        before: u32,
+    },
 }
 
 impl DeskOrder {
@@ -89,6 +125,10 @@ impl DeskOrder {
             Self::ContinueAlone { .. } => "continue_alone",
             Self::EndSession { .. } => "end_session",
             Self::CorrectBonus { .. } => "correct_bonus",
+            Self::GiveSeat { .. } => "give_seat",
+            Self::WriteMessage { message, .. } if message.check.is_some() => "check_attention",
+            Self::WriteMessage { .. } => "write_message",
+            Self::ReadMessages { .. } => "read_messages",
         }
     }
 
@@ -96,11 +136,22 @@ impl DeskOrder {
     pub fn participant(&self) -> Option<&str> {
         match self {
             Self::SetRecruitment(_) | Self::SetPlaces(_) => None,
+            Self::WriteMessage { to, .. } => match to {
+                Audience::Participant(participant) => Some(participant),
+                Audience::Group(_) | Audience::Everybody => None,
+            },
             Self::WaitLonger { participant }
             | Self::ContinueAlone { participant }
             | Self::EndSession { participant, .. }
-            | Self::CorrectBonus { participant, .. } => Some(participant),
+            | Self::CorrectBonus { participant, .. }
+            | Self::GiveSeat { participant, .. }
+            | Self::ReadMessages { participant, .. } => Some(participant),
         }
+    }
+
+    /// True if it does something to the study or to somebody, which the audit trail has then.
+    pub fn intervenes(&self) -> bool {
+        !matches!(self, Self::ReadMessages { .. })
     }
 
     /// The new value, in words for the tables; empty if its name says everything.
@@ -111,9 +162,19 @@ impl DeskOrder {
                 let places: Vec<String> = places.iter().map(ToString::to_string).collect();
                 places.join(", ")
             }
-            Self::WaitLonger { .. } | Self::ContinueAlone { .. } => String::new(),
+            Self::WaitLonger { .. } | Self::ContinueAlone { .. } | Self::ReadMessages { .. } => {
+                String::new()
+            }
+            // The words are with the messages, from which they can be erased.
+            Self::WriteMessage { to, .. } => to.detail(),
             Self::EndSession { outcome, .. } => outcome.name().to_owned(),
             Self::CorrectBonus { bonus, reason, .. } => format!("{bonus}: {reason}"),
+            Self::GiveSeat { outcome, bonus, .. } => match bonus {
+                None => outcome.name().to_owned(),
+                Some(BonusChange { bonus, reason }) => {
+                    format!("{}, bonus {bonus}: {reason}", outcome.name())
+                }
+            },
         }
     }
 }
@@ -167,6 +228,44 @@ pub enum OrderRefused {
         /// The reason.
         why: &'static str,
     },
+    /// The person does not play now.
+    #[error("{0} does not play in a running episode now; it may be over, or not have begun")]
+    NotPlaying(String),
+    /// The stage has no AI partner for the seats of people.
+    #[error(
+        "the stage `{0}` has no AI partner that could take a seat: its `on_disconnect` names none; end the session instead"
+    )]
+    NoSeatPartner(String),
+    /// Nobody else's page plays the episode.
+    #[error(
+        "nobody else plays in the episode of {0} now, so an AI partner would play for nobody; end the session instead"
+    )]
+    PlaysAlone(String),
+    /// There is no such group.
+    #[error(
+        "there is no group {0} in this study; the dashboard names the groups of running episodes"
+    )]
+    UnknownGroup(String),
+    /// Nobody is there who could read a message.
+    #[error("nobody is there who could read it: everybody has ended, or none has begun")]
+    NobodyReads,
+    /// The text is empty or too long.
+    #[error(
+        "write a text of 1 to {} characters, without control characters",
+        protocol::control::MAX_DESK_TEXT
+    )]
+    WrongText,
+    /// The terms of a question are wrong.
+    #[error("this question cannot be asked: {0}")]
+    WrongCheck(String),
+    /// Somebody has no open page.
+    #[error(
+        "{0} has no open page now, and would miss the question; ask once they are back, or write a message"
+    )]
+    NoPage(String),
+    /// Nobody can write to participants here.
+    #[error("this study runs without a server's dashboard, so participants get no messages")]
+    NoDesk,
     /// The server is stopping.
     #[error("the server is stopping; try again once it runs")]
     Stopping,

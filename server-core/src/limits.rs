@@ -81,6 +81,8 @@ pub struct Limits {
     pub draft_bytes: usize,
     /// Messages of one person to their group at one visit; more are not taken.
     pub sayings: u32,
+    /// Messages of one person to the researchers; more are not taken.
+    pub desk_messages: u32,
     /// Time until the first message.
     pub hello: Duration,
     /// Time that a page has to take its last messages when its connection is closed.
@@ -172,6 +174,7 @@ impl Default for Limits {
             answers: 200,
             draft_bytes: 128 * 1024,
             sayings: 1_000,
+            desk_messages: 200,
             hello: Duration::from_secs(10),
             farewell: Duration::from_secs(2),
             ping: Duration::from_secs(5),

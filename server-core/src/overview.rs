@@ -30,6 +30,8 @@ pub struct StudyOverview {
     pub pay: PayOverview,
     /// How many people are in the study now, and how many of them have an open page.
     pub present: PresenceCount,
+    /// The exchanges of participants and researchers, the one with the newest message first.
+    pub exchanges: Vec<ExchangeOverview>,
     /// Sessions: all that are under way, then the latest that ended, up to a limit each.
     pub sessions: Vec<SessionOverview>,
     /// How many sessions there are in all.
@@ -176,6 +178,8 @@ pub struct SeatOverview {
     pub holds: u32,
     /// For how long in all, milliseconds.
     pub held_ms: u32,
+    /// True if it can be given to an AI partner now.
+    pub may_be_given: bool,
 }
 
 /// How many sessions of a treatment ended in one way.
@@ -217,6 +221,23 @@ pub struct PresenceCount {
     pub connected: u32,
     /// Those who passed a stage, have no open page, and may come back.
     pub absent: u32,
+}
+
+/// The messages between a participant and the researchers, without their texts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExchangeOverview {
+    /// Pseudonym.
+    pub participant: String,
+    /// How many messages there are.
+    pub messages: u32,
+    /// Those of the participant that no researcher has read.
+    pub unread: u32,
+    /// When the oldest of them came; `None` if there is none.
+    pub unread_since_us: Option<u64>,
+    /// Those of the researchers that the participant has not read.
+    pub unread_by_participant: u32,
+    /// When the newest came.
+    pub last_us: u64,
 }
 
 /// A session.

@@ -10,6 +10,12 @@ pub fn token_hash(token: &str) -> String {
     sha256_hex(token.as_bytes())
 }
 
+/// The HMAC-SHA256 of a text under a key, lower-case hex.
+pub fn make_signature(key: &[u8], text: &[u8]) -> String {
+    let mac = Hmac::<Sha256>::new_from_slice(key).expect("it takes keys of every length");
+    base16ct::lower::encode_string(&mac.chain_update(text).finalize().into_bytes())
+}
+
 /// Tells if a signature is the HMAC-SHA256 of a text under a key, in hexadecimal digits.
 pub fn is_signature(key: &[u8], text: &str, signature: &str) -> bool {
     let Ok(tag) = base16ct::mixed::decode_vec(signature) else {
@@ -29,6 +35,7 @@ mod tests {
     fn a_signature_is_good_under_its_key_alone() {
         let text = "what do ya want for nothing?";
         let good = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+        assert_eq!(make_signature(b"Jefe", text.as_bytes()), good);
         assert!(is_signature(b"Jefe", text, good));
         assert!(is_signature(b"Jefe", text, &good.to_uppercase()));
         assert!(!is_signature(b"Jeff", text, good));

@@ -59,6 +59,7 @@ pub struct DeskWarning {
 /// The warnings about a study and its machine, urgent ones first.
 pub fn list_warnings(study: &StudyOverview, machine: &MachineState) -> Vec<DeskWarning> {
     let mut warnings = warn_of_machine(machine);
+    warnings.extend(warn_of_messages(study));
     warnings.extend(warn_of_places(study));
     warnings.extend(warn_of_waits(study));
     warnings.extend(warn_of_networks(study));
@@ -114,6 +115,21 @@ fn warn_of_machine(machine: &MachineState) -> Vec<DeskWarning> {
         ));
     }
     warnings
+}
+
+fn warn_of_messages(study: &StudyOverview) -> Option<DeskWarning> {
+    let unread = study.exchanges.iter().filter(|it| it.unread > 0);
+    let oldest = unread.clone().min_by_key(|it| it.unread_since_us)?;
+    let who = &oldest.participant;
+    let what = match unread.count() {
+        1 => format!("{who} has written to you."),
+        2 => format!("{who} and one other have written to you."),
+        count => format!("{who} and {} others have written to you.", count - 1),
+    };
+    Some(urgent(
+        what,
+        "Open the exchange under Messages: opening it tells them that it is read.",
+    ))
 }
 
 fn warn_of_places(study: &StudyOverview) -> Option<DeskWarning> {
@@ -212,7 +228,9 @@ fn warn_of_dropouts(stage: &StageFunnel) -> Option<DeskWarning> {
 
 #[cfg(test)]
 mod tests {
-    use crate::overview::{OutcomeCount, PlacesOverview, StagePeople, StudyFacts, WaitingPerson};
+    use crate::overview::{
+        ExchangeOverview, OutcomeCount, PlacesOverview, StagePeople, StudyFacts, WaitingPerson,
+    };
 
     use super::*;
 
@@ -240,6 +258,7 @@ mod tests {
             outcomes: Vec::new(),
             pay: crate::overview::PayOverview::default(),
             present: crate::overview::PresenceCount::default(),
+            exchanges: Vec::new(),
             sessions: Vec::new(),
             sessions_in_all: 0,
         }
@@ -259,6 +278,27 @@ mod tests {
             ..MachineState::default()
         };
         assert_eq!(told(&study(), &machine), [""; 0]);
+    }
+
+    #[test]
+    fn who_has_written_and_was_not_read_is_named() {
+        let mut study = study();
+        let mut write = |participant: &str, unread: u32, since_us: Option<u64>| {
+            study.exchanges.push(ExchangeOverview {
+                participant: participant.to_owned(),
+                messages: 3,
+                unread,
+                unread_since_us: since_us,
+                unread_by_participant: 0,
+                last_us: 9,
+            });
+        };
+        write("P-A", 0, None);
+        write("P-B", 1, Some(8));
+        write("P-C", 2, Some(7));
+        let machine = MachineState::default();
+        let told = told(&study, &machine);
+        assert_eq!(told, ["P-C and one other have written to you."]);
     }
 
     #[test]

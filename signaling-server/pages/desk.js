@@ -1,5 +1,7 @@
 // The researcher's dashboard: shows what the server sends, and sends orders that were confirmed. It decides nothing.
 
+import { makeMessages } from './messages.js';
+
 const at = id => document.getElementById(id);
 const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
 const when = us => (us ? clock.format(new Date(us / 1000)) : '');
@@ -97,6 +99,7 @@ function showDesk() {
   at('door').hidden = true;
   at('desk').hidden = false;
   at('access').hidden = !may('administer');
+  at('download').hidden = !may('act');
   const out = el('button', { type: 'button', textContent: 'Sign out' });
   out.addEventListener('click', async () => {
     await ask('session', 'DELETE').catch(() => {});
@@ -140,7 +143,7 @@ function listen() {
 // --- confirming ---
 
 /**
- * Asks for confirmation, with fields `{name, label, type, value, options, hint}`; `run` gets their values and may throw,
+ * Asks for confirmation, with fields `{name, label, type, value, options, hint, area}`; `run` gets their values and may throw,
  * which is shown in the dialog.
  */
 function confirm({ title, text, yes, fields = [], run }) {
@@ -149,10 +152,10 @@ function confirm({ title, text, yes, fields = [], run }) {
   at('ask-error').textContent = '';
   at('ask-yes').textContent = yes;
   at('ask-yes').disabled = false;
-  const inputs = fields.map(({ name, label, options, hint, ...rest }) => {
+  const inputs = fields.map(({ name, label, options, hint, area, ...rest }) => {
     const input = options
       ? el('select', { id: `ask-${name}` }, ...options.map(option => el('option', { value: option, textContent: option })))
-      : el('input', { id: `ask-${name}`, required: true, ...rest });
+      : el(area ? 'textarea' : 'input', { id: `ask-${name}`, required: true, ...rest });
     return { name, input, parts: [el('label', { htmlFor: input.id, textContent: label }), hint ? el('p', { className: 'hint', textContent: hint }) : null, input] };
   });
   put('ask-fields', ...inputs.flatMap(({ parts }) => parts));
@@ -323,6 +326,24 @@ function endAction(name) {
   });
 }
 
+function giveAction(name) {
+  const fields = [{ name: 'outcome', label: 'Outcome', options: seen.study.outcomes }];
+  const { currency, decimals } = seen.pay;
+  if (currency) {
+    fields.push(
+      { name: 'bonus', label: `Bonus, ${currency}`, type: 'number', min: 0, step: 1 / 10 ** decimals, required: false, hint: 'Leave it empty for the bonus of the outcome.' },
+      { name: 'reason', label: 'Reason of the bonus', maxLength: 200, required: false, hint: 'It is in the tables.' });
+  }
+  return action('Give to AI partner', {
+    title: `Give the seat of ${name} to the AI partner?`,
+    text: 'The AI partner of the stage plays on in this seat, as for somebody who stays away. The person sees the last page with the outcome that you choose.',
+    yes: 'Give the seat', fields,
+    run: ({ outcome, bonus, reason }) => ask(`${participant(name)}/seat`, 'POST', {
+      outcome, ...(bonus ? { bonus: Math.round(Number(bonus) * 10 ** decimals), reason } : {}),
+    }),
+  });
+}
+
 function showWaiting() {
   const rows = seen.waiting.map(one => {
     const left = one.until_us === null ? 'without end' : `${duration(one.until_us - seen.at_us)} left`;
@@ -344,6 +365,8 @@ function showWaiting() {
   put('waiting', rows.length ? table(['Participant', 'Stage', 'Waits', 'Time', 'For', 'Page', 'Orders'], rows) : none('Nobody waits.'));
 }
 
+const messages = makeMessages({ at, el, put, none, ask, confirm, action, table, may, duration, clock, seen: () => seen });
+
 const ms = us => (us === null ? '–' : `${Math.round(us / 1000)} ms`);
 
 function showEpisodes() {
@@ -356,10 +379,13 @@ function showEpisodes() {
       seat.rollbacks ? `${seat.rollbacks}, at most ${seat.deepest_rollback} ticks` : '0',
       seat.holds ? `${seat.holds}, ${(seat.held_ms / 1000).toFixed(1)} s` : '0',
     ] : ['', '', '', ''];
-    const end = may('act') && seat.participant ? endAction(seat.participant) : '';
+    const orders = el('div', { className: 'actions' });
+    if (may('act') && seat.may_be_given) orders.append(giveAction(seat.participant));
+    if (may('act') && seat.participant) orders.append(endAction(seat.participant));
+    if (may('act') && !index && one.group) orders.append(messages.toGroup(one.group));
     return [
       ...(index ? ['', '', ''] : [one.began_us ? watch : one.episode, one.stage, `${one.phase}, ${ran}`]),
-      `${seat.seat}: ${seat.participant ?? seat.controller}`, seat.page, ...network, end,
+      `${seat.seat}: ${seat.participant ?? seat.controller}`, seat.page, ...network, orders,
     ];
   }));
   const heads = ['Episode', 'Stage', 'Stored', 'Seat', 'Page', '#Round trip', '#Loss', '#Rollbacks', '#Holds', 'Orders'];
@@ -374,6 +400,8 @@ function showPeople() {
   const named = found.some(one => one.treatment);
   const rows = found.map(one => {
     const actions = el('div', { className: 'actions' });
+    actions.append(messages.opener(one.participant));
+    if (may('act') && one.is_connected && !one.outcome) actions.append(messages.checker(one.participant));
     if (may('act') && !one.outcome) actions.append(endAction(one.participant));
     if (may('act') && one.outcome && seen.pay.currency) {
       actions.append(action('Correct the bonus', {
@@ -413,12 +441,13 @@ function showMachine() {
 function show() {
   const { study } = seen;
   at('title').textContent = study.title;
-  document.title = `${study.title}: dashboard`;
+  const unread = messages.unread();
+  document.title = `${unread ? `(${unread}) ` : ''}${study.title}: dashboard`;
   at('study').textContent = `${study.id} ${study.version}, ${study.hash.slice(0, 12)}`;
   at('live').textContent = `As of ${when(seen.at_us)}.`;
   put('warnings', ...seen.warnings.map(one => el('li', { className: one.level }, el('strong', { textContent: one.what }), one.advice)));
   const focused = keepFocus();
-  for (const part of [showNow, showRecruitment, showPay, showFunnel, showWaiting, showEpisodes, showPeople, showMachine]) part();
+  for (const part of [showNow, showRecruitment, showPay, showFunnel, showWaiting, messages.show, showEpisodes, showPeople, showMachine]) part();
   focused();
 }
 

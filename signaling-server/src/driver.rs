@@ -22,6 +22,7 @@ use crate::episode_writer::EpisodeWriter;
 use crate::model_client::ModelClient;
 use crate::socket::Connections;
 use crate::turn_sockets::MatchWatch;
+use crate::webhook::EventFeed;
 use crate::world_faults::WorldFaults;
 
 /// Effects that may wait to be carried out.
@@ -56,6 +57,8 @@ pub struct Executor {
     pub models: Arc<ModelClient>,
     /// Reports of the archive, back to the arbiter.
     pub results: mpsc::UnboundedSender<Event>,
+    /// The webhook's queue, if there is a webhook.
+    pub feed: Option<Arc<EventFeed>>,
 }
 
 /// Steps the arbiter until [`Event::Stop`]; gives the executor back once everything is carried out.
@@ -148,12 +151,14 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
                 {
                     matches.tell_ended(episode);
                 }
-                executor.store(write).await?;
+                executor.store(&write).await?;
+                executor.feed.iter().for_each(|feed| feed.tell(&write));
             }
             Effect::Archive(era, work) => executor.archive(era, work),
             Effect::Ask(era, request) => executor.ask(era, *request),
         }
     }
+    executor.feed.iter().for_each(|feed| feed.close());
     let writers = std::mem::take(&mut executor.writers);
     tokio::task::spawn_blocking(move || writers.into_values().for_each(EpisodeWriter::finish_work))
         .await?;
@@ -164,7 +169,7 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
 impl Executor {
     /// Makes a change durable. While the disk is full or fails, it waits, and so does everything that follows; pages are
     /// told that they are to come back.
-    async fn store(&self, write: Write) -> Result<(), StoreError> {
+    async fn store(&self, write: &Write) -> Result<(), StoreError> {
         loop {
             let failed = match self.disk.has_room() {
                 true => self.persistence.write(write.clone()).await.err(),

@@ -1,7 +1,8 @@
 //! One thread an episode, which does the archive's work in order and reports what became of it.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use archive::Episode;
@@ -98,6 +99,23 @@ fn guarded<E>(
         *episode = None;
         failed
     })
+}
+
+/// Starts a thread for each episode that was running when the server stopped.
+pub(crate) fn start_writers(
+    logs: HashMap<Era, Episode>,
+    dir: &Path,
+    (disk, faults): (&Arc<DiskRoom>, &Arc<WorldFaults>),
+    results: &UnboundedSender<Event>,
+) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
+    let start = |(era, log)| {
+        let open = move || Some(log);
+        let (disk, faults) = (Arc::clone(disk), Arc::clone(faults));
+        let dir = dir.to_owned();
+        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results.clone())?;
+        Ok((era, writer))
+    };
+    logs.into_iter().map(start).collect()
 }
 
 #[cfg(test)]

@@ -27,4 +27,5 @@ pub mod site;
 pub mod site_rules;
 pub mod socket;
 pub mod turn_sockets;
+pub mod webhook;
 pub mod world_faults;

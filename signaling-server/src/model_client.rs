@@ -90,17 +90,8 @@ pub struct ModelClient {
 impl ModelClient {
     /// A client. It trusts the certificates that this machine trusts.
     pub fn new(access: ModelAccess) -> Self {
-        let native = HttpsConnectorBuilder::new().with_native_roots();
-        let builder = match native {
-            Ok(builder) => builder,
-            Err(error) => {
-                tracing::warn!(%error, "this machine trusts no certificates, so no language model can be asked over https");
-                HttpsConnectorBuilder::new().with_tls_config(no_roots())
-            }
-        };
-        let connector = builder.https_or_http().enable_http1().build();
         Self {
-            client: Client::builder(TokioExecutor::new()).build(connector),
+            client: make_client(),
             access,
             slots: Arc::new(Semaphore::new(AT_ONCE)),
         }
@@ -180,6 +171,20 @@ impl ModelClient {
     }
 }
 
+/// A client of HTTP that trusts the certificates that this machine trusts.
+pub(crate) fn make_client() -> Client<HttpsConnector<HttpConnector>, Full<Bytes>> {
+    let native = HttpsConnectorBuilder::new().with_native_roots();
+    let builder = match native {
+        Ok(builder) => builder,
+        Err(error) => {
+            tracing::warn!(%error, "this machine trusts no certificates, so nobody can be reached over https");
+            HttpsConnectorBuilder::new().with_tls_config(no_roots())
+        }
+    };
+    let connector = builder.https_or_http().enable_http1().build();
+    Client::builder(TokioExecutor::new()).build(connector)
+}
+
 /// The settings of TLS of a machine that trusts nobody.
 fn no_roots() -> rustls::ClientConfig {
     rustls::ClientConfig::builder()
@@ -188,7 +193,7 @@ fn no_roots() -> rustls::ClientConfig {
 }
 
 /// The seconds in the header `Retry-After`, as milliseconds; a date is not read.
-fn read_pause(value: &HeaderValue) -> Option<u64> {
+pub(crate) fn read_pause(value: &HeaderValue) -> Option<u64> {
     let seconds: f64 = value.to_str().ok()?.trim().parse().ok()?;
     let is_pause = seconds.is_finite() && (0.0..=86_400.0).contains(&seconds);
     #[allow(

@@ -7,15 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use archive::Episode;
 use axum::Router;
 use axum::middleware::from_fn_with_state;
 use catalog::{StartError, read_study};
 use clock::Clock;
-use protocol::{EnvWay, Era};
+use protocol::EnvWay;
 use server_core::arbiter::{Arbiter, EnvStage, EnvStages, Event};
 use server_core::limits::Limits;
-use store::data_folder::{self, DataDir, EnvModule};
+use store::data_folder::{DataDir, EnvModule};
 use store::persistence::Persistence;
 use store::study_version::OnStudyChange;
 use study::media::{FOLDER, Media};
@@ -25,7 +24,6 @@ use study::{EnvFacts, EnvFactsByStage, Outcome, StageKind, Study};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinHandle;
-use turn::{Issuer, Secret};
 
 use crate::app::{App, SharedFiles};
 use crate::assets::Assets;
@@ -33,7 +31,7 @@ use crate::desk::call::{CALLS, DeskCall};
 use crate::desk::{Desk, DeskParts};
 use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
-use crate::episode_writer::EpisodeWriter;
+use crate::episode_writer::start_writers;
 use crate::file_budget::{self, FileBudget};
 use crate::films::Films;
 use crate::gate::ConnectionGate;
@@ -45,7 +43,8 @@ use crate::replays::SharedReplays;
 use crate::site::{hash_site, list_study_files};
 use crate::site_rules::{Sites, list_origins};
 use crate::socket::Connections;
-use crate::turn_sockets::{self, Turn, TurnOptions};
+use crate::turn_sockets::{Turn, TurnOptions, start_turn};
+use crate::webhook::{self, LAST_POSTS, WebhookOptions};
 use crate::world_faults::WorldFaults;
 
 /// Messages of pages that may wait for the arbiter.
@@ -109,6 +108,8 @@ pub struct Server {
     pub faults: Arc<WorldFaults>,
     desk: mpsc::Sender<DeskCall>,
     driver: JoinHandle<anyhow::Result<()>>,
+    /// The task that posts to the webhook, if there is one.
+    posting: Option<JoinHandle<()>>,
     data: DataDir,
     turn: Option<Turn>,
     origins: Option<Origins>,
@@ -132,6 +133,18 @@ impl Server {
     /// # Errors
     /// As [`Self::start`].
     pub async fn start_by(options: ServerOptions, clock: Clock) -> Result<Self, StartError> {
+        Self::start_with(options, clock, None).await
+    }
+
+    /// The same, with a webhook if there is one.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub async fn start_with(
+        options: ServerOptions,
+        clock: Clock,
+        webhook: Option<WebhookOptions>,
+    ) -> Result<Self, StartError> {
         let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
         if study.net.needs_turn() && options.turn.is_none() {
             return Err(anyhow::anyhow!(
@@ -145,7 +158,7 @@ impl Server {
         let sites = declare_sites(&options, &study, &facts, &modules);
         let stages = env_stages(&study, facts, &modules);
         let sockets = FileBudget::divide(file_budget::raise_limit(), options.limits.reserved_files);
-        let (turn, issuer) = start_turn(options.turn, &data, clock.clone(), sockets.turn)
+        let (turn, issuer) = start_turn(options.turn, data.path(), clock.clone(), sockets.turn)
             .await?
             .unzip();
         let disk = Arc::new(DiskRoom::new(data.path()));
@@ -165,7 +178,7 @@ impl Server {
             turn.matches.tell_running(running);
         }
         let faults = Arc::new(WorldFaults::default());
-        let writers = start_writers(logs, &data, (&disk, &faults), &results)
+        let writers = start_writers(logs, &data.episodes(), (&disk, &faults), &results)
             .context("a thread for a running episode")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
@@ -173,6 +186,9 @@ impl Server {
         let limits = options.limits;
         let connections = Arc::new(Connections::default());
         clock.advance_to(restored.begin_clock(clock.now_us()));
+        let webhook =
+            webhook.map(|options| webhook::start(options, &study, clock.clone(), make_run_id()));
+        let (feed, posting) = webhook.unzip();
         let arbiter = Arbiter::new(
             clock.now_us(),
             study,
@@ -188,6 +204,7 @@ impl Server {
             );
         }
         let arbiter = arbiter.with_signature_key(options.access.signature_key);
+        let arbiter = arbiter.with_desk();
         let arbiter = arbiter.with_relay_address(turn.as_ref().map(|turn| turn.address));
         let codes = arbiter.list_codes();
         let arbiter = match issuer {
@@ -206,6 +223,7 @@ impl Server {
             writers,
             models: Arc::new(ModelClient::new(options.models)),
             results,
+            feed,
         };
         let driver = tokio::spawn(driver::run(
             arbiter,
@@ -255,6 +273,7 @@ impl Server {
                 Provider::None | Provider::Parameters | Provider::Kiosk => None,
             },
             driver,
+            posting,
             data,
             turn,
             wrap: None,
@@ -307,6 +326,7 @@ impl Server {
         let Self {
             app,
             mut driver,
+            posting,
             data,
             turn,
             origins,
@@ -336,6 +356,9 @@ impl Server {
         };
         app.connections.close_all();
         drop(shut);
+        if let Some(posting) = posting {
+            let _ = tokio::time::timeout(LAST_POSTS, posting).await;
+        }
         let patience = Duration::from_secs(5);
         let sockets = u32::try_from(app.limits.connections).unwrap_or(u32::MAX);
         // Close frames leave with the last permit; a page that does not answer is not waited for.
@@ -370,29 +393,11 @@ pub(crate) fn sentences_json(study: &Study) -> String {
     }
 }
 
-/// Starts the STUN and TURN server, if there is to be one.
-async fn start_turn(
-    options: Option<TurnOptions>,
-    data: &DataDir,
-    clock: Clock,
-    streams: usize,
-) -> anyhow::Result<Option<(Turn, Issuer)>> {
-    let Some(TurnOptions { listen, host }) = options else {
-        return Ok(None);
-    };
-    let secret = data_folder::secret(data.path(), "turn.secret").context("the secret of TURN")?;
-    let secret = Secret::new(secret);
-    let usual = turn::RelayLimits::default();
-    let limits = turn::RelayLimits {
-        streams: usual.streams.min(streams),
-        ..usual
-    };
-    let turn = turn_sockets::start(listen, secret.clone(), clock, limits).await;
-    let turn = turn.with_context(|| {
-        format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")
-    })?;
-    let issuer = Issuer::new(secret, &host, turn.port);
-    Ok(Some((turn, issuer)))
+/// A name of one run of the server, which tells receivers of its events that they are counted anew.
+fn make_run_id() -> String {
+    let mut bytes = [0; 8];
+    os_random(&mut bytes);
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn os_random(bytes: &mut [u8]) {
@@ -430,23 +435,6 @@ fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
         Some(file) => module.hash == file.sha256,
         None => module.env == env.env,
     })
-}
-
-/// Starts a thread for each episode that was running when the server stopped.
-fn start_writers(
-    logs: HashMap<Era, Episode>,
-    data: &DataDir,
-    (disk, faults): (&Arc<DiskRoom>, &Arc<WorldFaults>),
-    results: &mpsc::UnboundedSender<Event>,
-) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
-    let start = |(era, log)| {
-        let open = move || Some(log);
-        let (disk, faults) = (Arc::clone(disk), Arc::clone(faults));
-        let dir = data.episodes();
-        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results.clone())?;
-        Ok((era, writer))
-    };
-    logs.into_iter().map(start).collect()
 }
 
 /// Stores a study and the files that pages load for it, and gives the modules of its environments.

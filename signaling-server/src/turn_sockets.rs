@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clock::Clock;
+use store::data_folder;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpListener, TcpStream, UdpSocket};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio::time::{interval, sleep, timeout};
-use turn::{Client, Relay, RelayLimits, Secret, Transmit, measure};
+use turn::{Client, Issuer, Relay, RelayLimits, Secret, Transmit, measure};
 
 #[cfg(test)]
 mod tests;
@@ -71,6 +74,31 @@ impl MatchWatch {
     pub fn tell_ended(&self, episode: &str) {
         let _ = self.news.send(MatchNews::Ended(self.secret.group(episode)));
     }
+}
+
+/// Starts the STUN and TURN server, if there is to be one.
+pub(crate) async fn start_turn(
+    options: Option<TurnOptions>,
+    data: &Path,
+    clock: Clock,
+    streams: usize,
+) -> anyhow::Result<Option<(Turn, Issuer)>> {
+    let Some(TurnOptions { listen, host }) = options else {
+        return Ok(None);
+    };
+    let secret = data_folder::secret(data, "turn.secret").context("the secret of TURN")?;
+    let secret = Secret::new(secret);
+    let usual = RelayLimits::default();
+    let limits = RelayLimits {
+        streams: usual.streams.min(streams),
+        ..usual
+    };
+    let turn = start(listen, secret.clone(), clock, limits).await;
+    let turn = turn.with_context(|| {
+        format!("STUN and TURN cannot listen on {listen}; choose another port with --turn-port, or none with --no-turn")
+    })?;
+    let issuer = Issuer::new(secret, &host, turn.port);
+    Ok(Some((turn, issuer)))
 }
 
 /// Starts a TURN server on one port, UDP and TCP; port 0 takes one that is free for both.

@@ -173,6 +173,11 @@ impl Database {
             Write::Recruitment(state) => self.recruitment = state,
             Write::Places(places) => self.places = places,
             Write::Intervention { .. } => {}
+            // Its people write to nobody.
+            Write::DeskMessage(_)
+            | Write::ForgetDeskMessages { .. }
+            | Write::DeskMessagesRead { .. }
+            | Write::CheckAnswer { .. } => {}
             Write::Correction {
                 participant,
                 payment,

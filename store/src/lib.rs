@@ -25,9 +25,9 @@ use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use identifier_key::KeyError;
 pub use records::{
-    Answers, AuditEntry, Episode, Group, Identifier, Intervention, LedgerState, Member, Message,
-    ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState, Payment, Response,
-    Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
+    Answers, AuditEntry, DeskMessage, Episode, Group, Identifier, Intervention, LedgerState,
+    Member, Message, ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState,
+    Payment, Response, Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use sqlite::{FILE, SqliteStore};
 

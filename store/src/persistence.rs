@@ -221,6 +221,31 @@ impl Persistence {
                 participant,
                 payment,
             } => self.store.correct_payment(&participant, &payment).await,
+            Write::DeskMessage(row) => {
+                let stage = self.stage_id(row.stage);
+                self.store.save_desk_message(&stage, &row).await
+            }
+            Write::ForgetDeskMessages { participant } => {
+                self.store.forget_desk_messages(&participant).await
+            }
+            Write::DeskMessagesRead {
+                participant,
+                own,
+                before,
+                at_us,
+            } => {
+                let store = &self.store;
+                (store.mark_desk_messages_read(&participant, own, before, at_us)).await
+            }
+            Write::CheckAnswer {
+                participant,
+                number,
+                answer,
+                at_us,
+            } => {
+                let store = &self.store;
+                (store.save_check_answer(&participant, number, &answer, at_us)).await
+            }
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
         }

@@ -6,7 +6,7 @@ use protocol::Era;
 use protocol::control::{Answer, EndReason};
 use protocol::log::Ending;
 use serde::{Deserialize, Serialize};
-use server_core::arbiter::{DepartureReason, Identity, ModelCallRow};
+use server_core::arbiter::{DepartureReason, DeskMessageRow, Identity, ModelCallRow};
 use study::survey::{Mark, ShownOrder};
 
 /// A use of what is not for everybody.
@@ -348,6 +348,19 @@ pub struct ModelCall {
     pub group: Option<String>,
     /// The request; the index of its stage is not known.
     pub row: ModelCallRow,
+}
+
+/// A message between a participant and the researchers, with where it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeskMessage {
+    /// Study id.
+    pub study: String,
+    /// Version that the study file gives itself.
+    pub study_version: String,
+    /// Id of the stage.
+    pub stage: String,
+    /// The message; the index of its stage is not known.
+    pub row: DeskMessageRow,
 }
 
 /// A message with where it belongs.

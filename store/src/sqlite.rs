@@ -2,6 +2,7 @@
 
 mod audit;
 mod desk;
+mod desk_messages;
 mod episodes;
 mod erasure;
 mod groups;
@@ -33,7 +34,7 @@ use super::{ParticipantLink, StoreError};
 pub const FILE: &str = "coplay.sqlite";
 
 /// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 18] = [
+const MIGRATIONS: [&str; 19] = [
     include_str!("1_tables.sql"),
     include_str!("2_visits.sql"),
     include_str!("3_groups.sql"),
@@ -52,6 +53,7 @@ const MIGRATIONS: [&str; 18] = [
     include_str!("16_audit.sql"),
     include_str!("17_privacy.sql"),
     include_str!("18_model_calls.sql"),
+    include_str!("19_desk_messages.sql"),
 ];
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.

@@ -12,6 +12,8 @@ pub(crate) struct About {
     pub(crate) version: String,
     pub(crate) title: Text,
     pub(crate) contact: String,
+    #[serde(skip_serializing_if = "is_true")]
+    pub(crate) help_button: bool,
     pub(crate) language: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) languages: Vec<String>,
@@ -68,6 +70,12 @@ pub enum OnLeave {
     Erase,
 }
 
+/// Leaves a key out that has its default.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_true(value: &bool) -> bool {
+    *value
+}
+
 /// Reads it.
 pub(crate) fn read(place: &Cursor<'_>) -> Option<About> {
     let mut fields = place.fields("what the study is")?;
@@ -94,6 +102,10 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<About> {
         "The contact for participants, such as an e-mail address.",
     );
     let contact = contact.need("lab@example.edu", |place| place.text(200));
+    let doc = "Whether every page has a button with which participants write to the researchers, who answer at the \
+               dashboard. Without it, they can only answer. By default `true`.";
+    let help_button = fields.key("help_button", doc);
+    let help_button = help_button.or(true, |place| place.flag());
     let doc =
         "The protocol number of the ethics board. It is stored with the study in the data folder.";
     let protocol = fields.key("protocol", doc).maybe(|place| place.text(100));
@@ -104,6 +116,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<About> {
         version: version?,
         title: title?,
         contact: contact?,
+        help_button: help_button?,
         language: language?,
         languages: languages?,
         protocol: protocol?,

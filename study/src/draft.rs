@@ -152,6 +152,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         version: about.version,
         title: about.title,
         contact: about.contact,
+        help_button: about.help_button,
         language: about.language,
         languages: about.languages,
         protocol: about.protocol,

@@ -38,6 +38,8 @@ pub struct Study {
     pub title: Text,
     /// The contact for participants.
     pub contact: String,
+    /// True if participants can write to the researchers from every page, where a server has a dashboard.
+    pub help_button: bool,
     /// The language of its texts, such as `en` or `pt-BR`.
     pub language: String,
     /// The languages that participants can choose from, its own among them; none if there is but that one.

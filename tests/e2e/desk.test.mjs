@@ -17,15 +17,17 @@ before(async () => { browser = await launch(); });
 after(() => browser?.close());
 
 /** The example study with pay, for participants or for trials, and the researcher's page before it is opened. */
-async function begun(t, { serve = false, ...changes } = {}) {
+async function begun(t, { serve = false, partner = false, ...changes } = {}) {
   const folder = await scratch(t);
   const study = await studyWith({ timeout_s: 600, ...changes }, folder);
   const file = path.join(study, 'study.yaml');
   const text = await readFile(file, 'utf8');
-  await writeFile(file, text.replace('timeline:', 'recruitment: {currency: EUR, base: 3.00, minutes: 10}\n\ntimeline:'));
+  const paid = text.replace('timeline:', 'recruitment: {currency: EUR, base: 3.00, minutes: 10}\n\ntimeline:');
+  const helped = paid.replace('on_disconnect: {grace_s: 15}', 'on_disconnect: {grace_s: 15, second_half: bot, bot: {policy: cook}}');
+  await writeFile(file, partner ? helped : paid);
   const server = await Server.start({ study, data: `${folder}/data`, serve, args: ['--links', '4'] });
   t.after(() => server.kill());
-  return { server };
+  return { server, study };
 }
 
 /** A researcher's browser that is signed in. */
@@ -222,6 +224,137 @@ print(json.dumps([seen["recruitment"], seen["places"]["wanted"], refused, len(st
   const [recruitment, wanted, refused, done] = JSON.parse(ran.stdout);
   assert.deepEqual([recruitment, wanted, done], ['closed', 5, 2]);
   assert.match(refused, /no participant P-NOBODY/);
+});
+
+/** Writes to the researchers from a participant's page. */
+async function asks(one, text) {
+  if (!await one.page.locator('.help textarea').isVisible()) await one.page.click('button.help');
+  await one.page.fill('#help-message', text);
+  await one.page.keyboard.press('Enter');
+}
+
+/** The pseudonym of the only person whose exchange has these words. */
+async function opensExchange(page, number = 0) {
+  const row = page.locator('#messages tbody tr').nth(number);
+  await row.waitFor({ timeout: SOON });
+  const name = (await row.locator('td').first().innerText()).trim();
+  await row.getByRole('button', { name: 'Messages' }).click();
+  return name;
+}
+
+test('a participant and a researcher write to each other, over a reload and a server that is killed', async t => {
+  const { server, study } = await begun(t, { serve: true });
+  const page = await signedIn(t, server);
+  const ada = await person(t, server, 0);
+  await asks(ada, 'The text is too small');
+  await ada.page.locator('.help li.own .state').filter({ hasText: 'Sent' }).waitFor({ timeout: SOON });
+  await sees(page, '#warnings', 'has written to you');
+  assert.match(await page.title(), /^\(1\) /);
+  const name = await opensExchange(page);
+  await sees(page, '#talk-lines', 'The text is too small');
+  await ada.page.locator('.help li.own .state').filter({ hasText: 'Read' }).waitFor({ timeout: SOON });
+
+  // The answer comes to a closed window: a count and a line tell of it, and the focus stays.
+  await ada.page.keyboard.press('Escape');
+  assert.equal(await ada.page.locator('.help h2').isVisible(), false);
+  await page.fill('#talk-text', 'Press Ctrl and +');
+  await page.click('#talk-send');
+  await ada.page.locator('.help-news').filter({ hasText: 'have written to you' }).waitFor({ timeout: SOON });
+  assert.equal(await ada.page.getAttribute('button.help', 'data-new'), '1');
+  assert.equal(await ada.page.evaluate(() => document.activeElement.closest('.help-news')), null);
+  await sees(page, '#talk-lines', 'not read yet');
+  await shoot(page, 'exchange');
+  await accessible(page);
+
+  // It is still there for another page, and for another server.
+  await ada.page.reload();
+  await ada.page.locator('.help-news button').click();
+  await ada.page.locator('.help li').filter({ hasText: 'Press Ctrl and +' }).waitFor({ timeout: SOON });
+  await sees(page, '#talk-lines', 'read');
+  await page.click('#talk-close');
+  await server.kill();
+  const again = await Server.start({ study, data: server.data, port: server.port, serve: true });
+  t.after(() => again.kill());
+  await ada.page.locator('.help li').nth(1).waitFor({ timeout: SOON });
+  await asks(ada, 'Thank you');
+  await ada.page.locator('.help li').nth(2).locator('.state').waitFor({ timeout: SOON });
+
+  await again.stop();
+  const { code } = await verified(server.data);
+  assert.equal(code, 0);
+  const { desk_messages: rows, interventions } = await exported(server.data, ['desk_messages', 'interventions']);
+  const told = rows.map(row => [row.participant_id, row.sender, row.text, row.read_unix_us > 0]);
+  assert.deepEqual(told, [
+    [name, 'participant', 'The text is too small', true],
+    [name, 'researcher', 'Press Ctrl and +', true],
+    [name, 'participant', 'Thank you', false],
+  ]);
+  assert.deepEqual(interventions.map(row => row.intervention), ['write_message']);
+});
+
+test('in a game, help takes no key and no picture, a question is answered, and a seat goes to the AI partner', async t => {
+  const { server } = await begun(t, { partner: true, horizon: 900 });
+  const page = await signedIn(t, server);
+  const ada = await Participant.open(browser, server.links[0], { name: 'ada', device: PHONE });
+  t.after(() => ada.context.close());
+  const bo = await person(t, server, 1);
+  await Promise.all([ada, bo].map(async one => { await one.read(); await one.shows('play'); }));
+  const before = await ada.page.locator('#stage').boundingBox();
+  const row = page.locator('#episodes tbody tr').first();
+  await order(page, row.getByRole('button', { name: 'Write to the group' }), { text: 'You are doing well.' });
+  for (const one of [ada, bo]) await one.page.locator('.help-news').filter({ hasText: 'written' }).waitFor({ timeout: SOON });
+  assert.deepEqual(await ada.page.locator('#stage').boundingBox(), before, 'the picture stays where it is');
+  await shoot(ada.page, 'help-news-phone');
+  await ada.page.locator('.help-news button').tap();
+  await ada.page.locator('.help li').filter({ hasText: 'doing well' }).waitFor({ timeout: SOON });
+  await shoot(ada.page, 'help-phone');
+  const wide = await ada.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.equal(wide, 0);
+
+  // What is typed in it is not played, and what is pressed after it is.
+  await bo.page.locator('.help-news button').click();
+  await shoot(bo.page, 'help-desktop');
+  const presses = () => bo.page.evaluate(() => JSON.parse(coplay.report()).play?.key_events ?? null);
+  const was = await presses();
+  await bo.page.fill('#help-message', '');
+  await bo.page.keyboard.type('wasd');
+  assert.deepEqual(await presses(), was, 'letters in the field are no moves');
+  assert.equal(await bo.page.inputValue('#help-message'), 'wasd');
+  await bo.page.keyboard.press('Escape');
+  assert.equal(await bo.page.evaluate(() => document.activeElement.id), 'stage', 'the game has the keys again');
+
+  // A question with choices.
+  const named = (await row.locator('td').nth(3).innerText()).replace(/^0: /, '').trim();
+  await order(page, rowOf(page, '#people', named).getByRole('button', { name: 'Check attention' }), {
+    text: 'Which colour is your cook?', choices: 'red, blue', expected: 'blue', within: '60',
+  });
+  const asked = (await Promise.race([ada, bo].map(one => one.page.locator('.help .answers button').first().waitFor({ state: 'attached', timeout: SOON }).then(() => one))));
+  if (!await asked.page.locator('.help h2').isVisible()) await asked.page.locator('.help-news button').click();
+  await shoot(asked.page, 'question');
+  await asked.page.locator('.help .answers button').filter({ hasText: 'blue' }).click();
+  await asked.page.locator('.help .state').filter({ hasText: 'Your answer: blue' }).waitFor({ timeout: SOON });
+
+  // The seat of that person goes to the AI partner, and the other plays to the end.
+  const seat = page.locator('#episodes tr').filter({ hasText: named });
+  await order(page, seat.getByRole('button', { name: 'Give to AI partner' }), { outcome: 'technical', bonus: '0.50', reason: 'the keyboard broke' });
+  await asked.shows('end');
+  await asked.says(/3[.,]50/);
+  const other = asked === ada ? bo : ada;
+  await other.play();
+  await other.goOn();
+  await other.answer();
+  await other.shows('end');
+  await server.stop();
+  const { code } = await verified(server.data);
+  assert.equal(code, 0, 'coplay verify finds nothing wrong');
+  const { desk_messages: rows, events, episodes, interventions } = await exported(server.data, ['desk_messages', 'events', 'episodes', 'interventions']);
+  const check = rows.find(one => one.answer_within_s);
+  assert.deepEqual([check.participant_id, check.answer, check.correct], [named, 'blue', 'true']);
+  assert.equal(episodes[0].reason, 'played');
+  assert.ok(events.some(one => one.event === 'hand_over' || /ai|cook/.test(JSON.stringify(one))), 'the hand-over is in the tables');
+  assert.deepEqual(interventions.map(one => [one.intervention, one.detail]).slice(1), [
+    ['check_attention', ''], ['give_seat', 'technical, bonus 50: the keyboard broke'],
+  ]);
 });
 
 test('a phone shows everything without scrolling sideways', async t => {

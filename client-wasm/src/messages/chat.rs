@@ -61,6 +61,28 @@ pub fn say_chat_news(unread: usize) -> String {
     }
 }
 
+/// The label of the button with which one writes to the researchers.
+pub fn say_help_news(unread: usize) -> String {
+    match unread {
+        0 => current_words().help.to_owned(),
+        1 => current_words().help_one.to_owned(),
+        unread => fill_in(current_words().help_some, &[("unread", &unread)]),
+    }
+}
+
+/// A question of the researchers waits for an answer.
+pub fn say_check(left_ms: u64) -> String {
+    fill_in(
+        current_words().help_check,
+        &[("time", &format_clock(left_ms))],
+    )
+}
+
+/// The answer that was given to it.
+pub fn say_answered(answer: &str) -> String {
+    fill_in(current_words().help_answered, &[("answer", &answer)])
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::choose_language;

@@ -68,7 +68,8 @@ words! {
     frame_here frame_opened frame_waits frame_back frame_hands_in chat messages your_message send sending
     not_sent chat_not_yet chat_closed chat_lost chat_done chat_to_the_end to_game chat_keys you you_as
     chat_here chat_left chat_ai chat_with_ai data_here save_data send_again data_sending data_sent data_not_sent time_left form_time form_time_up one_character_left characters_left open_chat
-    open_chat_one open_chat_some checking checking_hint check_in_sight check_browser check_game
+    open_chat_one open_chat_some help help_one help_some help_title help_hint help_label help_close help_researchers
+    help_sent help_read help_news help_open help_check help_answer help_your_answer help_answered help_missed checking checking_hint check_in_sight check_browser check_game
     check_connection check_picture lacking lacking_hint lacking_why check_again cannot_mend check_once
     check_more a_computer a_tablet a_phone or needs_device lacks_webrtc lacks_fullscreen lacks_audio
     lacks_keyboard lacks_touch needs_window this_window slow_connection needs_connection one_frame frames

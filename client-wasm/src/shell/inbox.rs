@@ -84,6 +84,14 @@ pub(crate) enum Input {
     ToChat,
     /// The person sends what they have written.
     Write,
+    /// The person opens the messages with the researchers, or closes them.
+    Help,
+    /// The person opens them to read what is new.
+    HelpNews,
+    /// The person sends a message to the researchers.
+    HelpWritten,
+    /// The person answers a question of the researchers.
+    HelpAnswered,
     /// The person has read the outcome of an episode.
     Onward,
     /// The person leaves the study.

@@ -6,6 +6,7 @@
 use web_sys::{Element, HtmlElement};
 
 use crate::messages;
+use crate::shell::help::Help;
 use crate::shell::inbox::Inbox;
 use crate::shell::leave_button::Leave;
 use crate::shell::{credentials, dom};
@@ -22,6 +23,8 @@ pub(crate) struct PageLayout {
     notice: HtmlElement,
     contact: HtmlElement,
     leave: Leave,
+    /// The messages between the person and the researchers.
+    pub(crate) help: Help,
     root: Element,
     page: Option<Element>,
     name: String,
@@ -45,12 +48,16 @@ impl PageLayout {
         dom::set_attribute(&progress, "role", "img");
         let languages = dom::make_element("nav.languages");
         let leave = Leave::new(inbox, &bar);
-        dom::add_children(&bar, &[&title, &progress, &languages, &leave.button]);
+        let help = Help::new(inbox);
+        dom::add_children(
+            &bar,
+            &[&title, &progress, &languages, &help.button, &leave.button],
+        );
         let notice = dom::make_element("div.notice");
         dom::set_attribute(&notice, "role", "alert");
         notice.set_hidden(true);
         let contact = dom::make_element("footer.contact");
-        dom::add_children(&root, &[&bar, &notice, &contact]);
+        dom::add_children(&root, &[&bar, &help.news, &notice, &contact, &help.panel]);
         Ok(Self {
             bar,
             title,
@@ -59,6 +66,7 @@ impl PageLayout {
             notice,
             contact,
             leave,
+            help,
             root,
             page: None,
             name: String::new(),
@@ -76,7 +84,7 @@ impl PageLayout {
     }
 
     /// Says what is always there in the language of the page, which is that of the tag.
-    pub(crate) fn set_language(&self, language: &str) {
+    pub(crate) fn set_language(&mut self, language: &str) {
         if let Some(html) = dom::document().document_element() {
             dom::set_attribute(&html, "lang", language);
         }
@@ -86,6 +94,7 @@ impl PageLayout {
             messages::current_words().languages,
         );
         dom::set_text(&self.leave.button, messages::current_words().leave);
+        self.help.set_language();
     }
 
     /// Offers the other languages of the study, each by its own name.

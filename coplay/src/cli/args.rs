@@ -66,6 +66,12 @@ pub struct ServeArgs {
     /// one address. May be given several times.
     #[arg(long, value_name = "ADDRESS")]
     pub trusted_proxy: Vec<IpAddr>,
+    /// Address that hears what happens in the study, as JSON by POST: https, or http on this machine.
+    #[arg(long, value_name = "URL", requires = "webhook_secret")]
+    pub webhook: Option<String>,
+    /// File with the secret under which posts to the webhook are signed, at least 16 characters.
+    #[arg(long, value_name = "FILE", requires = "webhook")]
+    pub webhook_secret: Option<PathBuf>,
     /// Limits.
     #[command(flatten)]
     pub limits: LimitArgs,

@@ -199,6 +199,26 @@ pub enum ClientMessage {
         /// The part of the picture's width that lies left of it, and of its height that lies above it, in 65,536ths.
         at: [u16; 2],
     },
+    /// The person writes to the researchers: answered by [`super::ServerMessage::Exchange`] with a higher `next`, or by
+    /// [`super::ServerMessage::NotWritten`].
+    WriteToDesk {
+        /// How many messages the person has written before.
+        number: u32,
+        /// Its text.
+        text: String,
+    },
+    /// The person has read the messages of the researchers before this number of the exchange.
+    ReadFromDesk {
+        /// The number.
+        before: u32,
+    },
+    /// The person answers a question of the researchers.
+    AnswerCheck {
+        /// The number of the message with the question, in the exchange.
+        number: u32,
+        /// The answer.
+        answer: String,
+    },
 }
 
 impl ClientMessage {

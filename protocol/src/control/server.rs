@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Absent, Draft, Line, MAX_MESSAGE, Plan, StageView, Talk, Talker, Unsaid, Waiting};
+use super::{
+    Absent, Draft, Exchange, Line, MAX_MESSAGE, Plan, StageView, Talk, Talker, Unsaid, Waiting,
+};
 use crate::change::{Change, Presence};
 use crate::{Era, Life, Seat, Tick};
 
@@ -252,6 +254,15 @@ pub enum ServerMessage {
         number: u32,
         /// The action that the point means; none if it means nothing.
         action: Option<u16>,
+    },
+    /// The messages between the participant and the researchers, once the page is in and whenever they change.
+    Exchange(Exchange),
+    /// A message of this page to the researchers was not taken.
+    NotWritten {
+        /// Its number.
+        number: u32,
+        /// Why.
+        why: Unsaid,
     },
 }
 

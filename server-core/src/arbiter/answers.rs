@@ -74,6 +74,7 @@ impl Arbiter {
                 pages_ms,
             });
             self.store_place(who, given);
+            self.forget_unconsented(who);
             self.show_stage(now_us, who);
         } else if matches!(self.sessions[who].place, Place::Page | Place::Chat(_)) {
             // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
@@ -144,6 +145,7 @@ impl Arbiter {
         tracing::info!("the data of a participant who withdraws are erased");
         let all = self.study.keeping.on_withdraw == Some(OnWithdraw::EraseGroup);
         self.groups.forget_messages(who, all);
+        self.forget_exchange(who);
     }
 
     /// Gives a page of another site its way back, which is durable before anybody is sent there.

@@ -220,6 +220,7 @@ impl Arbiter {
                 modules: modules.into_iter().collect(),
             },
         );
+        self.tell_exchange(who);
         match self.sessions[who].place {
             Place::Episode(era, _) => {
                 let playing = playing.filter(|(of, _)| *of == era);

@@ -55,6 +55,7 @@ impl Arbiter {
                 ProgressEvent::Left if erases => self.take_data_back(who),
                 _ => self.store_place(who, None),
             }
+            self.forget_unconsented(who);
         }
         moved
     }

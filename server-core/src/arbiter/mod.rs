@@ -15,12 +15,14 @@ mod bucket;
 mod chat;
 mod clients;
 mod datagram_paths;
+mod desk_messages;
 mod entry;
 mod episode;
 mod episode_lifecycle;
 mod episode_setup;
 mod episodes;
 mod events;
+mod exchanges;
 mod flow;
 mod group;
 mod group_visits;
@@ -49,6 +51,7 @@ mod rows;
 mod screening;
 mod seat_changes;
 mod seat_network;
+mod seat_orders;
 mod seat_transfer;
 mod seats;
 mod session;
@@ -64,6 +67,7 @@ mod uploads;
 mod visit;
 mod waiting;
 mod worked_time;
+mod writes;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::IpAddr;
@@ -85,8 +89,8 @@ use episodes::Episodes;
 pub use events::{
     Appended, Description, Directed, Effect, EpisodeEnd, Event, HostWork, HostedReport,
     KnownInputs, OfferedDirective, PointOrder, Recheck, RecordWork, Snapshot, ViewOrder, Work,
-    Write,
 };
+use exchanges::Exchanges;
 pub use group::DepartureReason;
 use groups::Groups;
 use linking_times::LinkingTimes;
@@ -95,8 +99,8 @@ use model_spending::ModelSpending;
 pub use recruiter_identity::{Identity, completion_url};
 pub use restore::{Restored, RestoredEpisode, RestoredSession};
 pub use rows::{
-    EpisodeRow, GroupRow, MessageRow, ModelCallCost, ModelCallRow, PlaceRow, StageAnswers, WaitEnd,
-    WaitRow, WaitedFor,
+    DeskCheckRow, DeskMessageRow, EpisodeRow, GroupRow, MessageRow, ModelCallCost, ModelCallRow,
+    PlaceRow, StageAnswers, WaitEnd, WaitRow, WaitedFor,
 };
 use session::Place;
 pub use session::{ConnId, SessionId};
@@ -104,6 +108,7 @@ use sessions::Sessions;
 use talk::Saying;
 pub use worked_time::Attendance;
 use worked_time::Unsaved;
+pub use writes::Write;
 
 /// True if a message is answered or passed on, and decides nothing. There are many of these.
 fn is_passed_on(message: &ClientMessage) -> bool {
@@ -128,6 +133,8 @@ fn is_sign_of_life(message: &ClientMessage) -> bool {
             | ClientMessage::Choose(_)
             | ClientMessage::Say { .. }
             | ClientMessage::TakeBack { .. }
+            | ClientMessage::WriteToDesk { .. }
+            | ClientMessage::AnswerCheck { .. }
     )
 }
 
@@ -181,6 +188,9 @@ pub struct Arbiter {
     linking_times: LinkingTimes,
     meeting_times: MeetingTimes,
     spending: ModelSpending,
+    /// True if researchers have a dashboard.
+    has_desk: bool,
+    exchanges: Exchanges,
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,
@@ -389,6 +399,15 @@ impl Arbiter {
             ClientMessage::Point { era, number, at } => self.handle_point(who, era, number, at),
             ClientMessage::Unloading => self.handle_unloading(who),
             ClientMessage::TakeBack { era } => self.handle_take_back(now_us, who, era),
+            ClientMessage::WriteToDesk { number, text } => {
+                self.handle_write_to_desk(now_us, who, number, &text);
+            }
+            ClientMessage::ReadFromDesk { before } => {
+                self.handle_read_from_desk(now_us, who, before);
+            }
+            ClientMessage::AnswerCheck { number, answer } => {
+                self.handle_check_answer(now_us, who, number, &answer);
+            }
             ClientMessage::Say {
                 round,
                 number,

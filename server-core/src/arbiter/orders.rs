@@ -42,14 +42,16 @@ impl Arbiter {
         self.end_expired(now_us);
         let done = self.check_order(&order);
         if done.is_ok() {
-            tracing::info!(order = order.name(), "a researcher gives an order");
-            self.effects.push_back(Effect::Store(Write::Intervention {
-                by: by.to_owned(),
-                order: order.name(),
-                participant: order.participant().map(str::to_owned),
-                detail: order.detail(),
-            }));
-            self.apply_order(now_us, order);
+            if order.intervenes() {
+                tracing::info!(order = order.name(), "a researcher gives an order");
+                self.effects.push_back(Effect::Store(Write::Intervention {
+                    by: by.to_owned(),
+                    order: order.name(),
+                    participant: order.participant().map(str::to_owned),
+                    detail: order.detail(),
+                }));
+            }
+            self.apply_order(now_us, by, order);
         }
         self.settle_all(now_us);
         self.save_attendance(now_us);
@@ -89,6 +91,10 @@ impl Arbiter {
             }
             (DeskOrder::EndSession { outcome, .. }, Some(who)) => self.check_end(who, *outcome),
             (DeskOrder::CorrectBonus { bonus, .. }, Some(who)) => self.check_bonus(who, *bonus),
+            (DeskOrder::GiveSeat { outcome, bonus, .. }, Some(who)) => {
+                self.check_give_seat(who, *outcome, bonus.as_ref())
+            }
+            (DeskOrder::WriteMessage { to, message }, _) => self.check_desk_message(to, message),
             _ => Ok(()),
         }
     }
@@ -133,7 +139,7 @@ impl Arbiter {
         Ok((id, lobby.ends_waits(), has_partner))
     }
 
-    fn check_end(&self, who: SessionId, outcome: Outcome) -> Result<(), OrderRefused> {
+    pub(super) fn check_end(&self, who: SessionId, outcome: Outcome) -> Result<(), OrderRefused> {
         let session = &self.sessions[who];
         if let Some(ended) = session.progress.outcome(&self.study) {
             let name = session.participant.clone();
@@ -153,10 +159,21 @@ impl Arbiter {
         let Some(payment) = &session.payment else {
             return Err(OrderRefused::UnderWay(name()));
         };
-        let currency = self.currency_of(payment).ok_or(OrderRefused::NoPay)?;
+        if session.is_erased {
+            return Err(OrderRefused::Erased(name()));
+        }
+        self.check_amount(bonus, self.currency_of(payment))
+    }
+
+    /// Checks a bonus in a currency, if the study pays in one.
+    pub(super) fn check_amount(
+        &self,
+        bonus: u64,
+        currency: Option<String>,
+    ) -> Result<(), OrderRefused> {
+        let currency = currency.ok_or(OrderRefused::NoPay)?;
         let most = MOST_BONUS * 10_u64.pow(decimals(&currency) as u32);
         match bonus > most {
-            _ if session.is_erased => Err(OrderRefused::Erased(name())),
             true => Err(OrderRefused::TooMuch(most)),
             false => Ok(()),
         }
@@ -169,7 +186,7 @@ impl Arbiter {
     }
 
     /// Carries out an order that was checked.
-    fn apply_order(&mut self, now_us: u64, order: DeskOrder) {
+    fn apply_order(&mut self, now_us: u64, by: &str, order: DeskOrder) {
         let who = order.participant();
         let who = who.and_then(|name| self.sessions.find_by_pseudonym(name));
         match (order, who) {
@@ -186,6 +203,15 @@ impl Arbiter {
             }
             (DeskOrder::CorrectBonus { bonus, reason, .. }, Some(who)) => {
                 self.correct_bonus(now_us, who, bonus, &reason);
+            }
+            (DeskOrder::GiveSeat { outcome, bonus, .. }, Some(who)) => {
+                self.give_seat(now_us, who, outcome, bonus.as_ref());
+            }
+            (DeskOrder::WriteMessage { to, message }, _) => {
+                self.write_from_desk(now_us, by, &to, &message);
+            }
+            (DeskOrder::ReadMessages { before, .. }, Some(who)) => {
+                self.mark_exchange_read(now_us, who, true, before);
             }
             _ => {}
         }
@@ -229,7 +255,7 @@ impl Arbiter {
     }
 
     /// Changes a bonus, and the total by as much; the person's last page shows it.
-    fn correct_bonus(&mut self, now_us: u64, who: SessionId, bonus: u64, reason: &str) {
+    pub(super) fn correct_bonus(&mut self, now_us: u64, who: SessionId, bonus: u64, reason: &str) {
         let Some(mut payment) = self.sessions[who].payment.clone() else {
             return;
         };

@@ -47,6 +47,7 @@ impl Arbiter {
             pay: self.sum_payments(&places),
             places,
             present: self.count_present(),
+            exchanges: self.list_exchanges(),
             sessions: self.list_sessions(),
             sessions_in_all: self.sessions.iter().count(),
         }
@@ -224,7 +225,10 @@ impl Arbiter {
         let seats = seats.map(|(seat, planned)| {
             let who = episode.session_at(seat);
             let participant = who.map(|who| self.sessions[who].participant.clone());
-            describe_seat(seat, participant, planned, play.map(|play| &**play))
+            SeatOverview {
+                may_be_given: episode.may_give_seat(seat),
+                ..describe_seat(seat, participant, planned, play.map(|play| &**play))
+            }
         });
         RunningEpisode {
             episode: header.episode.clone(),
@@ -391,6 +395,7 @@ fn describe_seat(
         deepest_rollback: network.deepest_rollback,
         holds: network.holds,
         held_ms: network.held_ms,
+        may_be_given: false,
     }
 }
 

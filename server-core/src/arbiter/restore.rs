@@ -17,6 +17,7 @@ use super::clients::Clients;
 use super::datagram_paths::Routes;
 use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
 use super::episodes::Episodes;
+use super::exchanges::Exchanges;
 use super::groups::Groups;
 use super::linking_times::LinkingTimes;
 use super::lobbies::Lobbies;
@@ -26,8 +27,8 @@ use super::seats::Seats;
 use super::sessions::Sessions;
 use super::signals::SignalRates;
 use super::{
-    Arbiter, Attendance, EnvStages, EpisodeEnd, EpisodeRow, GroupRow, Identity, MessageRow,
-    ModelCallCost, Place, Random, SessionId,
+    Arbiter, Attendance, DeskMessageRow, EnvStages, EpisodeEnd, EpisodeRow, GroupRow, Identity,
+    MessageRow, ModelCallCost, Place, Random, SessionId,
 };
 use crate::desk::RecruitmentState;
 use crate::limits::{Limits, us};
@@ -43,6 +44,8 @@ pub struct Restored {
     pub groups: Vec<GroupRow>,
     /// The messages of groups, in the order of each.
     pub messages: Vec<MessageRow>,
+    /// The messages between participants and researchers, in the order of each exchange.
+    pub desk_messages: Vec<DeskMessageRow>,
     /// The requests to language models.
     pub model_calls: Vec<ModelCallCost>,
     /// Episodes that were running.
@@ -139,6 +142,8 @@ impl Arbiter {
             linking_times: LinkingTimes::default(),
             meeting_times: MeetingTimes::default(),
             spending: ModelSpending::default(),
+            has_desk: false,
+            exchanges: Exchanges::default(),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
         };
@@ -168,6 +173,7 @@ impl Arbiter {
             arbiter.restore_episode(now_us, episode, model);
         }
         arbiter.groups.restore_messages(restored.messages);
+        arbiter.restore_exchanges(restored.desk_messages);
         arbiter.end_expired(now_us);
         arbiter.settle_all(now_us);
         arbiter

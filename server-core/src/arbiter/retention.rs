@@ -35,6 +35,7 @@ impl Arbiter {
         let participant = self.sessions[who].participant.clone();
         tracing::info!("the data of a participant are past their retention period and are erased");
         self.groups.forget_messages(who, false);
+        self.forget_exchange(who);
         self.store_place(who, None);
         self.effects
             .push_back(Effect::Store(Write::Erase { participant }));

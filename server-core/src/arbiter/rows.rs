@@ -7,6 +7,7 @@ use study::survey::ShownOrder;
 use study::timeline::Bindings;
 
 use super::group::DepartureReason;
+use crate::desk::is_expected_answer;
 
 /// A participant's answers to a stage.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,6 +125,68 @@ pub struct MessageRow {
     pub text: String,
     /// The name of the partner whose language model wrote it to the participant; empty if the participant wrote it.
     pub partner: String,
+}
+
+/// A message between a participant and the researchers, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeskMessageRow {
+    /// Pseudonym of the participant.
+    pub participant: String,
+    /// Its number in the exchange with the participant, from 0.
+    pub number: u32,
+    /// The name of the researcher who wrote it; empty if the participant did.
+    pub by: String,
+    /// For whom it was written: `participant`, `group`, `everybody` or `researchers`.
+    pub audience: String,
+    /// Index of the stage at which the participant was.
+    pub stage: u16,
+    /// Number of the visit among those of the participant.
+    pub visit: u16,
+    /// Id of the episode in which the participant was.
+    pub episode: Option<String>,
+    /// When it came, microseconds since the Unix epoch.
+    pub at_us: u64,
+    /// Its text.
+    pub text: String,
+    /// When the other side first read it, microseconds since the Unix epoch.
+    pub read_us: Option<u64>,
+    /// Set if it is a question that is to be answered in time.
+    pub check: Option<DeskCheckRow>,
+}
+
+impl DeskMessageRow {
+    /// True if the participant wrote it.
+    pub fn is_own(&self) -> bool {
+        self.by.is_empty()
+    }
+
+    /// The bytes of its texts.
+    pub(super) fn size(&self) -> usize {
+        let choices = self.check.iter().flat_map(|check| &check.choices);
+        self.text.len() + choices.map(String::len).sum::<usize>()
+    }
+}
+
+/// A question that a participant is to answer in time, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeskCheckRow {
+    /// The answers to choose from; none if the answer is written.
+    pub choices: Vec<String>,
+    /// The right answer; empty if there is none.
+    pub expected: String,
+    /// The time for the answer, seconds.
+    pub within_s: u16,
+    /// The answer and when it came, microseconds since the Unix epoch; `None` if there is none.
+    pub answer: Option<(String, u64)>,
+}
+
+impl DeskCheckRow {
+    /// True if the answer is the right one; `None` if there is no right one. No answer is not right.
+    pub fn is_right(&self) -> Option<bool> {
+        let given = self.answer.as_ref();
+        let is_right = given.is_some_and(|(answer, _)| is_expected_answer(&self.expected, answer));
+        (!self.expected.is_empty()).then_some(is_right)
+    }
 }
 
 /// A request to a language model as it is stored: once it is made, and again once it is over.

@@ -419,6 +419,12 @@ impl Seats {
         }
     }
 
+    /// Has the AI partner of the stage play a seat for good, whatever the stage says of those who stay away. Its person leaves
+    /// it right after.
+    pub(super) fn give_to_partner(&mut self, seat: Seat) {
+        self.list[seat.index()].verdict = Some(Then::Bot);
+    }
+
     /// A person leaves on purpose.
     pub(super) fn handle_left(&mut self, seat: Seat) {
         self.handle_away(seat);

@@ -71,6 +71,7 @@ impl Arbiter {
         self.erase_faded(now_us);
         while let Some((who, session)) = self.sessions.poll_forgotten(now_us) {
             self.unsaved.remove_session(who);
+            self.exchanges.forget(who);
             let participant = session.participant;
             self.effects
                 .push_back(Effect::Store(Write::Forget { participant }));

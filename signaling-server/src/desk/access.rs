@@ -13,8 +13,8 @@ use store::desk_keys::{DeskKey, DeskRole, KeyKind, SESSION_S};
 
 use crate::replays::SignIns;
 
-use super::Desk;
 use super::error::DeskError;
+use super::state::Desk;
 
 /// The cookie of a session.
 const COOKIE: &str = "coplay_desk";

@@ -34,6 +34,8 @@ pub(super) enum DeskError {
         "the payment of {0} is marked as paid, so its bonus stays; pay the difference at your recruiter"
     )]
     Paid(String),
+    #[error("the tables could not be written: {0}")]
+    Tables(String),
     #[error("too many requests at once; try again in a moment")]
     Busy,
     #[error(
@@ -50,15 +52,19 @@ impl DeskError {
             Self::SignedOut | Self::Key(KeyRefused::Link) => StatusCode::UNAUTHORIZED,
             Self::Role { .. } | Self::Foreign => StatusCode::FORBIDDEN,
             Self::Malformed(_) | Self::Key(KeyRefused::Name) => StatusCode::BAD_REQUEST,
-            Self::Order(OrderRefused::UnknownParticipant(_)) | Self::UnknownKey(_) => {
-                StatusCode::NOT_FOUND
-            }
-            Self::Order(OrderRefused::WrongPlaces { .. } | OrderRefused::WrongOutcome(..)) => {
-                StatusCode::BAD_REQUEST
-            }
+            Self::Order(OrderRefused::UnknownParticipant(_) | OrderRefused::UnknownGroup(_))
+            | Self::UnknownKey(_) => StatusCode::NOT_FOUND,
+            Self::Order(
+                OrderRefused::WrongPlaces { .. }
+                | OrderRefused::WrongOutcome(..)
+                | OrderRefused::WrongText
+                | OrderRefused::WrongCheck(_),
+            ) => StatusCode::BAD_REQUEST,
             Self::Order(_) | Self::Paid(_) => StatusCode::CONFLICT,
             Self::Busy | Self::Away => StatusCode::SERVICE_UNAVAILABLE,
-            Self::Store(_) | Self::Key(KeyRefused::Store(_) | KeyRefused::Random(_)) => {
+            Self::Tables(_)
+            | Self::Store(_)
+            | Self::Key(KeyRefused::Store(_) | KeyRefused::Random(_)) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
         }

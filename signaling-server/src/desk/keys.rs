@@ -13,7 +13,7 @@ use store::desk_keys::{DeskRole, KeyKind};
 
 use super::access::read_body;
 use super::error::DeskError;
-use super::{Desk, link_path};
+use super::state::{Desk, link_path};
 
 /// A key that is wanted.
 #[derive(Debug, Deserialize)]

@@ -8,10 +8,12 @@ pub mod call;
 mod error;
 mod keys;
 mod machine;
+mod messages;
 mod orders;
+mod state;
+mod tables;
 mod view;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::Router;
@@ -19,100 +21,19 @@ use axum::extract::DefaultBodyLimit;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
-use clock::Clock;
-use store::SqliteStore;
-use store::desk_keys::{DeskKeys, DeskRole, KeyKind};
-use tokio::sync::{Mutex, Semaphore, mpsc};
 
-use crate::disk::DiskRoom;
 use crate::http::secure_alone;
-use crate::world_faults::WorldFaults;
-use call::DeskCall;
-use view::Snapshot;
+pub use state::{Desk, DeskParts, link_path};
+pub use tables::TableWriter;
 
 const PAGE: &str = include_str!("../../pages/desk.html");
 const SCRIPT: &str = include_str!("../../pages/desk.js");
+const MESSAGES: &str = include_str!("../../pages/desk_messages.js");
 const STYLE: &str = include_str!("../../pages/desk.css");
 const OPENAPI: &str = include_str!("../../pages/desk.openapi.json");
 
 /// The most bytes of a request: more than any order has.
 const MOST_BYTES: usize = 16 * 1024;
-
-/// The most streams of news that are open at once.
-const STREAMS: usize = 32;
-
-/// The most requests that look a key up at once.
-const REQUESTS: usize = 32;
-
-/// The parts of a server that its dashboard uses.
-#[derive(Debug)]
-pub struct DeskParts {
-    /// Calls to the driver.
-    pub calls: mpsc::Sender<DeskCall>,
-    /// The server's clock.
-    pub clock: Clock,
-    /// The disk of the data folder.
-    pub disk: Arc<DiskRoom>,
-    /// Environments that broke down.
-    pub faults: Arc<WorldFaults>,
-}
-
-/// The dashboard of a server.
-#[derive(Debug)]
-pub struct Desk {
-    parts: DeskParts,
-    keys: DeskKeys,
-    store: SqliteStore,
-    data: PathBuf,
-    /// True if browsers reach it by HTTPS.
-    is_secure: bool,
-    /// The last view, for all who look at the same time.
-    seen: Mutex<Option<Arc<Snapshot>>>,
-    streams: Arc<Semaphore>,
-    requests: Semaphore,
-}
-
-impl Desk {
-    /// Opens the dashboard of a data folder that a server has open.
-    ///
-    /// # Errors
-    /// The database or the file of keys failed.
-    pub async fn open(data: &Path, parts: DeskParts, is_secure: bool) -> anyhow::Result<Arc<Self>> {
-        Ok(Arc::new(Self {
-            parts,
-            keys: DeskKeys::open(data).await?,
-            store: SqliteStore::open(data).await?,
-            data: data.to_owned(),
-            is_secure,
-            seen: Mutex::default(),
-            streams: Arc::new(Semaphore::new(STREAMS)),
-            requests: Semaphore::new(REQUESTS),
-        }))
-    }
-
-    /// Makes a link that signs one browser in, to administer; gives its part behind the address of the server.
-    ///
-    /// # Errors
-    /// The file of keys failed.
-    pub async fn make_link(&self) -> anyhow::Result<String> {
-        let role = DeskRole::Administer;
-        let made = self
-            .keys
-            .issue(KeyKind::Link, "", role, self.now_s())
-            .await?;
-        Ok(link_path(&made.1))
-    }
-
-    fn now_s(&self) -> u64 {
-        self.parts.clock.now_us() / 1_000_000
-    }
-}
-
-/// The part of a link to the dashboard behind the address of the server. The secret is in the fragment, which a browser
-/// sends to nobody.
-pub fn link_path(secret: &str) -> String {
-    format!("/desk#key={secret}")
-}
 
 /// The routes of the dashboard.
 pub fn router(desk: Arc<Desk>) -> Router {
@@ -124,6 +45,10 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(
             "/desk/page.js",
             get(async || page("text/javascript; charset=utf-8", SCRIPT)),
+        )
+        .route(
+            "/desk/messages.js",
+            get(async || page("text/javascript; charset=utf-8", MESSAGES)),
         )
         .route(
             "/desk/page.css",
@@ -157,6 +82,31 @@ pub fn router(desk: Arc<Desk>) -> Router {
             "/desk/api/participants/{participant}/bonus",
             post(orders::correct_bonus),
         )
+        .route(
+            "/desk/api/participants/{participant}/seat",
+            post(orders::give_seat),
+        )
+        .route(
+            "/desk/api/messages",
+            get(messages::list_all).post(messages::write_to_everybody),
+        )
+        .route(
+            "/desk/api/groups/{group}/messages",
+            post(messages::write_to_group),
+        )
+        .route(
+            "/desk/api/participants/{participant}/messages",
+            get(messages::list_of).post(messages::write_to_participant),
+        )
+        .route(
+            "/desk/api/participants/{participant}/messages/read",
+            post(messages::mark_read),
+        )
+        .route(
+            "/desk/api/participants/{participant}/check",
+            post(messages::check_attention),
+        )
+        .route("/desk/api/tables/{format}", get(tables::download))
         .layer(DefaultBodyLimit::max(MOST_BYTES))
         .layer(axum::middleware::map_response(secure_alone))
         .with_state(desk)

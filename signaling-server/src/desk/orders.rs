@@ -10,16 +10,16 @@ use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use server_core::desk::{DeskOrder, RecruitmentState};
+use server_core::desk::{BonusChange, DeskOrder, RecruitmentState};
 use store::PayState;
 use store::desk_keys::DeskRole;
 use study::Outcome;
 use tokio::sync::oneshot;
 
-use super::Desk;
 use super::access::read_body;
 use super::call::DeskCall;
 use super::error::DeskError;
+use super::state::Desk;
 
 /// How long an order may take to become durable until its sender is told to look later.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -27,25 +27,35 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// The most letters of a reason.
 const LONGEST_REASON: usize = 200;
 
-type Answer = Result<Json<Value>, DeskError>;
+pub(super) type Answer = Result<Json<Value>, DeskError>;
 
 impl Desk {
     /// Has an order carried out; returns once what it changed is durable.
-    async fn carry_out(&self, headers: &HeaderMap, order: DeskOrder) -> Answer {
+    pub(super) async fn carry_out(&self, headers: &HeaderMap, order: DeskOrder) -> Answer {
         let key = self.require_change(headers, DeskRole::Act).await?;
         let name = order.name();
+        self.send_order(key.name, order).await?;
+        self.look_again().await;
+        Ok(Json(json!({ "done": name })))
+    }
+
+    /// Has an order of a researcher carried out whose right to it is known; returns once what it changed is durable.
+    ///
+    /// # Errors
+    /// A sentence, if it is refused.
+    pub async fn give_order(&self, by: &str, order: DeskOrder) -> anyhow::Result<()> {
+        let done = self.send_order(by.to_owned(), order).await;
+        Ok(done?)
+    }
+
+    async fn send_order(&self, by: String, order: DeskOrder) -> Result<(), DeskError> {
         let (answer, answered) = oneshot::channel();
-        let call = DeskCall::Order {
-            by: key.name,
-            order,
-            answer,
-        };
+        let call = DeskCall::Order { by, order, answer };
         (self.parts.calls.send(call).await).map_err(|_| DeskError::Away)?;
         let done = tokio::time::timeout(PATIENCE, answered).await;
         done.map_err(|_| DeskError::Away)?
             .map_err(|_| DeskError::Away)??;
-        self.look_again().await;
-        Ok(Json(json!({ "done": name })))
+        Ok(())
     }
 
     /// Tells if the payment of somebody is marked as paid.
@@ -148,6 +158,51 @@ pub(super) async fn end_session(
     desk.carry_out(&headers, order).await
 }
 
+/// The reason of a change as it is stored, or what is wrong with it.
+fn read_reason(reason: &str) -> Result<String, DeskError> {
+    let reason = reason.trim().to_owned();
+    let is_fit = !reason.is_empty()
+        && reason.chars().count() <= LONGEST_REASON
+        && !reason.contains(char::is_control);
+    match is_fit {
+        true => Ok(reason),
+        false => Err(DeskError::Malformed(format!(
+            "`reason` is empty, longer than {LONGEST_REASON} letters, or has control characters; say in one line why the \
+             bonus changes"
+        ))),
+    }
+}
+
+/// How somebody's part is to end whose seat goes to an AI partner.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedGift {
+    outcome: Outcome,
+    /// In the smallest unit of the currency; none for the bonus of the outcome.
+    bonus: Option<u64>,
+    #[serde(default)]
+    reason: String,
+}
+
+/// `POST /desk/api/participants/{participant}/seat`
+pub(super) async fn give_seat(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    Part(participant): Part<String>,
+    body: Result<Json<WantedGift>, JsonRejection>,
+) -> Answer {
+    let wanted = read_body(body)?;
+    let bonus = wanted.bonus.map(|bonus| {
+        let reason = read_reason(&wanted.reason)?;
+        Ok::<_, DeskError>(BonusChange { bonus, reason })
+    });
+    let order = DeskOrder::GiveSeat {
+        participant,
+        outcome: wanted.outcome,
+        bonus: bonus.transpose()?,
+    };
+    desk.carry_out(&headers, order).await
+}
+
 /// Another bonus for somebody.
 #[derive(Debug, Deserialize)]
 pub(super) struct WantedBonus {
@@ -165,16 +220,7 @@ pub(super) async fn correct_bonus(
 ) -> Answer {
     desk.require_change(&headers, DeskRole::Act).await?;
     let wanted = read_body(body)?;
-    let reason = wanted.reason.trim().to_owned();
-    let is_fit = !reason.is_empty()
-        && reason.chars().count() <= LONGEST_REASON
-        && !reason.contains(char::is_control);
-    if !is_fit {
-        return Err(DeskError::Malformed(format!(
-            "`reason` is empty, longer than {LONGEST_REASON} letters, or has control characters; say in one line why the \
-             bonus changes"
-        )));
-    }
+    let reason = read_reason(&wanted.reason)?;
     if desk.is_paid(&participant).await? {
         return Err(DeskError::Paid(participant));
     }

@@ -15,10 +15,10 @@ use server_core::warnings::{DeskWarning, MachineState, list_warnings};
 use store::desk_keys::DeskRole;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use super::Desk;
 use super::call::DeskCall;
 use super::error::DeskError;
 use super::machine::read_machine;
+use super::state::Desk;
 
 /// Those who look within this time see the same, microseconds.
 const SHARED_US: u64 = 400_000;

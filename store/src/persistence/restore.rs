@@ -54,6 +54,8 @@ impl Persistence {
         }
         let messages = self.store.messages().await?.into_iter();
         restored.messages = messages.map(|said| self.restored_message(said)).collect();
+        let desk_messages = self.store.desk_messages(None).await?.into_iter();
+        restored.desk_messages = desk_messages.map(|message| message.row).collect();
         restored.model_calls = self.store.model_costs().await?;
         let logs = self.episodes(&mut restored, data).await?;
         Ok((restored, logs))

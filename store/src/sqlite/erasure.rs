@@ -41,6 +41,7 @@ impl SqliteStore {
                 }
                 false => "DELETE FROM messages WHERE participant = ?",
             },
+            "DELETE FROM desk_messages WHERE participant = ?",
             FORGET_WORDS,
         ] {
             sqlx::query(sql)
@@ -144,6 +145,7 @@ impl SqliteStore {
             "DELETE FROM pages WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "DELETE FROM waits WHERE participant = ?",
             "DELETE FROM messages WHERE participant = ?",
+            "DELETE FROM desk_messages WHERE participant = ?",
             FORGET_WORDS,
             "UPDATE sessions SET erased_at = coalesce(erased_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?",
         ] {

@@ -69,6 +69,7 @@ impl SqliteStore {
             "DELETE FROM identifiers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
             "UPDATE sessions SET link_hash = NULL WHERE participant = ?",
             "DELETE FROM waits WHERE participant = ?",
+            "DELETE FROM desk_messages WHERE participant = ?",
             "DELETE FROM sessions WHERE participant = ?",
             "DELETE FROM participants WHERE pseudonym = ?",
         ];

@@ -55,8 +55,8 @@ fn misspelt_keys_get_the_nearest_known_one() {
     );
     assert_eq!(
         fault("  language: en", "  language: en\n  colour: red"),
-        "study.yaml:8:3: study.colour: unknown key; known here: id, version, language, languages, title, contact, protocol, \
-         retention_days, on_withdraw, on_leave, expires_h"
+        "study.yaml:8:3: study.colour: unknown key; known here: id, version, language, languages, title, contact, help_button, \
+         protocol, retention_days, on_withdraw, on_leave, expires_h"
     );
     assert_eq!(
         fault("format: 1", "format: 1\nrecruiting: {provider: prolific}"),

@@ -115,6 +115,32 @@ impl Stage {
                     let session = sessions.find(|session| session.participant == participant);
                     session.unwrap().token_hash = crate::token::token_hash(&token);
                 }
+                Write::DeskMessage(row) => restored.desk_messages.push(*row),
+                Write::ForgetDeskMessages { participant } => {
+                    (restored.desk_messages).retain(|row| row.participant != participant);
+                }
+                Write::DeskMessagesRead {
+                    participant,
+                    own,
+                    before,
+                    at_us,
+                } => {
+                    let rows = restored.desk_messages.iter_mut().filter(|row| {
+                        row.participant == participant && row.is_own() == own && row.number < before
+                    });
+                    rows.for_each(|row| row.read_us = row.read_us.or(Some(at_us)));
+                }
+                Write::CheckAnswer {
+                    participant,
+                    number,
+                    answer,
+                    at_us,
+                } => {
+                    let mut rows = restored.desk_messages.iter_mut();
+                    let row =
+                        rows.find(|row| row.participant == participant && row.number == number);
+                    row.unwrap().check.as_mut().unwrap().answer = Some((answer, at_us));
+                }
                 Write::Withdrawal { .. }
                 | Write::Identity { .. }
                 | Write::Intervention { .. }

@@ -1,5 +1,6 @@
 //! The orders of the dashboard, as they are stored.
 
+use server_core::arbiter::{DeskCheckRow, DeskMessageRow};
 use server_core::desk::RecruitmentState;
 
 use super::*;
@@ -72,4 +73,83 @@ async fn interventions_are_read_back_from_the_audit_trail_and_nothing_else_is() 
     assert!(read[0].at.ends_with('Z'), "{}", read[0].at);
     let at = read[0].at.clone();
     assert_eq!(read, [Intervention { at, ..done }]);
+}
+
+fn message(number: u32, by: &str, check: Option<DeskCheckRow>) -> DeskMessageRow {
+    DeskMessageRow {
+        participant: "P-A".to_owned(),
+        number,
+        by: by.to_owned(),
+        audience: if by.is_empty() {
+            "researchers"
+        } else {
+            "participant"
+        }
+        .to_owned(),
+        stage: 0,
+        visit: 1,
+        episode: None,
+        at_us: 7,
+        text: format!("secret words {number}"),
+        read_us: None,
+        check,
+    }
+}
+
+#[tokio::test]
+async fn messages_with_researchers_are_stored_with_who_read_them_and_go_with_a_withdrawal() {
+    let data = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    store.create_session(&new("P-A", None)).await.unwrap();
+    let check = DeskCheckRow {
+        choices: vec!["red".to_owned(), "blue".to_owned()],
+        expected: "blue".to_owned(),
+        within_s: 30,
+        answer: None,
+    };
+    let rows = [
+        message(0, "", None),
+        message(1, "Ada", None),
+        message(2, "Ada", Some(check)),
+    ];
+    for row in &rows {
+        store.save_desk_message("lobby", row).await.unwrap();
+    }
+    let read = async || {
+        let found = store.desk_messages(Some("P-A")).await.unwrap().into_iter();
+        found.map(|it| it.row).collect::<Vec<_>>()
+    };
+    assert_eq!(read().await, rows);
+    assert_eq!(store.desk_messages(Some("P-B")).await.unwrap(), []);
+    assert_eq!(store.desk_messages(None).await.unwrap()[0].stage, "lobby");
+    let mark = async |own, at_us| {
+        store
+            .mark_desk_messages_read("P-A", own, 2, at_us)
+            .await
+            .unwrap();
+    };
+    mark(true, 8).await;
+    mark(true, 9).await;
+    mark(false, 10).await;
+    store
+        .save_check_answer("P-A", 2, "Blue ", 11)
+        .await
+        .unwrap();
+    store.save_check_answer("P-A", 2, "red", 12).await.unwrap();
+    let found = read().await;
+    let times: Vec<_> = found.iter().map(|row| row.read_us).collect();
+    assert_eq!(times, [Some(8), Some(10), None], "the first time stands");
+    let check = found[2].check.as_ref().unwrap();
+    assert_eq!(check.answer, Some(("Blue ".to_owned(), 11)));
+    assert_eq!(check.is_right(), Some(true));
+
+    store.withdraw("P-A", "W-1", false).await.unwrap();
+    assert_eq!(read().await, []);
+    store.close().await;
+    for entry in std::fs::read_dir(data.path()).unwrap() {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        let words = b"secret words";
+        let is_there = bytes.windows(words.len()).any(|window| window == words);
+        assert!(!is_there, "nothing of it is left");
+    }
 }

@@ -98,7 +98,7 @@ async fn a_changed_payment_or_outcome_is_noticed() {
 }
 
 /// Makes the tables as they were before identifiers were encrypted and language models asked, with none in them.
-const PLAIN: &str = "DROP TABLE withdrawn_seats; DROP TABLE identifier_key; DROP TABLE identifiers; DROP TABLE audit; DROP TABLE model_calls; \
+const PLAIN: &str = "DROP TABLE withdrawn_seats; DROP TABLE identifier_key; DROP TABLE identifiers; DROP TABLE audit; DROP TABLE model_calls; DROP TABLE desk_messages; \
                      ALTER TABLE messages DROP COLUMN partner; \
                      CREATE TABLE identifiers (session TEXT PRIMARY KEY REFERENCES sessions (id), provider TEXT NOT NULL, \
                      participant TEXT NOT NULL UNIQUE, parameters TEXT NOT NULL) STRICT;";

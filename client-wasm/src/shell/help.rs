@@ -1,0 +1,328 @@
+//! Help: the button on every page, the messages between the person and the researchers, and the news of one.
+//!
+//! Nothing of it takes the focus by itself, and keys that are pressed in it are not the world's. This module must not know
+//! how messages travel.
+
+mod question;
+
+use client_core::exchange::DeskExchange;
+use protocol::control::{DeskMessage, MAX_DESK_TEXT};
+use wasm_bindgen::JsCast as _;
+use web_sys::{Element, Event, HtmlElement, HtmlTextAreaElement, KeyboardEvent};
+
+use self::question::Question;
+use crate::messages;
+use crate::shell::dom;
+use crate::shell::inbox::{Inbox, Input};
+
+/// The button, the messages, and the news.
+pub(crate) struct Help {
+    /// The button, for the bar.
+    pub(crate) button: HtmlElement,
+    /// A line while there is news, for the place under the bar.
+    pub(crate) news: HtmlElement,
+    /// The messages and the field, for the end of the page.
+    pub(crate) panel: HtmlElement,
+    title: HtmlElement,
+    close: HtmlElement,
+    hint: HtmlElement,
+    scroll: HtmlElement,
+    lines: HtmlElement,
+    question: Question,
+    form: HtmlElement,
+    label: HtmlElement,
+    field: HtmlTextAreaElement,
+    send: HtmlElement,
+    told: HtmlElement,
+    open: HtmlElement,
+    /// The state that is shown: changes of the exchange, whether the page is connected, and the number of the open question.
+    shown: Option<(u64, bool, Option<u32>)>,
+}
+
+impl Help {
+    /// All of it, hidden until the server offers it.
+    pub(crate) fn new(inbox: &Inbox) -> Self {
+        let panel = dom::make_element("section.chat.help");
+        panel.set_hidden(true);
+        dom::set_attribute(&panel, "role", "dialog");
+        let (title, close) = (dom::make_element("h2"), make_close(&panel));
+        let hint = dom::make_element("p.hint");
+        let (scroll, lines) = (
+            dom::make_element("div.scroll"),
+            dom::make_element("ol.lines"),
+        );
+        dom::set_attribute(&scroll, "tabindex", "0");
+        dom::set_attribute(&scroll, "role", "group");
+        dom::add_children(&scroll, &[&hint, &lines]);
+        let question = Question::new(inbox);
+        let (form, label, field, send) = make_form(inbox);
+        let head = dom::make_element("div.head");
+        dom::add_children(&head, &[&title, &close]);
+        dom::add_children(&panel, &[&head, &scroll, &question.element, &form]);
+        let away = panel.clone();
+        dom::add_listener(&panel, "keydown", move |event: KeyboardEvent| {
+            if event.key() == "Escape" && !event.is_composing() {
+                close_panel(&away);
+            }
+        });
+        let (button, news) = (
+            make_opener("help", inbox),
+            dom::make_element("div.help-news"),
+        );
+        button.set_hidden(true);
+        news.set_hidden(true);
+        dom::set_attribute(&news, "role", "status");
+        let (told, open) = (dom::make_element("p"), make_opener("primary", inbox));
+        dom::add_children(&news, &[&told, &open]);
+        Self {
+            button,
+            news,
+            panel,
+            title,
+            close,
+            hint,
+            scroll,
+            lines,
+            question,
+            form,
+            label,
+            field,
+            send,
+            told,
+            open,
+            shown: None,
+        }
+    }
+
+    /// Says everything in the language of the page.
+    pub(crate) fn set_language(&mut self) {
+        let say = messages::current_words();
+        for (element, words) in [
+            (&self.button, say.help),
+            (&self.title, say.help_title),
+            (&self.close, say.help_close),
+            (&self.hint, say.help_hint),
+            (&self.label, say.help_label),
+            (&self.send, say.send),
+        ] {
+            dom::set_text(element, words);
+        }
+        dom::set_attribute(&self.panel, "aria-label", say.help_title);
+        dom::set_attribute(&self.scroll, "aria-label", say.messages);
+        self.shown = None;
+    }
+
+    /// Opens or closes the messages.
+    pub(crate) fn toggle(&self) {
+        if !self.panel.hidden() {
+            return close_panel(&self.panel);
+        }
+        self.panel.set_hidden(false);
+        self.scroll.set_scroll_top(self.scroll.scroll_height());
+        if !self.question.focus_field() && !self.form.hidden() {
+            self.field.focus().ok();
+        }
+    }
+
+    /// Opens them, so that they are read.
+    pub(crate) fn open(&self) {
+        if self.panel.hidden() {
+            self.toggle();
+        }
+    }
+
+    /// Takes everything away: the page has stopped.
+    pub(crate) fn hide(&self) {
+        for element in [&self.button, &self.news, &self.panel] {
+            dom::show_element(element, false);
+        }
+    }
+
+    /// True if the person has the messages before their eyes.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.panel.hidden() && !dom::document().hidden()
+    }
+
+    /// Takes the text that the person sends out of the field.
+    pub(crate) fn take_text(&self) -> Option<String> {
+        let text = self.field.value();
+        let text = text.trim();
+        if text.is_empty() {
+            return None;
+        }
+        self.field.set_value("");
+        self.field.focus().ok();
+        Some(text.to_owned())
+    }
+
+    /// Takes the answer that the person sends, with the number of its question.
+    pub(crate) fn take_answer(&self) -> Option<(u32, String)> {
+        self.question.take_answer()
+    }
+
+    /// Shows how things stand, at a time on the server's clock, microseconds.
+    pub(crate) fn show(&mut self, server_us: u64, exchange: &DeskExchange, is_connected: bool) {
+        let check = exchange.open_check(server_us);
+        let left_ms = check.map(|(.., left_ms)| left_ms);
+        self.question
+            .show(check.map(|(number, check, _)| (number, check)));
+        let unread = exchange.unread_count();
+        let say = messages::current_words();
+        let news = match left_ms {
+            Some(left_ms) => Some((messages::say_check(left_ms), say.help_answer)),
+            None if unread > 0 => Some((say.help_news.to_owned(), say.help_open)),
+            None => None,
+        };
+        let is_news = news.is_some() && self.panel.hidden();
+        if let Some((told, open)) = news {
+            dom::set_text(&self.told, &told);
+            dom::set_text(&self.open, open);
+            self.question.show_time(left_ms);
+        }
+        dom::show_element(&self.news, is_news);
+        let number = check.map(|(number, ..)| number);
+        let state = (exchange.revision(), is_connected, number);
+        if self.shown == Some(state) {
+            return;
+        }
+        self.shown = Some(state);
+        self.show_button(exchange.is_there(), unread);
+        dom::show_element(&self.form, exchange.is_open());
+        self.draw(server_us, exchange, is_connected);
+    }
+
+    fn show_button(&self, is_there: bool, unread: usize) {
+        dom::show_element(&self.button, is_there);
+        if !is_there {
+            self.panel.set_hidden(true);
+        }
+        let count = match unread {
+            0 => String::new(),
+            unread => unread.to_string(),
+        };
+        dom::set_attribute(&self.button, "data-new", &count);
+        dom::set_attribute(&self.button, "aria-label", &messages::say_help_news(unread));
+    }
+
+    fn draw(&self, server_us: u64, exchange: &DeskExchange, is_connected: bool) {
+        let scroll = &self.scroll;
+        let below = scroll.scroll_height() - scroll.scroll_top() - scroll.client_height();
+        self.lines.set_text_content(None);
+        for message in exchange.messages() {
+            dom::add_children(&self.lines, &[&make_line(server_us, message)]);
+        }
+        let say = messages::current_words();
+        for text in exchange.refused() {
+            let entry = make_bubble(true, text, say.not_sent);
+            entry.class_list().add_1("unsaid").ok();
+            dom::add_children(&self.lines, &[&entry]);
+        }
+        let sending = if is_connected {
+            say.sending
+        } else {
+            say.chat_lost
+        };
+        for text in exchange.queue() {
+            dom::add_children(&self.lines, &[&make_bubble(true, text, sending)]);
+        }
+        dom::show_element(&self.hint, self.lines.child_element_count() == 0);
+        if below < 80 {
+            scroll.set_scroll_top(scroll.scroll_height());
+        }
+    }
+}
+
+/// The focus goes back to the world, or else to the button.
+fn close_panel(panel: &HtmlElement) {
+    panel.set_hidden(true);
+    let find = |place| dom::document().query_selector(place).ok().flatten();
+    if let Some(place) = find("#stage").or_else(|| find("button.help")) {
+        let place: HtmlElement = place.unchecked_into();
+        place.focus().ok();
+    }
+}
+
+fn make_close(panel: &HtmlElement) -> HtmlElement {
+    let away = panel.clone();
+    dom::make_button("secondary", "", move || close_panel(&away))
+}
+
+fn make_opener(class: &str, inbox: &Inbox) -> HtmlElement {
+    let (inbox, is_button) = (inbox.clone(), class == "help");
+    dom::make_button(class, "", move || {
+        inbox.send(match is_button {
+            true => Input::Help,
+            false => Input::HelpNews,
+        });
+    })
+}
+
+fn make_form(inbox: &Inbox) -> (HtmlElement, HtmlElement, HtmlTextAreaElement, HtmlElement) {
+    let (form, label) = (dom::make_element("form"), dom::make_element("label"));
+    let field: HtmlTextAreaElement = dom::make_element("textarea").unchecked_into();
+    field.set_id("help-message");
+    field.set_rows(1);
+    field.set_max_length(MAX_DESK_TEXT as i32);
+    dom::set_attribute(&label, "for", "help-message");
+    for (name, value) in [
+        ("enterkeyhint", "send"),
+        ("autocomplete", "off"),
+        ("dir", "auto"),
+    ] {
+        dom::set_attribute(&field, name, value);
+    }
+    let send = dom::make_element("button.primary");
+    dom::set_attribute(&send, "type", "submit");
+    let row = dom::make_element("div.row");
+    dom::add_children(&row, &[&field, &send]);
+    dom::add_children(&form, &[&label, &row]);
+    let written = inbox.clone();
+    dom::add_listener(&form, "submit", move |event: Event| {
+        event.prevent_default();
+        written.send(Input::HelpWritten);
+    });
+    let written = inbox.clone();
+    dom::add_listener(&field, "keydown", move |event: KeyboardEvent| {
+        // With Shift it is a line break; while a word is composed, it takes that word.
+        if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
+            event.prevent_default();
+            written.send(Input::HelpWritten);
+        }
+    });
+    (form, label, field, send)
+}
+
+fn make_line(server_us: u64, message: &DeskMessage) -> Element {
+    let say = messages::current_words();
+    let state = match (&message.check, message.is_own) {
+        (Some(check), _) => match &check.answer {
+            Some(answer) => messages::say_answered(answer),
+            None if server_us >= message.at_us + u64::from(check.within_s) * 1_000_000 => {
+                say.help_missed.to_owned()
+            }
+            None => String::new(),
+        },
+        (None, true) if message.is_read => say.help_read.to_owned(),
+        (None, true) => say.help_sent.to_owned(),
+        (None, false) => String::new(),
+    };
+    make_bubble(message.is_own, &message.text, &state)
+}
+
+/// One message.
+fn make_bubble(is_own: bool, text: &str, state: &str) -> Element {
+    let say = messages::current_words();
+    let entry = dom::make_element(if is_own { "li.own" } else { "li" });
+    let name = if is_own {
+        say.you
+    } else {
+        say.help_researchers
+    };
+    let words = dom::make_text("span.words", text);
+    dom::set_attribute(&words, "dir", "auto");
+    dom::add_children(&entry, &[&dom::make_text("span.who", name), &words]);
+    if !state.is_empty() {
+        dom::add_children(&entry, &[&dom::make_text("span.state", state)]);
+    }
+    entry.into()
+}
