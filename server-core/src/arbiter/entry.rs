@@ -45,6 +45,9 @@ impl Arbiter {
         if self.stopping {
             return self.refuse_page(conn, Refusal::Stopping);
         }
+        if self.has_come_again(conn, &entry, key) {
+            return self.effects.push_back(Effect::Close(conn));
+        }
         let found = match entry {
             _ if self.sessions.find_by_conn(conn).is_some() => Err(Refusal::Malformed),
             Entry::Open => self.walk_in(conn).map(|(who, token)| (who, token, None)),
@@ -86,6 +89,21 @@ impl Arbiter {
             }
             Err(why) => self.refuse_page(conn, why),
         }
+    }
+
+    /// True if a page is there over a newer connection already: its first message over an older one, which it has given
+    /// up, came late. A page is known by its key.
+    fn has_come_again(&self, conn: ConnId, entry: &Entry, key: [u8; 32]) -> bool {
+        let who = match entry {
+            Entry::Resume { token, .. } => self.sessions.find_by_token(token),
+            Entry::Invite(link) => self.sessions.find_by_link(link).flatten(),
+            Entry::Open | Entry::Sent(_) | Entry::Return(_) => None,
+        };
+        let session = who.map(|who| &self.sessions[who]);
+        session.is_some_and(|session| {
+            let is_newer = session.conn.is_some_and(|present| present > conn);
+            is_newer && session.key == key && key != [0; 32]
+        })
     }
 
     /// A participant link: its first use makes the session; a later one brings it to a newer page, under a new token.

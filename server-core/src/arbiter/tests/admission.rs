@@ -431,3 +431,26 @@ fn numbers_of_sessions_are_not_given_twice_also_after_a_restart() {
     ids = stage.arbiter.sessions.ids().map(|who| who.0).collect();
     assert_eq!(ids, [1, 2]);
 }
+
+#[test]
+fn a_first_message_that_comes_late_does_not_supersede_the_page_that_sent_it() {
+    let mut stage = Stage::read(&study(2), Limits::default());
+    let token = stage.token_of(1, person(1));
+    let by_key = |of: u8| {
+        let mut hello = ClientMessage::hello(resume(&token));
+        if let ClientMessage::Hello { key, .. } = &mut hello {
+            *key = [of; 32];
+        }
+        hello
+    };
+    // The page gave connection 2 up, and came over connection 3.
+    stage.say(3, by_key(7));
+    stage.hear(3);
+    stage.say(2, by_key(7));
+    assert_eq!(stage.hear(3), []);
+    assert_eq!(stage.hear(2), []);
+    assert!(stage.closed.contains(&ConnId(2)) && !stage.closed.contains(&ConnId(3)));
+    // Another page is another page.
+    stage.say(4, by_key(8));
+    assert_eq!(stage.hear(3), [ServerMessage::Superseded]);
+}
