@@ -21,8 +21,10 @@ pub(crate) struct Help {
     pub(crate) button: HtmlElement,
     /// A line while there is news, for the place under the bar.
     pub(crate) news: HtmlElement,
-    /// The messages and the field, for the end of the page.
-    pub(crate) panel: HtmlElement,
+    /// The messages and the field, at the end of the page while they are open.
+    panel: HtmlElement,
+    /// The element to whose end they belong.
+    root: Element,
     title: HtmlElement,
     close: HtmlElement,
     hint: HtmlElement,
@@ -40,10 +42,9 @@ pub(crate) struct Help {
 }
 
 impl Help {
-    /// All of it, hidden until the server offers it.
-    pub(crate) fn new(inbox: &Inbox) -> Self {
+    /// All of it, hidden until the server offers it, for a page inside of an element.
+    pub(crate) fn new(inbox: &Inbox, root: &Element) -> Self {
         let panel = dom::make_element("section.chat.help");
-        panel.set_hidden(true);
         dom::set_attribute(&panel, "role", "dialog");
         let (title, close) = (dom::make_element("h2"), make_close(&panel));
         let hint = dom::make_element("p.hint");
@@ -78,6 +79,7 @@ impl Help {
             button,
             news,
             panel,
+            root: root.clone(),
             title,
             close,
             hint,
@@ -114,10 +116,10 @@ impl Help {
 
     /// Opens or closes the messages.
     pub(crate) fn toggle(&self) {
-        if !self.panel.hidden() {
+        if self.panel.is_connected() {
             return close_panel(&self.panel);
         }
-        self.panel.set_hidden(false);
+        dom::add_children(&self.root, &[&self.panel]);
         self.scroll.set_scroll_top(self.scroll.scroll_height());
         if !self.question.focus_field() && !self.form.hidden() {
             self.field.focus().ok();
@@ -126,21 +128,21 @@ impl Help {
 
     /// Opens them, so that they are read.
     pub(crate) fn open(&self) {
-        if self.panel.hidden() {
+        if !self.panel.is_connected() {
             self.toggle();
         }
     }
 
     /// Takes everything away: the page has stopped.
     pub(crate) fn hide(&self) {
-        for element in [&self.button, &self.news, &self.panel] {
-            dom::show_element(element, false);
-        }
+        dom::show_element(&self.button, false);
+        dom::show_element(&self.news, false);
+        self.panel.remove();
     }
 
     /// True if the person has the messages before their eyes.
     pub(crate) fn is_read(&self) -> bool {
-        !self.panel.hidden() && !dom::document().hidden()
+        self.panel.is_connected() && !dom::document().hidden()
     }
 
     /// Takes the text that the person sends out of the field.
@@ -173,7 +175,7 @@ impl Help {
             None if unread > 0 => Some((say.help_news.to_owned(), say.help_open)),
             None => None,
         };
-        let is_news = news.is_some() && self.panel.hidden();
+        let is_news = news.is_some() && !self.panel.is_connected();
         if let Some((told, open)) = news {
             dom::set_text(&self.told, &told);
             dom::set_text(&self.open, open);
@@ -194,7 +196,7 @@ impl Help {
     fn show_button(&self, is_there: bool, unread: usize) {
         dom::show_element(&self.button, is_there);
         if !is_there {
-            self.panel.set_hidden(true);
+            self.panel.remove();
         }
         let count = match unread {
             0 => String::new(),
@@ -234,7 +236,7 @@ impl Help {
 
 /// The focus goes back to the world, or else to the button.
 fn close_panel(panel: &HtmlElement) {
-    panel.set_hidden(true);
+    panel.remove();
     let find = |place| dom::document().query_selector(place).ok().flatten();
     if let Some(place) = find("#stage").or_else(|| find("button.help")) {
         let place: HtmlElement = place.unchecked_into();

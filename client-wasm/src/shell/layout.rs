@@ -48,7 +48,7 @@ impl PageLayout {
         dom::set_attribute(&progress, "role", "img");
         let languages = dom::make_element("nav.languages");
         let leave = Leave::new(inbox, &bar);
-        let help = Help::new(inbox);
+        let help = Help::new(inbox, &root);
         dom::add_children(
             &bar,
             &[&title, &progress, &languages, &help.button, &leave.button],
@@ -57,7 +57,7 @@ impl PageLayout {
         dom::set_attribute(&notice, "role", "alert");
         notice.set_hidden(true);
         let contact = dom::make_element("footer.contact");
-        dom::add_children(&root, &[&bar, &help.news, &notice, &contact, &help.panel]);
+        dom::add_children(&root, &[&bar, &help.news, &notice, &contact]);
         Ok(Self {
             bar,
             title,
