@@ -73,6 +73,8 @@ pub(crate) struct LoadReport {
     pub(crate) is_full_told: bool,
     /// The measurements while everybody played.
     pub(crate) measured: Measured,
+    /// Bytes of the world of one episode.
+    pub(crate) world_memory: u64,
     /// Seconds of processor time of the server from its start on.
     pub(crate) cpu_s: f64,
     /// The ticks that were sent, acknowledged and stored.
@@ -111,6 +113,7 @@ impl LoadReport {
         let ms = |share| percentile(waits, share).as_secs_f64() * 1e3;
         let minutes = playing * s / 60.0;
         let grown = measured.server_memory.saturating_sub(measured.idle_memory);
+        let (grown_kb, world_kb) = (grown as f64 / 1e3 / playing, self.world_memory as f64 / 1e3);
         let refused: usize = self.refused.values().sum();
         let lag_ms = percentile(&measured.lags, 0.95).as_secs_f64() * 1e3;
         let kept = &self.kept;
@@ -138,11 +141,13 @@ impl LoadReport {
                 "MB",
             ),
             ("server: memory", measured.server_memory as f64 / 1e6, "MB"),
+            ("server: memory per session", grown_kb, "kB"),
             (
-                "server: memory per session, replica of the world included",
-                grown as f64 / 1e3 / playing,
+                "server: memory per session beyond its half of a world",
+                grown_kb - world_kb / 2.0,
                 "kB",
             ),
+            ("a world, as each episode has one", world_kb, "kB"),
             ("server: threads", measured.server_threads as f64, ""),
             ("acknowledgement, median", ms(0.5), "ms"),
             ("acknowledgement, 95 %", ms(0.95), "ms"),

@@ -14,7 +14,7 @@ use crate::machine::{Usage, read_load_average, read_usage};
 use crate::page::PageEnd;
 use crate::report::{Kept, LoadReport, Measured};
 use crate::server::{Server, Verified, verify};
-use crate::study::{TICK_HZ, write_study};
+use crate::study::{TICK_HZ, measure_world, write_study};
 use crate::tally::SeatTally;
 
 /// How often it is looked how far the pages are.
@@ -76,6 +76,7 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<LoadReport> {
         None => scratch.path().to_owned(),
     };
     write_study(&folder.join("study"), options.horizon())?;
+    let world_memory = measure_world(options.horizon())?;
     let mut server = Server::start(&options.program, &folder, options.sessions).await?;
     sleep(SETTLES).await;
     let before = read_usage(server.pid)?;
@@ -98,6 +99,7 @@ pub(crate) async fn run(options: &LoadOptions) -> anyhow::Result<LoadReport> {
         failures: tally.failures.clone(),
         is_full_told: turned_away == Some(PageEnd::Refused("Full".to_owned())),
         measured,
+        world_memory,
         cpu_s: usage_at_end.cpu_s,
         kept: count_kept(&tally.seats, &verified, options.horizon()),
     })

@@ -3,10 +3,36 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
+
+use crate::hands::Native;
+use crate::machine::read_usage;
 
 /// Ticks in a second.
 pub(crate) const TICK_HZ: u32 = 10;
+
+/// Worlds that are opened to measure one: the system counts memory in pages.
+const WORLDS: u64 = 500;
+
+/// Measures the bytes of the world of one episode: the server has one for each, to step it once more.
+///
+/// # Errors
+/// The environment does not open, or the system does not count memory.
+pub(crate) fn measure_world(horizon: u32) -> anyhow::Result<u64> {
+    let params =
+        format!(r#"{{"layout": "cramped_room", "horizon": {horizon}, "tick_hz": {TICK_HZ}}}"#);
+    let open = |seed| {
+        let world = env_core::envs::open("overcooked", &params);
+        let mut world: Native = world.map_err(|error| anyhow!("opening the world: {error}"))?;
+        world.reset(seed);
+        anyhow::Ok(world)
+    };
+    let before = read_usage(std::process::id())?.memory;
+    let worlds = (0..WORLDS).map(open).collect::<anyhow::Result<Vec<_>>>()?;
+    let after = read_usage(std::process::id())?.memory;
+    drop(worlds);
+    Ok(after.saturating_sub(before) / WORLDS)
+}
 
 /// Writes the study; its episode has so many ticks.
 ///

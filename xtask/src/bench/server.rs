@@ -24,7 +24,7 @@ const RELAYED_UP_TO: usize = 500;
 const MEMORY_KB: f64 = 50.0;
 
 /// The figure that [`MEMORY_KB`] is about, as the load generator names it.
-const MEMORY: &str = "server: memory per session, replica of the world included";
+const MEMORY: &str = "server: memory per session beyond its half of a world";
 
 /// A crowd and its figures.
 struct Crowd {
