@@ -14,13 +14,13 @@ pub struct Rate {
 /// Limits. The defaults hold a study of some hundred participants on a small machine.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Pages that are connected at once; more are turned away with HTTP 503.
+    /// Pages that are connected at once; more are told that there is no place, and closed.
     pub connections: usize,
     /// Connections of one client address at once, those that fetch files included. One more, and the one closes that has
     /// been silent longest; if none is, it is turned away.
     pub client_connections: usize,
-    /// Session sockets of one client address at once; more are turned away with HTTP 503, unless one has said nothing for
-    /// some time.
+    /// Session sockets of one client address at once; more are told that there is no place, and closed, unless one has
+    /// said nothing for some time.
     pub client_pages: usize,
     /// The time that a session socket has for its first message before another one may take its place.
     pub silence: Duration,

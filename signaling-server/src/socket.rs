@@ -11,7 +11,7 @@ use axum::http::StatusCode;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use protocol::DecodeError;
-use protocol::control::{ClientMessage, Refusal, ServerMessage, decode, encode};
+use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, decode, encode};
 use server_core::arbiter::{ClientKey, ConnId, Event};
 use server_core::limits::Limits;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
@@ -158,25 +158,51 @@ pub async fn upgrade(
         true => take_slot(&app).await,
         false => None,
     };
-    let Some(permit) = permit else {
-        return (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "Too many connections; try again in a minute.\n",
-        )
-            .into_response();
-    };
     // What is a little too long is still read, so that the page can be told; the rest is cut off.
     let bytes = 2 * app.limits.message_bytes;
     socket
         .read_buffer_size(READ_BUFFER)
         .max_message_size(bytes)
         .max_frame_size(bytes)
-        .on_upgrade(move |socket| async move {
+        .on_upgrade(move |mut socket| async move {
             let admitted = caller.map(|caller| caller.admitted);
             let client = client.map(|client| client.key());
-            serve(&app, socket, client, admitted).await;
-            drop(permit);
+            match permit {
+                Some(permit) => {
+                    serve(&app, socket, client, admitted).await;
+                    drop(permit);
+                }
+                None => turn_away(&app, &mut socket, admitted).await,
+            }
         })
+}
+
+/// Tells a page for which there is no place why, and closes its connection: a page that fails to connect could only say
+/// that there is no server. Whoever has begun keeps trying; everybody else may come back later.
+async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admitted>>) {
+    let hello = timeout(app.limits.farewell, socket.recv());
+    let hello = match &admitted {
+        Some(admitted) => tokio::select! {
+            hello = hello => hello,
+            // Others need its connection.
+            () = admitted.closing() => return,
+        },
+        None => hello.await,
+    };
+    let Ok(frame) = hello else {
+        return;
+    };
+    let Heard::Message(hello) = heard(frame, app.limits.message_bytes) else {
+        return;
+    };
+    let why = match *hello {
+        ClientMessage::Hello {
+            entry: Entry::Resume { .. } | Entry::Return(_),
+            ..
+        } => Refusal::Stopping,
+        _ => Refusal::Full,
+    };
+    close_with(app, socket, Some(why)).await;
 }
 
 /// A slot for a page. If there is none, the page that has been idle longest has to go.
@@ -240,15 +266,20 @@ async fn serve(
     app.connections.close(conn);
     // The driver outlives every connection; if it is gone, so is the state that wants to know.
     let _ = app.events.send(Event::Closed(conn)).await;
-    if let Some(why) = close {
+    close_with(app, &mut socket, close).await;
+}
+
+/// Closes a connection, and says why if there is a reason.
+async fn close_with(app: &App, socket: &mut WebSocket, why: Option<Refusal>) {
+    if let Some(why) = why {
         let refused = encode(&ServerMessage::Refused { why });
-        let _ = write(app, &mut socket, Message::Binary(refused.into())).await;
+        let _ = write(app, socket, Message::Binary(refused.into())).await;
     }
     let frame = CloseFrame {
         code: close_code::NORMAL,
         reason: "".into(),
     };
-    if write(app, &mut socket, Message::Close(Some(frame))).await {
+    if write(app, socket, Message::Close(Some(frame))).await {
         // A socket dropped with unread bytes would take the last messages with it.
         let farewell = async { while let Some(Ok(_)) = socket.recv().await {} };
         let _ = timeout(app.limits.farewell, farewell).await;

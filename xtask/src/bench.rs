@@ -16,9 +16,10 @@ mod host;
 mod peers;
 mod plot;
 mod rollback;
+mod server;
 
 const HELP: &str = "\
-cargo xtask bench [agents | data | env | host | rollback] [--json] [--write]
+cargo xtask bench [agents | data | env | host | rollback | server] [--json] [--write]
 
 agents     a decision of a 2x64 network, JaxMARL's convolutional network and a GRU of 128, exported by PyTorch:
            natively beside onnxruntime on one thread, in Chromium and Firefox beside onnxruntime-web, with the
@@ -31,13 +32,16 @@ rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, 
 data       the data of a study: episodes verified per second and core, rows exported per second,
            bytes per participant-hour in each format, and memory; a replay opened and sought through,
            and branches per second
+server     crowds of 100 to 2,000 people who play in pairs over real sockets, beside NiceWebRL: processor, memory
+           per session, acknowledgements, bytes, and whether anything acknowledged is lost
 
 Without it, the whole system. Native: steps per second, save and load, the session tick with and without rollback.
 Browser: the same in wasm, the first load on a cold cache, key press to changed pixel
 at three round trips, and the bytes of a match. Takes some minutes; keep the machine idle.
 
 --json     one object: machine, date, figures [{group, name, value, unit}]
---write    puts the figures into docs/benchmarks.md, by machine and date";
+--write    puts the figures into docs/benchmarks.md, by machine and date
+--sizes N,N  with server: these crowds instead";
 
 const DOCUMENT: &str = "docs/benchmarks.md";
 
@@ -46,8 +50,8 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
         switches: &["json", "write"],
+        values: &["sizes"],
         argument: true,
-        ..Takes::default()
     };
     let Some(options) = Options::parse(parser, takes)? else {
         return Ok(());
@@ -60,9 +64,10 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         Some("env") => return environments::command(&workspace, &options),
         Some("host") => return host::command(&workspace, &options),
         Some("rollback") => return rollback::command(&workspace, &options),
+        Some("server") => return server::command(&workspace, &options),
         Some(other) => {
             bail!(
-                "there is no bench `{other}`; there is: agents, data, env, host, rollback, or none for the whole system"
+                "there is no bench `{other}`; there is: agents, data, env, host, rollback, server, or none for the whole system"
             )
         }
     };

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use protocol::control::{Entry, Refusal};
+use protocol::control::{Entry, Refusal, ServerMessage};
 use server_core::limits::{Limits, Rate};
 use signaling_server::server::{AccessRules, ServerOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -221,11 +221,8 @@ async fn a_forwarded_address_counts_behind_a_trusted_proxy_alone() {
         let page = page_from(&server, 9, Some("203.0.113.1"), person(name)).await;
         pages.push(past_the_first_stage(page).await);
     }
-    assert!(
-        page_from(&server, 9, Some("203.0.113.1"), person("x"))
-            .await
-            .is_none()
-    );
+    let fourth = page_from(&server, 9, Some("203.0.113.1"), person("x")).await;
+    assert_eq!(fourth.unwrap().refusal().await, Refusal::Full);
     let other = page_from(&server, 9, Some("6.6.6.6, 203.0.113.2"), person("y")).await;
     other.unwrap().stage().await;
     // Whoever comes without the proxy is who they are, whatever they say.
@@ -237,6 +234,55 @@ async fn a_forwarded_address_counts_behind_a_trusted_proxy_alone() {
     let forged = page_from_refused(&server, 8).await;
     assert!(forged, "the fourth from that address");
     server.stop().await;
+}
+
+#[tokio::test]
+async fn a_full_server_says_so_and_has_those_who_take_part_try_again() {
+    let host = host(STUDY);
+    let limits = Limits {
+        connections: 2,
+        ..Limits::default()
+    };
+    let server = start(&host, limits, Vec::new()).await;
+    let mut here = Vec::new();
+    for (last, name) in [(1, "anna"), (2, "bert")] {
+        let page = enter_when_there_is_room(&server, last, person(name)).await;
+        here.push(past_the_first_stage(Some(page)).await);
+    }
+    let mut third = page_from(&server, 3, None, person("cleo")).await.unwrap();
+    assert_eq!(third.refusal().await, Refusal::Full);
+    assert!(third.hear().await.is_none(), "and the connection closes");
+    // Bert's connection breaks, and somebody else takes his place.
+    let bert = here.pop().unwrap();
+    let back = Entry::Resume {
+        token: bert.token.clone(),
+        playing: None,
+    };
+    drop(bert);
+    let dora = enter_when_there_is_room(&server, 4, person("dora")).await;
+    here.push(past_the_first_stage(Some(dora)).await);
+    let mut again = page_from(&server, 2, None, back.clone()).await.unwrap();
+    assert_eq!(again.refusal().await, Refusal::Stopping, "he keeps trying");
+    here.pop();
+    enter_when_there_is_room(&server, 2, back).await;
+    server.stop().await;
+}
+
+/// A page that tries until the server has noticed that somebody has gone.
+async fn enter_when_there_is_room(server: &Running, last: u8, entry: Entry) -> Page {
+    loop {
+        let mut page = page_from(server, last, None, entry.clone()).await.unwrap();
+        match page.hear().await.unwrap() {
+            ServerMessage::Refused {
+                why: Refusal::Full | Refusal::Stopping,
+            } => {}
+            ServerMessage::Welcome { session, .. } => {
+                page.token = session;
+                return page;
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }
 
 /// A page whose person has passed the first stage: it makes room for nobody.

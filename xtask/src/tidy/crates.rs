@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 37] = [
+const MAY_KNOW: [(&str, &[&str]); 38] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -166,6 +166,7 @@ const MAY_KNOW: [(&str, &[&str]); 37] = [
         ],
     ),
     ("hostile", &["clock", "env-core", "policy", "rehearsal"]),
+    ("load", &["client-core", "env-core", "protocol"]),
     ("net", &[]),
     ("parity", &["env-core"]),
     (
