@@ -182,8 +182,8 @@ Examples:
     /// Write the data as tables.
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
-interventions, episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events,
-presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
+interventions, episodes, seats, seat_control, proposals, steps (one row per tick and seat), step_events, step_infos,
+rewards, keys, events, presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
 docs/data.md describes them, too.
 The tables take the place of those of an earlier export when all of them are complete; until then, and if the command is
 interrupted, nothing in the folder changes.

@@ -17,6 +17,7 @@ mod annotations;
 mod cells;
 mod formats;
 mod infos;
+mod shared;
 
 use cells::Cells;
 
@@ -604,7 +605,7 @@ async fn a_table_without_rows_has_its_columns() {
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
     assert_eq!(
         names.join(" "),
-        "episodes steps step_events rewards step_infos seats keys events presence routes seen quality responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls interventions"
+        "episodes steps step_events rewards step_infos seats seat_control proposals keys events presence routes seen quality responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls interventions"
     );
     for table in &report.tables {
         assert_eq!(table.rows, 0);
