@@ -45,7 +45,8 @@ fn a_shared_seat_is_what_the_file_says() {
         "override",
         "    shared_seat: {partner: {policy: cook, noise: 0.1}, mode: override, key: KeyP}\n",
     );
-    assert_eq!(found.policies, ["cook~d0n100"]);
+    // What is imperfect enters the name once the host has checked the study.
+    assert_eq!(found.policies, ["cook"]);
     assert_eq!(found.keys, ["KeyP"]);
     assert!(found.begins_with_partner);
     let found = wire(
