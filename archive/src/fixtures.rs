@@ -9,6 +9,7 @@
 use std::collections::VecDeque;
 
 use env_core::World;
+use env_core::shared::count_own_actions;
 use protocol::chain::{Chain, SigningKey};
 use protocol::control::{Block, Timing, Upload};
 use protocol::log::{self, Header, Record};
@@ -56,6 +57,7 @@ pub fn header(controllers: [Controller; 2], horizon: u32) -> Header {
             .map(|seat| key(seat).verifying_key().to_bytes())
             .into(),
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 
@@ -231,7 +233,7 @@ fn peer(header: &Header, seat: Seat) -> Peer {
         t0_us: header.t0_us,
         rules: header.rules.clone(),
     };
-    let world = env_core::envs::open(&header.env, &header.params).unwrap();
+    let world = crate::replica::world(header, &no_modules).unwrap();
     let partners = header
         .controllers
         .iter()
@@ -290,6 +292,10 @@ pub fn two_pages(header: &Header) -> [PlayedPage; 2] {
         }
         for (index, peer) in peers.iter_mut().enumerate() {
             let wanted = (at_ms / 350 + 2 * index as u32) % 5;
+            // Whoever shares the seat gives it away every other second.
+            let mark = count_own_actions(peer.session.world().spec()) as u32;
+            let is_given = header.shared.is_some() && at_ms / 1_000 % 2 == 0;
+            let wanted = if is_given { mark } else { wanted };
             peer.session.handle_action(now_us, wanted as u16);
             peer.session.handle_timeout(now_us);
             while let Some(packet) = peer.session.poll_transmit() {

@@ -12,7 +12,7 @@ use env_core::{Action, Policy, Spec, StepOutcome, World, choose_action};
 use policy::Partners;
 use protocol::change::Change;
 use protocol::log::{Ending, Header, Log, Record};
-use protocol::rules::Rules;
+use protocol::rules::{Rules, SharedSeats};
 use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Live;
 
@@ -403,8 +403,26 @@ pub(super) fn world(
 /// A world, with the pictures of its file; `None` for one that this program brings.
 type Opened = (Box<dyn World + Send>, Option<Vec<Sprite>>);
 
-/// Opens it, with the pictures that its file brings.
+/// Opens it, with the pictures that its file brings; where people share their seats with AI partners, with these.
 pub(super) fn open_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
+    let (world, sprites) = open_own_world(header, stored)?;
+    let Some(shared) = &header.shared else {
+        return Ok((world, sprites));
+    };
+    let mut partners = Partners::default();
+    for name in &shared.policies {
+        add_network(&mut partners, name, stored)?;
+    }
+    let unknown = || ReplicaError::Policy {
+        name: shared.policies.join(", "),
+        env: header.env.clone(),
+    };
+    let seats = SharedSeats::seats(&header.controllers);
+    let world = partners.share(world, &seats, (&shared.policies, &shared.keys));
+    Ok((Box::new(world.ok_or_else(unknown)?), sprites))
+}
+
+fn open_own_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
     if !is_native(header) {
         return stored_world(header, stored);
     }
@@ -485,7 +503,8 @@ pub(super) fn add_network(
     added.map_err(|error| refused(error.to_string()))
 }
 
-/// Simulates a log again and compares; `each` sees the replica after each row.
+/// Simulates a log again and compares; `each` sees the replica after each row. Where people share their seats with AI
+/// partners, the row has the actions that the seats took.
 ///
 /// # Errors
 /// [`ReplayError`] at the first thing that differs.
@@ -514,7 +533,8 @@ pub fn replay_from(
                     replica
                         .step(row)
                         .map_err(|error| ReplayError::Row { tick, error })?;
-                    each(row, &mut replica);
+                    let played = replica.world.played().map(<[Action]>::to_vec);
+                    each(played.as_deref().unwrap_or(row), &mut replica);
                 }
             }
             Record::Change(change) => replica.change(change)?,

@@ -1,5 +1,6 @@
 mod divergence;
 mod files;
+mod shared_seats;
 
 use protocol::Era;
 use protocol::chain::MAX_BLOCK;

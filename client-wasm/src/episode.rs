@@ -19,6 +19,8 @@ pub(crate) mod pointer;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod screen;
 #[cfg(target_arch = "wasm32")]
+pub(crate) mod shared_seat;
+#[cfg(target_arch = "wasm32")]
 pub(crate) mod sound;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod static_picture;

@@ -188,8 +188,8 @@ Examples:
     /// Write the data as tables.
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
-desk_messages, interventions, episodes, seats, steps (one row per tick and seat), step_events, step_infos, rewards, keys, events,
-presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
+desk_messages, interventions, episodes, seats, seat_control, proposals, steps (one row per tick and seat), step_events, step_infos,
+rewards, keys, events, presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
 docs/data.md describes them, too.
 When all tables are complete, they replace the tables of an earlier export. If the command is interrupted, nothing changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.

@@ -138,6 +138,7 @@ fn header(policy: &str) -> Header {
         course: None,
         keys: vec![key(Seat(0)).verifying_key().to_bytes(), [0; 32]],
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 

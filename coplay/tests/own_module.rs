@@ -127,6 +127,7 @@ fn header(module: &str) -> Header {
         course: None,
         keys: vec![key(Seat(0)).verifying_key().to_bytes()],
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 

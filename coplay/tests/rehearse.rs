@@ -282,7 +282,9 @@ rehearse_examples! {
     overcooked_coord_is_rehearsed "overcooked-coord",
     overcooked_dyad_is_rehearsed "overcooked-dyad",
     overcooked_pairs_is_rehearsed "overcooked-pairs",
-    seven_partners_is_rehearsed "seven-partners"
+    seven_partners_is_rehearsed "seven-partners",
+    shared_seat_is_rehearsed "shared-seat",
+    three_cooks_is_rehearsed "three-cooks"
 }
 
 /// A study in which nobody's outcome depends on other people.

@@ -24,6 +24,7 @@ mod recomputed;
 mod report;
 mod responses;
 mod screening;
+mod seat_control;
 mod seats;
 mod seen;
 mod simulation;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use archive::{Replica, replay_from};
 use env_core::Spec;
+use env_core::shared::{count_own_actions, without_marks};
 use protocol::change::Change;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
@@ -121,7 +122,7 @@ fn read_recording(path: &Path) -> anyhow::Result<Recording> {
     let mut replica = Replica::open(&log.header, archive::stored(folder))?;
     let seats = log.seats();
     let mut recording = Recording {
-        spec: replica.spec().clone(),
+        spec: without_marks(replica.spec()),
         observations: vec![Vec::new(); seats],
         actions: vec![Vec::new(); seats],
         rewards: vec![Vec::new(); seats],
@@ -142,6 +143,7 @@ fn read_recording(path: &Path) -> anyhow::Result<Recording> {
     } = &mut recording;
     observe(&mut replica, observations);
     let header = log.header.clone();
+    let (inputs, own) = (log.rows(), count_own_actions(replica.spec()));
     replay_from(replica, log, |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);
         for (seat, action) in row.iter().enumerate() {
@@ -151,7 +153,9 @@ fn read_recording(path: &Path) -> anyhow::Result<Recording> {
             terminations[seat].push(outcome.terminated >> seat & 1 == 1);
             truncations[seat].push(outcome.truncated >> seat & 1 == 1);
             let controller = archive::controller_at(&header, &changes, Seat(seat as u8), tick);
-            is_human[seat].push(*controller == Controller::Human);
+            // A mark is the choice of the AI partner with whom the person shares the seat.
+            let is_mark = usize::from(inputs[tick.0 as usize * seats + seat]) >= own;
+            is_human[seat].push(*controller == Controller::Human && !is_mark);
         }
         observe(replica, observations);
     })?;

@@ -229,6 +229,15 @@ pub trait World {
     fn choose(&mut self, _seat: usize) -> Option<Action> {
         None
     }
+    /// The actions that the seats took in the last step, where actions stand for the choices of AI partners;
+    /// `None` if they are those that were given. See [`crate::shared`].
+    fn played(&self) -> Option<&[Action]> {
+        None
+    }
+    /// The actions that AI partners would choose for a seat in the state as it is; none for a seat that is not shared.
+    fn proposals(&mut self, _seat: usize) -> &[Action] {
+        &[]
+    }
     /// The infos of the last step that the study names: a JSON list of `[seat or null, name, value]`; `None` if there are
     /// none. Only worlds on hosts have them.
     fn infos(&self) -> Option<String> {
@@ -314,6 +323,14 @@ impl<W: World + ?Sized> World for Box<W> {
 
     fn choose(&mut self, seat: usize) -> Option<Action> {
         (**self).choose(seat)
+    }
+
+    fn played(&self) -> Option<&[Action]> {
+        (**self).played()
+    }
+
+    fn proposals(&mut self, seat: usize) -> &[Action] {
+        (**self).proposals(seat)
     }
 
     fn infos(&self) -> Option<String> {

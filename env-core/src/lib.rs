@@ -25,6 +25,7 @@ pub mod guest;
 pub mod instance;
 pub mod observer;
 pub mod rng;
+pub mod shared;
 pub mod view;
 
 pub use choosing::choose_action;

@@ -15,6 +15,7 @@ pub mod network;
 mod partners;
 mod state;
 
+use env_core::shared::{count_own_actions, without_marks};
 use env_core::{Policy, Spec};
 
 pub use directive::{Directive, can_follow, directed, directives, is_told};
@@ -37,7 +38,11 @@ pub const ENVIRONMENT: &str = "environment";
 /// The policy of this name for an environment; none if the name is unknown, or if the policy cannot play
 /// an environment with this observation and these actions. Networks are not known by a name alone, see [`Partners`].
 /// After a colon, a name has a directive (`cook:fetch_plate`, see [`directives`]).
+/// The marks of shared seats ([`env_core::shared`]) are no actions for a policy.
 pub fn by_name(name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
+    if count_own_actions(spec) < spec.actions.len() {
+        return by_name(name, &without_marks(spec));
+    }
     match name {
         "cook" => Some(Box::new(cook::Cook::new(spec)?)),
         "idle" => Some(Box::new(basic::Idle::new(spec))),

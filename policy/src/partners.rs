@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use env_core::{Policy, Spec};
+use env_core::shared::{SharedWorld, count_own_actions, without_marks};
+use env_core::{Policy, Spec, World};
 
 use crate::imperfect::{Imperfect, Imperfection};
 use crate::network::{Network, NetworkError, Player};
@@ -42,13 +43,35 @@ impl Partners {
 
     /// The policy of this name for an environment, with the imperfections in the name; none if it is unknown, or cannot
     /// play it.
+    /// The marks of shared seats are no actions for it.
     pub fn open(&self, name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
+        if count_own_actions(spec) < spec.actions.len() {
+            return self.open(name, &without_marks(spec));
+        }
         let (base, how) = Imperfection::split(name);
         let policy = self.open_perfect(&base, spec)?;
         Some(match how == Imperfection::default() {
             true => policy,
             false => Box::new(Imperfect::new(policy, how, spec)),
         })
+    }
+
+    /// The world in which people share these seats with the policies of these names, each with the key of its mark; none
+    /// if one is unknown, or cannot play it.
+    pub fn share<W: World>(
+        &self,
+        world: W,
+        seats: &[usize],
+        (names, keys): (&[String], &[String]),
+    ) -> Option<SharedWorld<W>> {
+        let open = |name: &String| self.open(name, world.spec());
+        let seat = |seat: &usize| {
+            let policies: Option<Vec<_>> = names.iter().map(open).collect();
+            Some((*seat, policies?))
+        };
+        let seats: Option<Vec<_>> = seats.iter().map(seat).collect();
+        let seats = seats.filter(|_| keys.len() == names.len())?;
+        Some(SharedWorld::new(world, keys, seats))
     }
 
     fn open_perfect(&self, name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {

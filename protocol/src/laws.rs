@@ -294,6 +294,7 @@ fn sample() -> Header {
         course: None,
         keys: vec![[7; 32]],
         way: crate::EnvWay::Module,
+        shared: None,
     }
 }
 
@@ -320,7 +321,10 @@ fn the_header_of_an_earlier_program_is_read() {
         ..sample()
     };
     let (_, now) = LogWriter::begin(&header).unwrap();
-    let later = (&header.rules, &header.course, &header.keys);
+    let later = (
+        (&header.rules, &header.course, &header.keys),
+        (&header.way, &header.shared),
+    );
     let later = postcard::to_allocvec(&later).unwrap();
     let body = &now[log::MAGIC.len() + 12..now.len() - later.len()];
     let before = [&magic_of_4()[..], &unnumbered(body)].concat();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::change::{Change, Presence};
 use crate::control::{Block, EndReason, Link, MAX_MESSAGE, Recount, Timing};
-use crate::rules::{Course, Rules};
+use crate::rules::{Course, Rules, SharedSeats};
 use crate::{Controller, EnvWay, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 pub use withdrawal::WITHDRAWN;
@@ -73,6 +73,8 @@ pub struct Header {
     pub keys: Vec<[u8; 32]>,
     /// Where the world was stepped.
     pub way: EnvWay,
+    /// How people share their seats with AI partners; none if they do not.
+    pub shared: Option<SharedSeats>,
 }
 
 /// A record behind the header.

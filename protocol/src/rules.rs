@@ -4,6 +4,8 @@
 use formula::{Expr, Template};
 use serde::{Deserialize, Serialize};
 
+use crate::Controller;
+
 /// A study's rules beside those of an environment; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
@@ -19,6 +21,43 @@ pub struct Rules {
     pub turns: bool,
     /// True if every press enters one tick, however long it is held: as if all actions were momentary.
     pub press: bool,
+}
+
+/// How the people of an episode share their seats with AI partners: beside the actions of the environment they have one
+/// more for each partner, a mark, which stands for what the partner chooses.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub struct SharedSeats {
+    /// The policies of the partners, in the order of their marks: a single one that plays, or several that propose.
+    pub policies: Vec<String>,
+    /// The key of each mark, as `KeyboardEvent.code`.
+    pub keys: Vec<String>,
+    /// The part of a person.
+    pub mode: SharingMode,
+    /// True if the partner plays from the start, until the person takes the seat.
+    pub begins_with_partner: bool,
+}
+
+impl SharedSeats {
+    /// The seats that are shared where people share theirs: those that are people's at tick 0.
+    pub fn seats(controllers: &[Controller]) -> Vec<usize> {
+        let people = controllers.iter().enumerate();
+        let people = people.filter(|(_, of)| **of == Controller::Human);
+        people.map(|(seat, _)| seat).collect()
+    }
+}
+
+/// The part of a person who shares a seat with AI partners.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(proptest_derive::Arbitrary))]
+pub enum SharingMode {
+    /// Gives the seat away and takes it back; while the partner plays, the person's other keys do not count.
+    #[default]
+    Handover,
+    /// The same, and corrects the partner that plays: a key counts while it is down.
+    Override,
+    /// In turns: chooses among what the partners propose, and nothing else.
+    Choose,
 }
 
 /// Where an episode stands in the study.

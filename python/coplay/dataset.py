@@ -102,6 +102,7 @@ class Episode:
         self.params: dict[str, Any] = json.loads(first["params"] or "{}")
         self.seed = int(first["seed"], 16)
         self.ticks: int = first["ticks"]
+        self.demonstration: bool = bool(first.get("demonstration", False))
         self.score: int = first["score"]
         self.participants: list[str | None] = [row["participant_id"] for row in self._seats]
         self._module: str | None = first["module"]
@@ -314,13 +315,15 @@ class Dataset:
         stage: str | None = None,
         episodes: Collection[str] | None = None,
         human_only: bool = False,
+        demonstrations_only: bool = False,
         scale: int = 8,
     ) -> dict[str, NDArray[Any]]:
         """The steps of a seat for offline reinforcement learning, over all episodes, or those of a stage, or some by id.
 
         `observation` is `"features"` (what policies see), `"pixels"` (what people see), or `"none"`. The arrays are
         `observations`, `next_observations`, `actions`, `rewards`, `terminations`, `truncations`, `is_first`, `is_last`,
-        `is_human` and `episodes` (the number of the episode); `human_only` keeps the steps that a person played.
+        `is_human` and `episodes` (the number of the episode); `human_only` keeps the steps that a person played,
+        and `demonstrations_only` the episodes of stages with `demonstration: true`.
         Raises `ValueError` if observations of the episodes have different shapes, as those of different layouts have.
         """
         if observation not in ("features", "pixels", "none"):
@@ -330,6 +333,8 @@ class Dataset:
             if episode.ticks == 0 or stage not in (None, episode.stage):
                 continue
             if episodes is not None and episode.id not in episodes:
+                continue
+            if demonstrations_only and not episode.demonstration:
                 continue
             if not 0 <= seat < self._spec(episode).seats:
                 raise ValueError(f"seat: episode {episode.id} has no seat {seat}")

@@ -1,9 +1,14 @@
 //! The hands of a person who plays: keys pressed by a scripted policy, or at random.
 
+mod sharing;
+
+use env_core::shared::count_own_actions;
 use env_core::{Action, Policy, World};
 use peer::{Now, Peer};
 use protocol::Tick;
 use study::assign::Rng;
+
+use sharing::Sharing;
 
 /// Any environment, run natively.
 pub(super) type Native = Box<dyn World + Send>;
@@ -14,6 +19,7 @@ const SKILLED: &str = "cook";
 /// The hands of a person in one episode.
 pub(super) struct Hands {
     rng: Rng,
+    sharing: Sharing,
     policy: Option<Box<dyn Policy>>,
     is_ready: bool,
     /// When the policy was last asked, and the tick that its action enters.
@@ -27,6 +33,7 @@ impl Hands {
     pub(super) fn new(rng: Rng) -> Self {
         Self {
             rng,
+            sharing: Sharing::default(),
             policy: None,
             is_ready: false,
             asked: None,
@@ -43,6 +50,9 @@ impl Hands {
             return;
         }
         self.look(peer, now);
+        if self.sharing.play(&mut self.rng, peer, now) {
+            return;
+        }
         if let Some(action) = self.choose(peer, now) {
             self.press(peer, now, action);
         }
@@ -132,7 +142,7 @@ impl Hands {
     fn any(&mut self, world: &mut Native, seat: usize) -> Action {
         let noop = world.spec().noop;
         let wanted = self.wanted(world, seat).filter(|action| *action != noop);
-        wanted.unwrap_or_else(|| self.rng.below(world.spec().actions.len()) as Action)
+        wanted.unwrap_or_else(|| self.rng.below(count_own_actions(world.spec())) as Action)
     }
 
     /// Presses the key of an action, after releasing the key of another one, as fingers do.

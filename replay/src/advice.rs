@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use archive::{ReplicaError, Stored};
+use env_core::shared::without_marks;
 use env_core::{Action, Policy, Spec, World};
 use policy::network::ActionValues;
 use policy::{Network, Partners};
@@ -67,6 +68,8 @@ pub(crate) fn open_advisers(
         Controller::Ai { policy } => Some(policy.clone()),
         Controller::Human | Controller::Vacant => None,
     });
+    let shared = log.header.shared.iter();
+    let own = own.chain(shared.flat_map(|shared| shared.policies.clone()));
     // In their order, each once.
     let mut known = BTreeSet::new();
     let own = own.map(|name| Adviser { name, model: None });
@@ -102,8 +105,9 @@ impl Advice {
                 let bytes = model.or_else(|| stored(sha256).ok());
                 let network = bytes.and_then(|bytes| Network::decode(&bytes).ok());
                 let network = network.map(Arc::new);
+                let own = without_marks(spec);
                 let open = |network: &Arc<Network>| {
-                    let values = ActionValues::new(Arc::clone(network), spec).ok()?;
+                    let values = ActionValues::new(Arc::clone(network), &own).ok()?;
                     let values = Box::new(values);
                     Some(Mind::Model { values, rest: 0 })
                 };
@@ -124,7 +128,9 @@ impl Advice {
         for (seat, (mind, answers)) in minds {
             world.observe(seat, observation);
             let mask = world.mask(seat);
-            let shares = mind.shares(&spec, observation, mask);
+            let mut shares = mind.shares(&spec, observation, mask);
+            // The marks of shared seats are no actions for a policy.
+            shares.resize(spec.actions.len(), 0.0);
             answers.extend(shares.iter().map(|share| (share * 100.0 + 0.5) as u8));
         }
     }

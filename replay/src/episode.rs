@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use archive::{ReplayError, Replica, open_past_world, replay};
 use env_core::draw::DrawList;
+use env_core::shared::count_own_actions;
 use env_core::{Action, World};
 use protocol::control::EndReason;
 use protocol::log::{Header, Log};
@@ -120,7 +121,10 @@ impl Replay {
         let mut course = Course::new(log.seats(), advice);
         course.draw(&mut *world);
         course.add_score(0, world.score(), seat_scores(&mut *world));
-        let replica = replay(log, stored.clone(), |_, replica| course.add_step(replica))?;
+        let replica = replay(log, stored.clone(), |row, replica| {
+            course.rows.extend_from_slice(row);
+            course.add_step(replica);
+        })?;
         let frames = match log.header.way {
             EnvWay::Module => rebuild_screens(
                 log,
@@ -145,7 +149,7 @@ impl Replay {
             &course,
             frames,
             list_notes(log, spec, &options.left_out),
-            &options,
+            (&options, count_own_actions(spec)),
         );
         Ok(Self {
             name: options.name.unwrap_or_else(|| spec.title.clone()),
@@ -156,7 +160,7 @@ impl Replay {
             sprites: sprites.collect(),
             whole: differences(&course.whole),
             table: course.table,
-            rows: log.rows(),
+            rows: course.rows,
             scores: course.scores,
             rewards: course.rewards,
             events: course.events,
@@ -182,6 +186,9 @@ impl Replay {
     }
 }
 
+/// The name of a person in the list of controllers.
+const PERSON: &str = "person";
+
 /// Everything that is noted while an episode is simulated.
 struct Course {
     table: PictureTable,
@@ -190,6 +197,8 @@ struct Course {
     streams: Vec<PictureStream>,
     whole: Confirmed,
     confirmed: Vec<Confirmed>,
+    /// The actions that the seats took, `[tick, seat]`.
+    rows: Vec<u16>,
     scores: Vec<(u32, i64, Vec<i64>)>,
     rewards: Vec<(u32, usize, f32)>,
     events: Vec<ReplayEvent>,
@@ -208,6 +217,7 @@ impl Course {
             streams,
             whole: Vec::new(),
             confirmed: vec![Vec::new(); seats],
+            rows: Vec::new(),
             scores: Vec::new(),
             rewards: Vec::new(),
             events: Vec::new(),
@@ -313,7 +323,7 @@ fn seats(
     course: &Course,
     frames: Vec<SeatFrames>,
     notes: Vec<SeatNotes>,
-    options: &ReplayOptions,
+    (options, own): (&ReplayOptions, usize),
 ) -> Vec<SeatReplay> {
     let frames = frames
         .into_iter()
@@ -323,7 +333,7 @@ fn seats(
         .map(|((seat, notes), frames)| {
             let confirmed = &course.confirmed[seat.index()];
             SeatReplay {
-                controllers: controllers(log, seat),
+                controllers: controllers(log, seat, own),
                 is_withdrawn: options.left_out.contains(&seat),
                 pictures: (*confirmed != course.whole).then(|| differences(confirmed)),
                 frames,
@@ -333,10 +343,11 @@ fn seats(
         .collect()
 }
 
-/// The controllers of a seat, each from a tick on. A model is named by its file and the start of its hash.
-fn controllers(log: &Log, seat: Seat) -> Vec<(u32, String)> {
+/// The controllers of a seat, each from a tick on; among them the AI partners with whom a person shares the seat, whose
+/// marks are the actions from `own` on. A model is named by its file and the start of its hash.
+fn controllers(log: &Log, seat: Seat, own: usize) -> Vec<(u32, String)> {
     let name = |controller: &Controller| match controller {
-        Controller::Human => "person".to_owned(),
+        Controller::Human => PERSON.to_owned(),
         Controller::Vacant => "nobody".to_owned(),
         Controller::Ai { policy } => shorten(policy),
     };
@@ -345,7 +356,26 @@ fn controllers(log: &Log, seat: Seat) -> Vec<(u32, String)> {
     known.insert(0, name(&log.header.controllers[seat.index()]));
     let changes = log.changes().filter(|change| change.seat == seat);
     known.extend(changes.map(|change| (change.tick.0, name(&change.controller))));
-    known.into_iter().collect()
+    let Some(shared) = &log.header.shared else {
+        return known.into_iter().collect();
+    };
+    let inputs = log.rows();
+    let inputs = inputs.iter().skip(seat.index()).step_by(log.seats());
+    let mut found: Vec<(u32, String)> = Vec::new();
+    for (tick, input) in (0..).zip(inputs) {
+        let controller = known.range(..=tick).next_back();
+        let controller = controller.map_or("", |(_, name)| name.as_str());
+        let mark = usize::from(*input).checked_sub(own);
+        let partner = mark.and_then(|mark| shared.policies.get(mark));
+        let who = match partner.filter(|_| controller == PERSON) {
+            Some(policy) => format!("{} for the person", shorten(policy)),
+            None => controller.to_owned(),
+        };
+        if found.last().is_none_or(|(_, last)| *last != who) {
+            found.push((tick, who));
+        }
+    }
+    found
 }
 
 #[cfg(test)]

@@ -55,9 +55,9 @@ impl Presses {
         self.count = 0;
     }
 
-    /// True if this is held.
-    pub(crate) fn holds(&self, action: Action) -> bool {
-        self.held == action
+    /// The action that is held.
+    pub(crate) fn held(&self) -> Action {
+        self.held
     }
 
     /// The action that the next tick would be given.

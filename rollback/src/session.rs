@@ -11,6 +11,7 @@ mod turns;
 
 use std::collections::VecDeque;
 
+use env_core::shared::{count_own_actions, is_mark};
 use env_core::{Action, Policy, Spec, World};
 use protocol::datagram::{Datagram, DatagramLayout, MAX_INPUTS, TICK_LIMIT};
 use protocol::{Controller, Life, MAX_SEATS, Seat, Tick, digest_ticks};
@@ -116,7 +117,9 @@ impl<W: World> Session<W> {
     ) -> Self {
         let mut spec = world.spec().clone();
         if config.rules.press {
-            spec.actions.iter_mut().for_each(|of| of.momentary = true);
+            // A mark of a shared seat lasts: whoever gave it away has it back by another action alone.
+            let own = count_own_actions(&spec);
+            (spec.actions[..own].iter_mut()).for_each(|of| of.momentary = true);
         }
         let seats = usize::from(spec.seats).min(MAX_SEATS);
         let config = config.clamped(seats);
@@ -194,9 +197,14 @@ impl<W: World> Session<W> {
         let mut before = self.presses.want(action, &self.spec);
         if now_us < self.schedule.due_us(0) || self.is_waiting_for_seat() {
             self.presses.forget();
-            before = before.and(self.presses.holds(action).then_some(0));
+            before = before.and((self.presses.held() == action).then_some(0));
         }
         before.map(|before| Tick(self.input_tick().0 + before as u32))
+    }
+
+    /// True if an action stands for the choice of an AI partner; see [`env_core::shared`].
+    pub fn is_mark(&self, action: Action) -> bool {
+        is_mark(&self.spec, action)
     }
 
     /// Runs the ticks that are due, a few at most, and sees to it that packets go out at the tick rate, held or not.

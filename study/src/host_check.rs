@@ -12,7 +12,7 @@ use crate::stage::course::Mode;
 use crate::stage::env::Env;
 use crate::stage::lobby::Lobby;
 use crate::stage::players::Player;
-use crate::stage::{Stage, StageKind};
+use crate::stage::{SharedSeat, Stage, StageKind};
 use crate::timeline::fill;
 use crate::timeline::names::Scope;
 use crate::timeline::tree::Bindings;
@@ -209,6 +209,16 @@ impl HostCheck<'_> {
             let is_own = self.source.has(&format!("{path}.on_disconnect.bot"));
             let bot = env.on_disconnect.bot.as_ref().filter(|_| is_own);
             called.extend(bot.map(|bot| (own, bot, index, "of this stage")));
+            let shared = env.shared_seat.iter();
+            let shared = shared.flat_map(SharedSeat::located_partners);
+            called.extend(shared.map(|(key, bot)| {
+                (
+                    format!("{path}.shared_seat.{key}.policy"),
+                    bot,
+                    index,
+                    "of this stage",
+                )
+            }));
             for (seat, player) in env.players.iter().enumerate() {
                 let path = format!("{path}.players[{seat}].policy");
                 let bots = match player {

@@ -63,6 +63,18 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> 
     whole.then_some(keys)
 }
 
+/// Reads a single key.
+pub(crate) fn read_key(place: &Cursor<'_>) -> Option<String> {
+    let code = chord(place)?;
+    if code.contains('+') {
+        place.wrong(format!(
+            "`{code}` is a chord; take a single key, such as `KeyH`"
+        ));
+        return None;
+    }
+    Some(code)
+}
+
 /// A key, or several with `+` between them that are down together.
 fn chord(place: &Cursor<'_>) -> Option<String> {
     let text = place.text(80)?;

@@ -15,6 +15,7 @@ mod progress;
 mod schema;
 mod screening;
 mod seat_scores;
+mod shared_seats;
 mod stages;
 mod texts;
 mod watch;

@@ -174,6 +174,7 @@ fn plan(era: u16, running: bool) -> Plan {
         chat: true,
         turn: None,
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 

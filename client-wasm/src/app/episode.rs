@@ -2,6 +2,7 @@
 
 use client_core::{Now, PageEffect, Partners, Peer};
 use protocol::Era;
+use protocol::rules::SharedSeats;
 
 use super::App;
 use super::stages::Card;
@@ -71,6 +72,8 @@ impl App {
         };
         let (way, module, params) = (plan.way, plan.module.clone(), plan.params.clone());
         let models = plan.networks.clone();
+        let shared = plan.shared.clone();
+        let shared = shared.map(|shared| (shared, SharedSeats::seats(&plan.controllers)));
         let inbox = self.inbox.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let partners = module::load_partners(&models).await;
@@ -79,6 +82,8 @@ impl App {
                     let told = inbox.clone();
                     let told = move |part| told.send(Input::Loading(era, part));
                     let world = module::load_world(way, &module, &params, told).await;
+                    let world =
+                        world.and_then(|it| module::share_seats(it, &partners, shared.as_ref()));
                     world.map(|it| (it, partners))
                 }
                 Err(error) => Err(error),

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use env_core::contract::ActionSpec;
-use env_core::{Action, Spec, gamepad};
+use env_core::{Action, Spec, gamepad, shared};
 
 use crate::episode::keys::Keys;
 use crate::messages;
@@ -164,8 +164,10 @@ fn reached<'a>(
     spec: &'a Spec,
     keys: &'a Keys,
 ) -> impl Iterator<Item = (Action, &'a ActionSpec)> + 'a {
+    // A seat that is shared has its own buttons, which name their keys.
     (0..)
         .zip(&spec.actions)
+        .filter(|(_, of)| !of.name.starts_with(shared::MARK))
         .filter(|(action, _)| keyboard_keys(keys, *action).next().is_some())
 }
 

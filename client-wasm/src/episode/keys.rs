@@ -7,6 +7,7 @@
 //! This module must not know of browsers.
 
 use env_core::{Action, Spec};
+use protocol::rules::SharingMode;
 
 /// An action began or ceased to be meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,16 @@ impl Binding {
     }
 }
 
+/// A seat that the person shares with AI partners.
+#[derive(Debug)]
+struct Shared {
+    mode: SharingMode,
+    /// The first mark: the one by which the seat is given away, or that of the first proposal.
+    first: Action,
+    /// True if the partner plays.
+    is_given: bool,
+}
+
 /// The keys and buttons of one person.
 #[derive(Debug, Default)]
 pub struct Keys {
@@ -65,6 +76,7 @@ pub struct Keys {
     /// By action: whether it lasts while it is held.
     lasts: Vec<bool>,
     noop: Action,
+    shared: Option<Shared>,
     /// In the order in which they went down.
     down: Vec<Down>,
     /// The actions that are meant, the one completed last at the end.
@@ -98,6 +110,54 @@ impl Keys {
             noop: spec.noop,
             ..Self::default()
         }
+    }
+
+    /// The seat is shared with AI partners, whose marks are the actions from `first` on. A study that lets people choose
+    /// among proposals leaves them no other keys.
+    pub fn share_seat(&mut self, mode: SharingMode, first: Action, is_given: bool) {
+        if mode == SharingMode::Choose {
+            self.bindings.retain(|binding| binding.action >= first);
+        }
+        for lasts in self.lasts.iter_mut().skip(usize::from(first)) {
+            *lasts = false;
+        }
+        let shared = Shared {
+            mode,
+            first,
+            is_given,
+        };
+        self.shared = Some(shared);
+    }
+
+    /// True if a person cannot mean this action now, because an AI partner has the seat, or proposes.
+    fn is_closed(&self, action: Action) -> bool {
+        self.shared.as_ref().is_some_and(|shared| {
+            let is_own = action < shared.first;
+            is_own
+                && match shared.mode {
+                    SharingMode::Handover => shared.is_given,
+                    SharingMode::Override => false,
+                    SharingMode::Choose => true,
+                }
+        })
+    }
+
+    /// Gives the seat away or takes it back if that is what the person has pressed. True if so.
+    fn turn_over(&mut self, changes: &mut [ActionChange]) -> bool {
+        let Some(shared) = &mut self.shared else {
+            return false;
+        };
+        let is_mark = |change: &ActionChange| change.down && change.action == shared.first;
+        let pressed = changes.iter().position(is_mark);
+        let Some(pressed) = pressed.filter(|_| shared.mode != SharingMode::Choose) else {
+            return false;
+        };
+        shared.is_given = !shared.is_given;
+        let now = self.lasting();
+        for (at, change) in changes.iter_mut().enumerate() {
+            change.wanted = (at == pressed).then_some(now);
+        }
+        true
     }
 
     /// True if a key means something, alone or with others.
@@ -148,8 +208,11 @@ impl Keys {
 
     /// The lasting action that counts now.
     fn lasting(&self) -> Action {
-        let last = self.held.iter().rfind(|(_, action)| self.lasts(*action));
-        last.map_or(self.noop, |&(_, action)| action)
+        let counts = |action: Action| self.lasts(action) && !self.is_closed(action);
+        let last = self.held.iter().rfind(|(_, action)| counts(*action));
+        let given = self.shared.as_ref().filter(|shared| shared.is_given);
+        let rest = given.map_or(self.noop, |shared| shared.first);
+        last.map_or(rest, |&(_, action)| action)
     }
 
     fn lasts(&self, action: Action) -> bool {
@@ -210,12 +273,15 @@ impl Keys {
                 changes.push(ActionChange {
                     action,
                     down: true,
-                    wanted: (!lasts).then_some(action),
+                    wanted: (!lasts && !self.is_closed(action)).then_some(action),
                 });
             }
             if begins || is_held {
                 self.held.push((by, action));
             }
+        }
+        if self.turn_over(&mut changes) {
+            return changes;
         }
         let now = self.lasting();
         if now != before {
@@ -238,6 +304,7 @@ impl Keys {
 #[cfg(test)]
 mod tests {
     use env_core::contract::ActionSpec;
+    use env_core::shared::make_marks;
 
     use super::*;
 
@@ -245,6 +312,7 @@ mod tests {
     const LEFT: Action = 1;
     const USE: Action = 2;
     const NOOP: Action = 3;
+    const MARK: Action = 4;
 
     fn spec() -> Spec {
         let action = |name: &str, momentary, keys: &[&str]| ActionSpec {
@@ -418,6 +486,50 @@ mod tests {
             [up(USE, None), down(UP, None)]
         );
         assert_eq!(keys.lasting(), LEFT);
+    }
+
+    fn sharing(mode: SharingMode, is_given: bool) -> Keys {
+        let mut spec = spec();
+        let marks = make_marks(&["KeyH".to_owned()]);
+        spec.actions.extend(marks);
+        let mut keys = Keys::new(&spec, &[], false);
+        keys.share_seat(mode, MARK, is_given);
+        keys
+    }
+
+    #[test]
+    fn a_seat_is_given_away_and_taken_back_by_the_same_key() {
+        let mut keys = sharing(SharingMode::Handover, false);
+        assert_eq!(keys.press_key("ArrowUp"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press_key("KeyH"), [down(MARK, Some(MARK))]);
+        // While the partner plays, the other keys do not count, and are recorded all the same.
+        assert_eq!(keys.release_key("KeyH"), [up(MARK, None)]);
+        assert_eq!(keys.press_key("Space"), [down(USE, None)]);
+        assert_eq!(keys.release_key("ArrowUp"), [up(UP, None)]);
+        assert_eq!(keys.press_key("ArrowLeft"), [down(LEFT, None)]);
+        // A key that is held counts as soon as the seat is the person's again.
+        assert_eq!(keys.press_key("KeyH"), [down(MARK, Some(LEFT))]);
+        assert_eq!(keys.release_key("ArrowLeft"), [up(LEFT, Some(NOOP))]);
+    }
+
+    #[test]
+    fn a_key_corrects_the_partner_while_it_is_down() {
+        let mut keys = sharing(SharingMode::Override, true);
+        assert_eq!(keys.press_key("ArrowUp"), [down(UP, Some(UP))]);
+        assert_eq!(keys.press_key("Space"), [down(USE, Some(USE))]);
+        assert_eq!(keys.release_key("Space"), [up(USE, None)]);
+        assert_eq!(keys.release_key("ArrowUp"), [up(UP, Some(MARK))]);
+        assert_eq!(keys.press_key("KeyH"), [down(MARK, Some(NOOP))]);
+        keys.press_key("ArrowUp");
+        assert_eq!(keys.release_all(), [up(MARK, None), up(UP, Some(NOOP))]);
+    }
+
+    #[test]
+    fn who_chooses_among_proposals_has_no_other_keys() {
+        let mut keys = sharing(SharingMode::Choose, false);
+        assert!(!keys.has_key("ArrowUp"));
+        assert_eq!(keys.touch_button(1, Some(UP)), [down(UP, None)]);
+        assert_eq!(keys.press_key("KeyH"), [down(MARK, Some(MARK))]);
     }
 
     #[test]

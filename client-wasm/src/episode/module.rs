@@ -11,6 +11,7 @@ use env_core::view::{ViewFacts, ViewWorld};
 use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
 use policy::Partners;
 use protocol::EnvWay;
+use protocol::rules::SharedSeats;
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
 use web_sys::Response;
@@ -125,6 +126,29 @@ pub(crate) async fn load_world(
             })
         }
     }
+}
+
+/// Gives the people of an episode the AI partners with whom they share their seats, if the study says so.
+///
+/// # Errors
+/// A sentence for the log: a partner that is not here, or cannot play.
+pub(crate) fn share_seats(
+    loaded: LoadedWorld,
+    partners: &Partners,
+    shared: Option<&(SharedSeats, Vec<usize>)>,
+) -> Result<LoadedWorld, String> {
+    let Some((shared, seats)) = shared else {
+        return Ok(loaded);
+    };
+    let world = partners.share(loaded.world, seats, (&shared.policies, &shared.keys));
+    let unknown = || {
+        format!(
+            "a policy of {} cannot play here",
+            shared.policies.join(", ")
+        )
+    };
+    let world: Box<dyn World> = Box::new(world.ok_or_else(unknown)?);
+    Ok(LoadedWorld { world, ..loaded })
 }
 
 /// Loads a module and opens an environment in it with these parameters.

@@ -5,6 +5,7 @@
 
 mod input;
 mod report;
+mod seat;
 mod show;
 
 use client_core::{Now, Peer};
@@ -19,6 +20,7 @@ use crate::episode::module::LoadedWorld;
 use crate::episode::partners::PartnerNotices;
 use crate::episode::pointer::{AskedPress, listen_to_pointers};
 use crate::episode::screen::Screen;
+use crate::episode::shared_seat::SeatLine;
 use crate::episode::view::View;
 use crate::messages;
 use crate::net::peers::{self, PeerNews, Peers};
@@ -39,6 +41,8 @@ pub(crate) struct Play {
     /// The page.
     pub(crate) screen: Screen,
     keys: Keys,
+    /// The line that says who plays the seat, where the person shares it.
+    seat: Option<SeatLine>,
     gamepads: Gamepads,
     /// Presses on the picture of a host that it has not said the meaning of.
     presses: Vec<AskedPress>,
@@ -78,6 +82,7 @@ impl Play {
             partners: PartnerNotices::new(plan),
             screen,
             keys: Keys::default(),
+            seat: None,
             gamepads: Gamepads::default(),
             presses: Vec::new(),
             resting: None,
@@ -99,6 +104,7 @@ impl Play {
     /// The same episode takes this page in again: a new part in it, under the picture that is there.
     pub(crate) fn begin_again(&mut self, plan: &Plan) {
         self.keys.release_all();
+        self.begin_seat(plan);
         self.presses.clear();
         self.peers = (plan.way == EnvWay::Module)
             .then(|| connections(&self.inbox, plan))
@@ -121,6 +127,7 @@ impl Play {
         if self.view.is_none() {
             let spec = loaded.world.spec().clone();
             self.keys = Keys::new(&spec, &plan.keys, plan.rules.press);
+            self.prepare_seat(plan, &spec, layout);
             self.screen
                 .explain_keys(&self.inbox, &spec, &self.keys, layout, plan.touch);
             if spec.pointer {

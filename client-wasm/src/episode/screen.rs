@@ -178,6 +178,11 @@ impl Screen {
         self.canvas.focus().ok();
     }
 
+    /// Adds a line below the figures.
+    pub(crate) fn add_line(&self, line: &HtmlElement) {
+        dom::add_children(&self.hud, &[line]);
+    }
+
     /// Shows what the point under the pointer means: the name of an action, or nothing.
     pub(crate) fn show_pointed(&self, action: Option<&str>) {
         let name = action.unwrap_or_default();

@@ -15,6 +15,7 @@ use super::output::Output;
 use super::quality::{PersonTotals, QualityTable};
 use super::recomputed::RecomputedTable;
 use super::report::{ExportReport, Skipped};
+use super::seat_control::SeatControlTables;
 use super::seats::SeatTable;
 use super::seen::SeenTable;
 use super::simulation::{EpisodeTable, SimulatedEpisode, Simulation, simulate_episode};
@@ -33,6 +34,7 @@ fn create_tables(
         Box::new(StepEventTables::create(output)?),
         Box::new(StepInfoTable::create(output)?),
         Box::new(SeatTable::create(output)?),
+        Box::new(SeatControlTables::create(output)?),
         Box::new(NoteTables::create(output)?),
     ];
     if options.seen {

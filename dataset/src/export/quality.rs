@@ -166,6 +166,11 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     let (mut part, mut run, mut idle, mut longest) = (PersonTotals::default(), 0, 0, 0);
     for step in episode.steps.iter().filter(|step| step.seat == seat) {
         let controller = archive::controller_at(header, &changes, seat, step.tick);
+        if *controller == Controller::Human && step.partner.is_some() {
+            // The person has given the seat away, or chosen what a partner proposes.
+            (part.own, run) = (part.own + 1, 0);
+            continue;
+        }
         if *controller != Controller::Human {
             (part.lost, run) = (part.lost + 1, 0);
             continue;

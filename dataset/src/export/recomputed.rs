@@ -73,6 +73,10 @@ impl RecomputedTable {
                     state: Vec::new(),
                 };
                 replica.write_state(&mut row.state);
+                if episode.log.header.shared.is_some() {
+                    let own = env_core::shared::find_world_state(&row.state);
+                    row.state = own.unwrap_or_default().to_vec();
+                }
                 self.table.add(&(episode.keys(Seat(0)), row))
             }
             Content::Observations => {

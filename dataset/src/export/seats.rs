@@ -2,7 +2,7 @@
 
 use protocol::control::EndReason;
 use protocol::{Controller, Seat};
-use study::stage::PartnerOrigin;
+use study::stage::{PartnerOrigin, is_demonstration};
 
 use super::column::row;
 use super::output::Output;
@@ -55,6 +55,8 @@ row! {
         checkpoint: String,
         /// SHA-256 of the model of an AI partner.
         model_sha256: &'a str,
+        /// True if the study marks the episodes of the stage as demonstrations.
+        demonstration: bool,
     }
 }
 
@@ -125,5 +127,6 @@ fn seat_row<'a>(
         training_seed: origin.training_seed,
         checkpoint: origin.checkpoint.unwrap_or_default(),
         model_sha256: model.unwrap_or_default(),
+        demonstration: is_demonstration(names),
     }
 }

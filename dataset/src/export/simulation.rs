@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use archive::{Replica, replay};
+use archive::{Replica, replay_from};
+use env_core::shared::count_own_actions;
 use env_core::{Spec, StepEvent, StepOutcome};
+use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
@@ -54,7 +56,12 @@ pub(super) trait EpisodeTable {
 pub(super) struct Step {
     pub(super) seat: Seat,
     pub(super) tick: Tick,
+    /// The action that the seat took.
     pub(super) action: u16,
+    /// The number of the AI partner that decided in the place of the person who shares the seat with it.
+    pub(super) partner: Option<usize>,
+    /// The actions that the AI partners of a shared seat wanted.
+    pub(super) proposals: Vec<u16>,
     pub(super) reward: f32,
     /// Of the group, after the tick.
     pub(super) score: i64,
@@ -77,11 +84,21 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     let log = log::read(&fs::read(path)?)?;
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
-    let replica = replay(&log, archive::stored(episodes), |row, replica| {
+    let mut replica = Replica::open(&log.header, archive::stored(episodes))?;
+    let own = count_own_actions(replica.spec());
+    let (inputs, seats) = (log.rows(), log.seats());
+    let mut proposed = list_proposals(&mut replica);
+    let replica = replay_from(replica, &log, |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);
         happenings.extend(Happenings::of(tick, replica.spec(), replica.outcome()));
-        let seats = (0..).map(Seat).zip(row);
-        steps.extend(seats.map(|(seat, action)| step(replica, seat, *action)));
+        let inputs = &inputs[tick.0 as usize * seats..];
+        for (seat, (action, input)) in (0..).map(Seat).zip(row.iter().zip(inputs)) {
+            let mut step = step(replica, seat, *action);
+            step.partner = usize::from(*input).checked_sub(own);
+            step.proposals = std::mem::take(&mut proposed[seat.index()]);
+            steps.push(step);
+        }
+        proposed = list_proposals(replica);
     })?;
     Ok(Simulation {
         spec: replica.spec().clone(),
@@ -91,6 +108,14 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     })
 }
 
+/// The actions that the AI partners of each seat want in the state as it is.
+fn list_proposals(replica: &mut Replica) -> Vec<Vec<u16>> {
+    let seats = 0..usize::from(replica.spec().seats);
+    seats
+        .map(|seat| replica.world().proposals(seat).to_vec())
+        .collect()
+}
+
 fn step(replica: &mut Replica, seat: Seat, action: u16) -> Step {
     let seat_score = replica.seat_score(seat);
     let outcome = replica.outcome();
@@ -98,11 +123,31 @@ fn step(replica: &mut Replica, seat: Seat, action: u16) -> Step {
         seat,
         tick: Tick(replica.ticks().0 - 1),
         action,
+        partner: None,
+        proposals: Vec::new(),
         reward: outcome.rewards[seat.index()],
         score: replica.score(),
         seat_score,
         terminated: outcome.terminated >> seat.0 & 1 == 1,
         truncated: outcome.truncated >> seat.0 & 1 == 1,
+    }
+}
+
+impl SimulatedEpisode<'_> {
+    /// The name of the controller that decided in a step, as tables have it, and whether it was an AI partner.
+    pub(super) fn controller<'a>(&'a self, changes: &'a [Change], step: &Step) -> (&'a str, bool) {
+        let header = &self.log.header;
+        let controller = archive::controller_at(header, changes, step.seat, step.tick);
+        let shared = header.shared.as_ref();
+        let shared = shared.filter(|_| *controller == Controller::Human);
+        let partner = shared.zip(step.partner);
+        match partner.and_then(|(shared, at)| shared.policies.get(at)) {
+            Some(policy) => (policy, true),
+            None => (
+                controller_name(controller),
+                matches!(controller, Controller::Ai { .. }),
+            ),
+        }
     }
 }
 

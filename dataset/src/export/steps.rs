@@ -1,14 +1,13 @@
 //! One row for each tick and seat.
 
 use env_core::Spec;
-use protocol::Controller;
 use protocol::change::Change;
 use store::reason_name;
 
 use super::column::row;
 use super::output::Output;
 use super::report::ExportReport;
-use super::simulation::{EpisodeTable, SimulatedEpisode, Step, controller_name};
+use super::simulation::{EpisodeTable, SimulatedEpisode, Step};
 use super::table::{EpisodeKeys, Table};
 
 row! {
@@ -17,7 +16,7 @@ row! {
         /// The controller of the seat in this tick: `human`, `vacant` (nobody: the no-op), or the policy of the AI
         /// partner.
         controller: &'a str,
-        /// True if an AI partner played this tick.
+        /// True if an AI partner played this tick, also one with whom the person shares the seat.
         is_bot: bool,
         /// The tick, from 0.
         tick: u32,
@@ -45,13 +44,13 @@ row! {
 fn row<'a>(
     step: &Step,
     spec: &'a Spec,
-    controller: &'a Controller,
+    (controller, is_bot): (&'a str, bool),
     ended_on: &'a str,
 ) -> StepRow<'a> {
     let action = spec.actions.get(usize::from(step.action));
     StepRow {
-        controller: controller_name(controller),
-        is_bot: matches!(controller, Controller::Ai { .. }),
+        controller,
+        is_bot,
         tick: step.tick.0,
         action: step.action,
         action_name: action.map_or("", |action| &action.name),
@@ -81,11 +80,10 @@ impl EpisodeTable for StepTable {
     ) -> anyhow::Result<()> {
         let ended_on = episode.reason.map_or("", reason_name);
         let changes: Vec<Change> = episode.log.changes().cloned().collect();
-        let header = &episode.log.header;
         let steps = episode.steps.iter();
         let mut steps = steps.filter(|step| !episode.left_out.contains(&step.seat));
         steps.try_for_each(|step| {
-            let controller = archive::controller_at(header, &changes, step.seat, step.tick);
+            let controller = episode.controller(&changes, step);
             let row = row(step, &episode.spec, controller, ended_on);
             self.0.add(&(episode.keys(step.seat), row))
         })

@@ -17,6 +17,7 @@ mod annotations;
 mod cells;
 mod formats;
 mod infos;
+mod shared;
 
 use cells::Cells;
 
@@ -236,7 +237,7 @@ async fn a_seat_has_its_place_in_the_study() {
     .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks score seat_score success partner algorithm training_seed checkpoint model_sha256";
+    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks score seat_score success partner algorithm training_seed checkpoint model_sha256 demonstration";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
@@ -604,7 +605,7 @@ async fn a_table_without_rows_has_its_columns() {
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
     assert_eq!(
         names.join(" "),
-        "episodes steps step_events rewards step_infos seats keys events presence routes seen quality responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls desk_messages interventions"
+        "episodes steps step_events rewards step_infos seats seat_control proposals keys events presence routes seen quality responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls desk_messages interventions"
     );
     for table in &report.tables {
         assert_eq!(table.rows, 0);

@@ -11,6 +11,7 @@ use protocol::hash::sha256_hex;
 use serde_json::{Map, Value};
 use store::{Episode, Payment, Session, SqliteStore, reason_name};
 use study::payment::decimals;
+use study::stage::is_demonstration;
 use study::{Progress, UnitAssignment};
 
 use super::column::{Column, ColumnKind, Money, Row, row};
@@ -97,6 +98,8 @@ row! {
         /// On a host, `verified` if the server ran the world again after the end and everything was equal, else
         /// `recorded`; missing for `page`, whose inputs `coplay verify` simulates again.
         claim: &'static str,
+        /// True if the study marks the episodes of the stage as demonstrations.
+        demonstration: bool,
     }
 }
 
@@ -287,24 +290,27 @@ pub(super) async fn write_episodes(
     Ok(())
 }
 
-/// Where an episode was stepped, and what its file claims of that; nothing without a file that can be read.
-fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str) {
+/// Where an episode was stepped, what its file claims of that, and whether it is a demonstration; nothing without a file
+/// that can be read.
+fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str, bool) {
     let path = archive::path(&data.join(archive::FOLDER), &episode.id).ok();
     let bytes = path.and_then(|path| std::fs::read(path).ok());
     let Some(log) = bytes.and_then(|bytes| protocol::log::read(&bytes).ok()) else {
-        return ("", "");
+        return ("", "", false);
     };
     let claim = match (log.header.way, log.repetition()) {
         (EnvWay::Module, _) => "",
         (EnvWay::Host, Some(None)) => "verified",
         (EnvWay::Host, _) => "recorded",
     };
-    (way_name(log.header.way), claim)
+    let course = log.header.course.as_ref();
+    let is_demonstration = course.is_some_and(|course| is_demonstration(&course.names));
+    (way_name(log.header.way), claim, is_demonstration)
 }
 
 fn episode_row(
     episode: &Episode,
-    (way, claim): (&'static str, &'static str),
+    (way, claim, demonstration): (&'static str, &'static str, bool),
 ) -> anyhow::Result<(EpisodeRow, StudyCells)> {
     let damaged = || format!("what {} was played with is damaged", episode.id);
     let bindings: Map<String, Value> =
@@ -324,6 +330,7 @@ fn episode_row(
         score: episode.ending.map(|ending| ending.score),
         way,
         claim,
+        demonstration,
     };
     let value = |value: &Value| match value {
         Value::String(text) => text.clone(),

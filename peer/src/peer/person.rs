@@ -2,6 +2,7 @@
 //! and spans out of sight.
 
 use env_core::Action;
+use env_core::shared::count_own_actions;
 use protocol::control::KeyEvent;
 use protocol::seen::Frame;
 
@@ -25,6 +26,8 @@ pub(super) struct Person {
     hidden: Option<Tick>,
     /// True if the page has the whole screen, as noted last.
     screen: Option<bool>,
+    /// The mark by which the seat was given to an AI partner, until the person takes it back.
+    handed_over: Option<Action>,
     unseen: Vec<Unseen>,
     /// The tick that is on the screen; since when, and since when the one before was, newest first.
     on_screen: Option<u32>,
@@ -202,6 +205,7 @@ impl<W: World> Peer<W> {
         }
         // Letting go is no turn.
         let wanted = wanted.filter(|_| down || !self.plan.rules.turns);
+        self.note_handover(action, wanted);
         let at_us = now.since_us(self.t0_us, at_us);
         let hosted = wanted.filter(|_| self.is_hosted());
         let number = hosted.and_then(|wanted| self.choose_hosted(now, wanted));
@@ -219,6 +223,32 @@ impl<W: World> Peer<W> {
         self.person.press(&mut recorder, event);
     }
 
+    /// Notes that the person gave the seat to an AI partner, or took it back.
+    fn note_handover(&mut self, action: Action, wanted: Option<Action>) {
+        if let (Stage::Playing(session), false) = (&self.stage, self.plan.rules.turns) {
+            let given = wanted.filter(|wanted| session.is_mark(*wanted));
+            if given.is_some() || wanted.is_some() && session.is_mark(action) {
+                self.person.handed_over = given;
+            }
+        }
+    }
+
+    /// Gives the seat to the AI partner with which the study begins.
+    pub(super) fn begin_handed_over(&mut self, now: Now) {
+        let shared = self.plan.shared.as_ref();
+        let begins = shared.is_some_and(|shared| shared.begins_with_partner);
+        if let (Stage::Playing(session), true) = (&mut self.stage, begins) {
+            let mark = count_own_actions(session.world().spec()) as Action;
+            session.handle_action(now.server_us, mark);
+            self.person.handed_over = Some(mark);
+        }
+    }
+
+    /// True if the person has given the seat to an AI partner, and not taken it back.
+    pub fn is_handed_over(&self) -> bool {
+        self.person.handed_over.is_some()
+    }
+
     /// The page went out of sight or came back. Whoever does not see the world plays the no-op.
     pub fn handle_hidden(&mut self, now: Now, hidden: bool) {
         if hidden == std::mem::replace(&mut self.is_hidden, hidden) {
@@ -231,8 +261,10 @@ impl<W: World> Peer<W> {
             let mut recorder = self.recorder.borrow_mut();
             if hidden {
                 if !self.plan.rules.turns {
+                    // An AI partner that has the seat needs nobody who sees the world.
                     let noop = session.world().spec().noop;
-                    session.handle_action(now.server_us, noop);
+                    let wanted = self.person.handed_over.unwrap_or(noop);
+                    session.handle_action(now.server_us, wanted);
                 }
                 self.person.hide(&mut recorder, session.current());
                 self.person

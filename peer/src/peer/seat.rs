@@ -95,6 +95,7 @@ impl<W: World> Peer<W> {
                 .hide(&mut self.recorder.borrow_mut(), session.current());
         }
         self.stage = Stage::Playing(Box::new(session));
+        self.begin_handed_over(now);
     }
 
     fn config(&self, t0_us: u64, input_delay: u8) -> Config {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{Gauge, Rules};
+use crate::rules::{Gauge, Rules, SharedSeats};
 use crate::{Controller, EnvWay, Era, Life, Seat};
 
 /// An ICE server.
@@ -81,6 +81,8 @@ pub struct Plan {
     /// Where the world is stepped. On a host, `module` names its facts, served as `/modules/<sha256>.facts`, and there are
     /// no networks, no parameters and no seed: they could tell a page what its seat may not know.
     pub way: EnvWay,
+    /// How people share their seats with AI partners; none if they do not.
+    pub shared: Option<SharedSeats>,
 }
 
 /// How long a person may take for a choice.
@@ -125,6 +127,7 @@ impl Plan {
             chat: false,
             turn: None,
             way: EnvWay::Module,
+            shared: None,
         }
     }
 }

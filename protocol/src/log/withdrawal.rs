@@ -136,6 +136,7 @@ mod tests {
             course: None,
             keys: vec![[0xa1; 32], [0xb2; 32]],
             way: crate::EnvWay::Module,
+            shared: None,
         }
     }
 

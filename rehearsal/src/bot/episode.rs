@@ -6,6 +6,7 @@ use client_core::Peer;
 use client_core::Verdict;
 use env_core::view::ViewWorld;
 use protocol::control::{ClientMessage, Plan, ServerMessage};
+use protocol::rules::SharedSeats;
 use protocol::{Controller, EnvWay, Seat};
 use study::StageKind;
 use study::assign::Rng;
@@ -219,7 +220,16 @@ impl Bot {
                 env_core::envs::open(&plan.env, &plan.params).map_err(|error| error.to_string())
             }
         };
-        world.map_err(|error| format!("the environment `{}` does not open: {error}", plan.env))
+        let world = world
+            .map_err(|error| format!("the environment `{}` does not open: {error}", plan.env))?;
+        let Some(shared) = &plan.shared else {
+            return Ok(world);
+        };
+        let seats = SharedSeats::seats(&plan.controllers);
+        let partners = &self.info.partners;
+        let world = partners.share(world, &seats, (&shared.policies, &shared.keys));
+        let world = world.ok_or("the partner of a shared seat is not there, or cannot play")?;
+        Ok(Box::new(world))
     }
 
     /// The episode begins, or continues on this page.

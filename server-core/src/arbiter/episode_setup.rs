@@ -8,7 +8,9 @@ use protocol::log::Header;
 use protocol::rules::Course;
 use protocol::{Controller, EnvWay, Era, Life, Seat};
 use study::assign::Rng;
-use study::stage::{AiPartner, HudFacts, Mode, PARTNER_AT, Player, names};
+use study::stage::{
+    AiPartner, DEMONSTRATION, HudFacts, Mode, PARTNER_AT, Player, SharedSeat, names,
+};
 use study::timeline::Bindings;
 use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
 
@@ -32,6 +34,15 @@ fn keep_from_page(plan: &mut Plan, facts: Option<&str>) {
     plan.rules.until = None;
     plan.ice.clear();
     (plan.measures_loss, plan.relay_only) = (false, false);
+}
+
+/// Adds the keys of shared seats to those of the study, if it has keys: these replace what the environment says.
+fn mark_keys(keys: Vec<(String, u16)>, header: &Header, facts: &EnvFacts) -> Vec<(String, u16)> {
+    let marks = header.shared.iter().flat_map(|shared| &shared.keys);
+    let first = facts.actions.len() as u16;
+    let marks = marks.cloned().zip(first..);
+    let marks: Vec<_> = marks.filter(|_| !keys.is_empty()).collect();
+    keys.into_iter().chain(marks).collect()
 }
 
 /// The generator of the seat of somebody who plays without other people: each visit has one, whoever asks.
@@ -105,6 +116,11 @@ impl Arbiter {
         header.participants = self.pseudonyms_of(&members);
         let mut names = names(&bindings);
         names.extend(self.partner_names(&ahead, group, &header.controllers));
+        let is_demonstration = match self.stage_kind(stage) {
+            StageKind::Env(env) => env.demonstration,
+            _ => false,
+        };
+        names.extend(is_demonstration.then(|| (DEMONSTRATION.to_owned(), "true".to_owned())));
         header.course = Some(self.course(&ahead, &members, &draw, names));
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {
@@ -196,6 +212,7 @@ impl Arbiter {
             rules: env.rules(&names(&bindings)),
             course: None,
             way: env.way(),
+            shared: env.shared_seat.as_ref().map(SharedSeat::to_wire),
         };
         Some((header, playing.facts.clone()))
     }
@@ -286,6 +303,8 @@ impl Arbiter {
             Controller::Human | Controller::Vacant => None,
         });
         let secret = self.study.secret_partners();
+        let shared = header.shared.iter().flat_map(|shared| &shared.policies);
+        let controllers = controllers.chain(shared);
         let networks = controllers.chain(called.clone().chain(secret).map(|bot| &bot.policy));
         let networks = networks.filter_map(|policy| protocol::hash::model_sha256(policy));
         let networks: BTreeSet<&str> = networks.collect();
@@ -314,7 +333,7 @@ impl Arbiter {
             seed: header.seed,
             tick_hz: header.tick_hz,
             window: env.window(facts),
-            keys: env.key_map(facts),
+            keys: mark_keys(env.key_map(facts), header, facts),
             touch: env.screen.touch,
             fullscreen: env.screen.fullscreen,
             disclose_ai: seated.chain(called).all(|bot| bot.disclose),
@@ -330,6 +349,7 @@ impl Arbiter {
             chat: env.screen.chat.is_some(),
             turn: env.turn(facts),
             way: header.way,
+            shared: header.shared.clone(),
         };
         if plan.way == EnvWay::Host {
             keep_from_page(&mut plan, facts.page_facts.as_deref());

@@ -147,6 +147,14 @@ pub struct CompiledModel {
 /// No name of a study can begin so.
 pub const PARTNER_AT: &str = "partner@";
 
+/// The name under which the file of an episode says that it is a demonstration. No name of a study can be so.
+pub const DEMONSTRATION: &str = "demonstration@";
+
+/// Returns whether the names in the file of an episode say that it is a demonstration.
+pub fn is_demonstration(names: &[(String, String)]) -> bool {
+    names.iter().any(|(name, _)| name == DEMONSTRATION)
+}
+
 /// The ending of the name of a parity certificate, after the name of its model.
 pub const CERTIFICATE: &str = ".certificate.json";
 

@@ -12,6 +12,7 @@ use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
 use super::players::{self, Player, SeatChoice};
 use super::python::{self, PythonWorld};
+use super::shared_seat::{self, SharedSeat};
 use super::world::{self, WorldFile};
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::{self, Source};
@@ -70,6 +71,12 @@ pub struct Env {
     /// The language model that writes to the person and has no seat.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assistant: Option<Box<LanguageModel>>,
+    /// How people share their seats with AI partners.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared_seat: Option<SharedSeat>,
+    /// True if its episodes are demonstrations, for data sets from which policies learn.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub demonstration: bool,
 }
 
 /// The place where an environment is stepped.
@@ -259,6 +266,16 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let assistant = fields
         .key("assistant", doc)
         .maybe(|place| assistant(source, &place));
+    let doc = "The people of this stage share their seats with an AI partner: they give it away and take it back, correct \
+               it, or choose among proposals ([shared-seats.md](shared-seats.md)).";
+    let shared_seat = fields
+        .key("shared_seat", doc)
+        .maybe(|place| shared_seat::read(source, &place));
+    let doc = "Marks the episodes of this stage as demonstrations: `episodes.csv` and `seats.csv` have it, and Python can make data \
+               sets of them alone ([shared-seats.md](shared-seats.md#demonstrations)).";
+    let demonstration = fields
+        .key("demonstration", doc)
+        .or(false, |place| place.flag());
     // How a stage is walked is read with the blocks.
     let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
@@ -276,7 +293,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     } else {
         RunOn::Page
     };
-    Some(Env {
+    let env = Env {
         env,
         version,
         module: module?,
@@ -294,7 +311,10 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         on_disconnect: on_disconnect?,
         hidden_tab: hidden_tab?,
         assistant: assistant?,
-    })
+        shared_seat: shared_seat?,
+        demonstration: demonstration?,
+    };
+    shared_seat::check(&env, &fields.whole).then_some(env)
 }
 
 /// A language model without a seat, by the name of its partner.

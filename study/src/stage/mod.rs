@@ -27,11 +27,13 @@ pub(crate) mod lobby;
 pub(crate) mod players;
 mod python;
 pub(crate) mod quiz;
+mod shared_seat;
 pub(crate) mod watch;
 mod world;
 
 pub use self::ai_partner::{
-    AiPartner, CERTIFICATE, CompiledModel, Model, PARTNER_AT, PartnerOrigin,
+    AiPartner, CERTIFICATE, CompiledModel, DEMONSTRATION, Model, PARTNER_AT, PartnerOrigin,
+    is_demonstration,
 };
 pub use self::chat::{Chat, Writing};
 pub use self::consent::{AGREED, Consent};
@@ -47,6 +49,7 @@ pub use self::lobby::{Lobby, MatchOrder, Matching, OnTimeout, PresenceCheck};
 pub use self::players::{AnySeat, Player, SeatChoice};
 pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
+pub use self::shared_seat::{SharedSeat, Sharing};
 pub use self::watch::{
     ChooseTask, ClipView, MarkLabel, MarkTask, MarkedSpan, RateTask, RatingSamples, Watch,
     WatchClip,
@@ -109,7 +112,10 @@ impl StageKind {
                     Player::Drawn(drawn) => drawn.choices.values_mut().collect(),
                     Player::Own | Player::Partner | Player::Vacant => Vec::new(),
                 });
-                env.on_disconnect.bot.iter_mut().chain(seated).collect()
+                let shared = env.shared_seat.iter_mut();
+                let shared = shared.flat_map(|shared| &mut shared.partners);
+                let called = env.on_disconnect.bot.iter_mut().chain(seated);
+                called.chain(shared).collect()
             }
             _ => Vec::new(),
         }
@@ -123,7 +129,12 @@ impl StageKind {
                 let drawn = drawn.flat_map(|drawn| drawn.choices.values());
                 lobby.bot.iter().chain(drawn).collect()
             }
-            Self::Env(env) => env.on_disconnect.bot.iter().chain(env.bots()).collect(),
+            Self::Env(env) => {
+                let shared = env.shared_seat.iter();
+                let shared = shared.flat_map(|shared| &shared.partners);
+                let called = env.on_disconnect.bot.iter().chain(env.bots());
+                called.chain(shared).collect()
+            }
             _ => Vec::new(),
         }
     }

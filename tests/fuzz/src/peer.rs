@@ -71,6 +71,7 @@ fn plan(seat: usize, how: u8) -> Plan {
         chat: false,
         turn: None,
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 

@@ -119,6 +119,7 @@ fn header(first: u8) -> Header {
         course: None,
         keys: vec![page_key().verifying_key().to_bytes(); 2],
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 

@@ -86,6 +86,7 @@ impl Play {
         let status = peer.status(now);
         let mut is_missing = false;
         self.show_screen(peer, &status);
+        self.show_seat(peer);
         match &status {
             Status::Over(verdict) => {
                 self.screen.show_notices(&[]);

@@ -28,6 +28,7 @@ pub(super) fn logs() -> Vec<(String, Vec<u8>)> {
         course: None,
         keys: vec![page_key().verifying_key().to_bytes(), [0; 32]],
         way: protocol::EnvWay::Module,
+        shared: None,
     };
     let early = Chain::new("e-1", Seat(0), Life(0), Tick(0)).sign(&page_key(), vec![6, 5], [1; 16]);
     let records = [

@@ -245,6 +245,7 @@ fn plan() -> Plan {
         chat: false,
         turn: None,
         way: protocol::EnvWay::Module,
+        shared: None,
     }
 }
 
