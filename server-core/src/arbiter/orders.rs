@@ -155,8 +155,10 @@ impl Arbiter {
         };
         let currency = self.currency_of(payment).ok_or(OrderRefused::NoPay)?;
         let most = MOST_BONUS * 10_u64.pow(decimals(&currency) as u32);
+        // Without a payment due, nothing tells any more whom to pay.
+        let is_gone = session.progress.receipt().is_some() && payment.total == 0;
         match bonus > most {
-            _ if session.is_erased => Err(OrderRefused::Erased(name())),
+            _ if session.is_erased || is_gone => Err(OrderRefused::Erased(name())),
             true => Err(OrderRefused::TooMuch(most)),
             false => Ok(()),
         }
@@ -255,6 +257,21 @@ impl Arbiter {
             participant,
             payment: Box::new(payment),
         }));
+        self.show_stage(now_us, who);
+    }
+
+    /// A correction came too late: the money is gone, so the payment is as it was.
+    pub(super) fn take_correction_back(
+        &mut self,
+        now_us: u64,
+        participant: &str,
+        payment: Payment,
+    ) {
+        let Some(who) = self.sessions.find_by_pseudonym(participant) else {
+            return;
+        };
+        tracing::warn!("a bonus was corrected after it was paid, so it stays as it was");
+        self.sessions[who].payment = Some(payment);
         self.show_stage(now_us, who);
     }
 
