@@ -23,7 +23,7 @@ use study::recruitment::{Provider, RecruiterAction};
 use study::stage::Env;
 use study::{EnvFacts, EnvFactsByStage, Outcome, StageKind, Study};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 use turn::{Issuer, Secret};
 
@@ -165,7 +165,8 @@ impl Server {
             turn.matches.tell_running(running);
         }
         let faults = Arc::new(WorldFaults::default());
-        let writers = start_writers(logs, &data, (&disk, &faults), &results)
+        let freed = Arc::new(Notify::new());
+        let writers = start_writers(logs, &data, (&disk, &faults), (&results, &freed))
             .context("a thread for a running episode")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
@@ -206,6 +207,7 @@ impl Server {
             writers,
             models: Arc::new(ModelClient::new(options.models)),
             results,
+            freed,
         };
         let driver = tokio::spawn(driver::run(
             arbiter,
@@ -437,13 +439,14 @@ fn start_writers(
     logs: HashMap<Era, Episode>,
     data: &DataDir,
     (disk, faults): (&Arc<DiskRoom>, &Arc<WorldFaults>),
-    results: &mpsc::UnboundedSender<Event>,
+    (results, freed): (&mpsc::UnboundedSender<Event>, &Arc<Notify>),
 ) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
     let start = |(era, log)| {
         let open = move || Some(log);
         let (disk, faults) = (Arc::clone(disk), Arc::clone(faults));
         let dir = data.episodes();
-        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results.clone())?;
+        let (results, freed) = (results.clone(), Arc::clone(freed));
+        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results, freed)?;
         Ok((era, writer))
     };
     logs.into_iter().map(start).collect()
