@@ -10,7 +10,7 @@ use clock::Clock;
 use coplay::cli::{DeskCommand, DeskLinkArgs, DeskTokenArgs};
 use serde_json::json;
 use signaling_server::desk::link_path;
-use store::SqliteStore;
+use store::beside::open_beside_server;
 use store::data_folder::is_there;
 use store::desk_keys::{DeskKey, DeskKeys, KeyKind};
 
@@ -48,6 +48,8 @@ async fn issue(
     role: coplay::cli::RoleArg,
 ) -> anyhow::Result<(DeskKey, String)> {
     let keys = open(data).await?;
+    // Before a key is made: without the audit trail, none is.
+    let trail = open_beside_server(data).await?;
     let (key, secret) = keys.issue(kind, name, role.into(), now_s()).await?;
     keys.close().await;
     let deed = format!(
@@ -56,15 +58,9 @@ async fn issue(
         key.role.name(),
         key.id
     );
-    audit(data, &deed).await?;
+    trail.append_audit(COMMAND, &deed).await?;
+    trail.close().await;
     Ok((key, secret))
-}
-
-async fn audit(data: &Path, deed: &str) -> anyhow::Result<()> {
-    let store = SqliteStore::open(data).await?;
-    store.append_audit(COMMAND, deed).await?;
-    store.close().await;
-    Ok(())
 }
 
 async fn make_link(args: DeskLinkArgs) -> anyhow::Result<ExitCode> {
@@ -114,6 +110,7 @@ async fn list(data: &Path, json: bool) -> anyhow::Result<ExitCode> {
 
 async fn revoke(data: &Path, id: i64) -> anyhow::Result<ExitCode> {
     let keys = open(data).await?;
+    let trail = open_beside_server(data).await?;
     let is_done = keys.revoke(id, now_s()).await?;
     keys.close().await;
     ensure!(
@@ -121,7 +118,9 @@ async fn revoke(data: &Path, id: i64) -> anyhow::Result<ExitCode> {
         "there is no valid link, browser or token with the number {id}; `coplay desk list --data {}` shows them",
         data.display()
     );
-    audit(data, &format!("the command line revoked key {id}")).await?;
+    let deed = format!("the command line revoked key {id}");
+    trail.append_audit(COMMAND, &deed).await?;
+    trail.close().await;
     println!("Number {id} is revoked.");
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
+use store::beside::open_beside_server;
 use store::{Identifier, PayState, Payment, SqliteStore};
 use study::payment::{decimals, written};
 use study::plural::count;
@@ -87,7 +88,7 @@ async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
         data.display()
     );
     Ok(match write {
-        true => SqliteStore::open(data).await?,
+        true => open_beside_server(data).await?,
         false => SqliteStore::read(data).await?,
     })
 }
@@ -230,7 +231,7 @@ async fn write(
         .map(|identifier| (identifier.session.as_str(), identifier))
         .collect();
     let mut lines: Vec<Vec<String>> = Vec::new();
-    let mut paid: Vec<String> = Vec::new();
+    let mut paid: Vec<(String, u64)> = Vec::new();
     let mut unknown = 0;
     for payment in &ledger.payments {
         if payment.state != PayState::Due {
@@ -249,7 +250,7 @@ async fn write(
                     *rest += what.total - amount.min(what.total);
                 }
                 lines.extend(line);
-                paid.push(payment.session.clone());
+                paid.push((payment.session.clone(), what.total));
             }
             Err(Stranger) => unknown += 1,
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde::Serialize;
+use store::beside::open_beside_server;
 use store::{Episode, Identifier, Session, SqliteStore, StoreError, data_folder, reason_name};
 
 /// The people behind an identifier.
@@ -89,7 +90,7 @@ pub async fn find_people(data: &Path, id: &str) -> anyhow::Result<Who> {
         "{} has no database of a server; name another folder with --data",
         data.display()
     );
-    let store = SqliteStore::open(data).await?;
+    let store = open_beside_server(data).await?;
     let found = read(&store, id.trim()).await;
     store.close().await;
     found

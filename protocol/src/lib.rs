@@ -24,7 +24,7 @@ mod laws;
 use serde::{Deserialize, Serialize};
 
 /// Version of the formats together.
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 
 /// The most seats of an episode, on the wire.
 pub const MAX_SEATS: usize = 16;

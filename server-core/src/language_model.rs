@@ -81,6 +81,16 @@ impl ModelFailure {
         }
     }
 
+    /// Returns whether a try that was sent and failed so may be billed: something may have been computed, and nobody tells how
+    /// much.
+    pub fn may_be_billed(self) -> bool {
+        match self {
+            Self::Timeout | Self::Unreachable | Self::Malformed | Self::TooLong => true,
+            Self::Status(status) => status >= 500,
+            Self::Busy | Self::NotAsked => false,
+        }
+    }
+
     /// Returns whether a repetition can help.
     fn may_pass(self) -> bool {
         match self {

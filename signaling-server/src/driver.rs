@@ -14,7 +14,8 @@ use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
 use server_core::language_model::ModelRequest;
 use store::StoreError;
 use store::persistence::Persistence;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::MissedTickBehavior;
 
 use crate::desk::call::{DeskCall, OrderAnswer};
 use crate::disk::{DiskRoom, LOOKS_EACH};
@@ -59,6 +60,8 @@ pub struct Executor {
     pub results: mpsc::UnboundedSender<Event>,
     /// The webhook's queue, if there is a webhook.
     pub feed: Option<Arc<EventFeed>>,
+    /// Notified when the file of an ended episode is written to no more.
+    pub freed: Arc<Notify>,
 }
 
 /// Steps the arbiter until [`Event::Stop`]; gives the executor back once everything is carried out.
@@ -134,7 +137,22 @@ fn handle_call(arbiter: &mut Arbiter, now_us: u64, call: DeskCall) -> Option<Tod
 }
 
 async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> anyhow::Result<()> {
-    while let Some(todo) = todo.recv().await {
+    let mut looks = tokio::time::interval(LOOKS_EACH);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let freed = Arc::clone(&executor.freed);
+    loop {
+        let todo = tokio::select! {
+            todo = todo.recv() => todo,
+            () = freed.notified() => {
+                say_unerased(executor.persistence.retry_withdrawals().await);
+                continue;
+            }
+            _ = looks.tick(), if executor.persistence.has_erased_log() => {
+                say_unerased(executor.persistence.empty_erased_log().await);
+                continue;
+            }
+        };
+        let Some(todo) = todo else { break };
         let effect = match todo {
             Todo::Effect(effect) => effect,
             Todo::Answer(answer, done) => {
@@ -162,23 +180,39 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
     let writers = std::mem::take(&mut executor.writers);
     tokio::task::spawn_blocking(move || writers.into_values().for_each(EpisodeWriter::finish_work))
         .await?;
+    say_unerased(executor.persistence.retry_withdrawals().await);
+    say_unerased(executor.persistence.empty_erased_log().await);
     executor.persistence.close().await;
     Ok(())
 }
 
+/// Logs that something could not be erased yet: a later try, or the next start, does it.
+fn say_unerased(done: Result<(), StoreError>) {
+    if let Err(error) = done {
+        tracing::error!(%error, "what somebody withdrew cannot be erased yet");
+    }
+}
+
 impl Executor {
     /// Makes a change durable. While the disk is full or fails, it waits, and so does everything that follows; pages are
-    /// told that they are to come back.
+    /// told that they are to come back. While another program has the database, it waits as well.
     async fn store(&self, write: &Write) -> Result<(), StoreError> {
         loop {
             let failed = match self.disk.has_room() {
-                true => self.persistence.write(write.clone()).await.err(),
+                true => self.write(write.clone()).await.err(),
                 false => Some(StoreError::NoRoom),
             };
             let Some(error) = failed else {
                 self.disk.release_store();
                 return Ok(());
             };
+            if error.is_busy() && !self.disk.is_given_up() {
+                tracing::warn!(
+                    "another program has the database; answers are held back until it is done"
+                );
+                tokio::time::sleep(LOOKS_EACH).await;
+                continue;
+            }
             let fault = error.disk_fault().filter(|_| !self.disk.is_given_up());
             let Some(fault) = fault else {
                 return Err(error);
@@ -190,12 +224,32 @@ impl Executor {
         }
     }
 
+    async fn write(&self, write: Write) -> Result<(), StoreError> {
+        let Write::Correction {
+            participant,
+            payment,
+        } = write
+        else {
+            return self.persistence.write(write).await;
+        };
+        let paid = self.persistence.correct_payment(&participant, &payment);
+        if let Some(paid) = paid.await? {
+            let refused = Event::AlreadyPaid(participant, Box::new(paid));
+            // Nobody is there to hear it once the server has stopped.
+            let _ = self.results.send(refused);
+        }
+        Ok(())
+    }
+
     /// Asks a language model beside everything else.
     fn ask(&self, era: Era, request: ModelRequest) {
         let (models, results) = (Arc::clone(&self.models), self.results.clone());
         tokio::spawn(async move {
-            let reply = models.ask(&request).await;
+            let (reply, billed) = models.ask(&request).await;
             // Nobody is there to hear it once the server has stopped.
+            if billed > 0 {
+                let _ = results.send(Event::Billed(era, request.number, billed));
+            }
             let _ = results.send(Event::Answered(era, request.number, reply));
         });
     }
@@ -211,6 +265,7 @@ impl Executor {
                 Arc::clone(&self.faults),
                 || None,
                 self.results.clone(),
+                Arc::clone(&self.freed),
             ) {
                 Ok(writer) => drop(self.writers.insert(era, writer)),
                 Err(error) => tracing::error!(%error, "no thread for an episode"),
@@ -230,3 +285,6 @@ impl Executor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

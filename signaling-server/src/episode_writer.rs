@@ -9,6 +9,7 @@ use archive::Episode;
 use archive::work::{perform_work, repeat_ended};
 use protocol::Era;
 use server_core::arbiter::{Event, Work};
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::disk::DiskRoom;
@@ -24,7 +25,7 @@ pub struct EpisodeWriter {
 impl EpisodeWriter {
     /// Starts the thread of an episode. `open` gives the episode, or nothing: its file is then made by
     /// [`Work::Open`] in `dir`. Results are reported as events; each answers one piece of work. An environment that breaks
-    /// down is reported to `faults`.
+    /// down is reported to `faults`. `freed` is notified once the file of an ended episode is written to no more.
     ///
     /// # Errors
     /// The system has no more threads.
@@ -35,6 +36,7 @@ impl EpisodeWriter {
         faults: Arc<WorldFaults>,
         open: impl FnOnce() -> Option<Episode> + Send + 'static,
         results: UnboundedSender<Event>,
+        freed: Arc<Notify>,
     ) -> std::io::Result<Self> {
         let (work, todo) = mpsc::channel();
         let name = format!("episode-{}", era.0);
@@ -52,7 +54,9 @@ impl EpisodeWriter {
                 // The driver drops its end only when the server has stopped.
                 let is_stopped = results.send(result).is_err();
                 if let Some(ended) = ended {
-                    return repeat_ended(&ended, &mut episode);
+                    repeat_ended(&ended, &mut episode);
+                    drop(episode);
+                    return freed.notify_one();
                 }
                 if is_stopped {
                     return;
@@ -106,13 +110,14 @@ pub(crate) fn start_writers(
     logs: HashMap<Era, Episode>,
     dir: &Path,
     (disk, faults): (&Arc<DiskRoom>, &Arc<WorldFaults>),
-    results: &UnboundedSender<Event>,
+    (results, freed): (&UnboundedSender<Event>, &Arc<Notify>),
 ) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
     let start = |(era, log)| {
         let open = move || Some(log);
         let (disk, faults) = (Arc::clone(disk), Arc::clone(faults));
         let dir = dir.to_owned();
-        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results.clone())?;
+        let (results, freed) = (results.clone(), Arc::clone(freed));
+        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results, freed)?;
         Ok((era, writer))
     };
     logs.into_iter().map(start).collect()
@@ -120,10 +125,52 @@ pub(crate) fn start_writers(
 
 #[cfg(test)]
 mod tests {
+    use archive::fixtures::{PERSON, header};
+    use protocol::EnvWay;
     use protocol::control::EndReason;
-    use server_core::arbiter::RecordWork;
+    use protocol::log::{self, Header};
+    use server_core::arbiter::{HostWork, RecordWork};
 
     use super::*;
+
+    #[tokio::test]
+    async fn the_file_of_a_hosted_episode_is_free_once_its_world_was_run_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let freed = Arc::new(Notify::new());
+        let (results, mut heard) = tokio::sync::mpsc::unbounded_channel();
+        let writer = EpisodeWriter::start(
+            Era(7),
+            dir.path().to_owned(),
+            Arc::new(DiskRoom::new(dir.path())),
+            Arc::default(),
+            || None,
+            results,
+            Arc::clone(&freed),
+        );
+        let writer = writer.unwrap();
+        let header = Header {
+            way: EnvWay::Host,
+            ..header([PERSON, PERSON], 12)
+        };
+        assert!(writer.hand_work(Work::Open(Box::new(header))));
+        for _ in 0..12 {
+            let step = HostWork {
+                steps: true,
+                ..HostWork::default()
+            };
+            assert!(writer.hand_work(Work::Host(step)));
+        }
+        assert!(writer.hand_work(RecordWork::End(EndReason::Played).into()));
+        freed.notified().await;
+        let path = archive::path(dir.path(), "e-1").unwrap();
+        let log = log::read(&std::fs::read(path).unwrap()).unwrap();
+        assert_eq!(log.repetition(), Some(None));
+        let mut is_ended = false;
+        while let Ok(event) = heard.try_recv() {
+            is_ended |= matches!(event, Event::Ended(Era(7), Some(_)));
+        }
+        assert!(is_ended);
+    }
 
     #[test]
     fn a_panic_is_reported_as_a_failure_of_the_episode() {

@@ -16,7 +16,7 @@ use server_core::token::token_hash;
 use store::SqliteStore;
 use study::stage::{ClipView, WatchClip};
 use study::{StageKind, Study};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::app::App;
 use crate::assets::media_type;
@@ -32,7 +32,7 @@ pub struct Films {
     /// The clips of each watch stage.
     clips: BTreeMap<String, Vec<WatchClip>>,
     /// One is computed at a time, whoever asks.
-    slot: Semaphore,
+    slot: Arc<Semaphore>,
 }
 
 /// A page asks for a clip.
@@ -56,12 +56,17 @@ impl Films {
         Self {
             data: data.to_owned(),
             clips: clips.collect(),
-            slot: Semaphore::new(1),
+            slot: Arc::new(Semaphore::new(1)),
         }
     }
 
-    /// The film of a clip, packed; `None` if the session has no such episode, or somebody withdrew it.
-    async fn compute(&self, request: &FilmRequest) -> anyhow::Result<Option<Vec<u8>>> {
+    /// The film of a clip, packed; `None` if the session has no such episode, or somebody withdrew it. The permit is held until
+    /// the computation is over, also if nobody waits for it any more.
+    async fn compute(
+        &self,
+        request: &FilmRequest,
+        permit: OwnedSemaphorePermit,
+    ) -> anyhow::Result<Option<Vec<u8>>> {
         let clips = self.clips.get(&request.stage);
         let at = request.clip.checked_sub(1);
         let Some(clip) = clips.zip(at).and_then(|(clips, at)| clips.get(at)) else {
@@ -82,7 +87,10 @@ impl Films {
             to_s: clip.to_s,
         };
         let stored = stored_files(&self.data);
-        let work = move || Film::compute(&log, stored, order).map(|film| film.pack());
+        let work = move || {
+            let _permit = permit;
+            Film::compute(&log, stored, order).map(|film| film.pack())
+        };
         let packed = tokio::task::spawn_blocking(work).await?;
         packed.context("the simulation").map(Some)
     }
@@ -115,10 +123,10 @@ pub(crate) async fn serve_film(State(app): State<Arc<App>>, body: Bytes) -> Resp
     let Some(request) = parsed.flatten() else {
         return (StatusCode::BAD_REQUEST, "This is no request for a film.\n").into_response();
     };
-    let Ok(_permit) = app.films.slot.acquire().await else {
+    let Ok(permit) = Arc::clone(&app.films.slot).acquire_owned().await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
-    let found = app.films.compute(&request).await;
+    let found = app.films.compute(&request, permit).await;
     let packed = found.unwrap_or_else(|error| {
         tracing::warn!("a film cannot be shown: {error:#}");
         None

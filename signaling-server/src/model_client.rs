@@ -97,26 +97,31 @@ impl ModelClient {
         }
     }
 
-    /// Asks, and repeats that as far as the request says.
-    pub async fn ask(&self, request: &ModelRequest) -> ModelReply {
+    /// Asks, and repeats that as far as the request says. Gives the reply, and how many of the tries gave no answer and may
+    /// be billed all the same.
+    pub async fn ask(&self, request: &ModelRequest) -> (ModelReply, u8) {
         if matches!(self.access, ModelAccess::Refuse) {
             let result = Err(ModelFailure::NotAsked);
-            return ModelReply { result, retries: 0 };
+            return (ModelReply { result, retries: 0 }, 0);
         }
         let deadline = Instant::now() + Duration::from_millis(u64::from(request.timeout_ms));
-        let mut tries = 0_u8;
+        let (mut tries, mut billed) = (0_u8, 0_u8);
         loop {
             tries = tries.saturating_add(1);
-            let asked = timeout_at(deadline, self.ask_once(request)).await;
+            let mut is_sent = false;
+            let asked = timeout_at(deadline, self.ask_once(request, &mut is_sent)).await;
             let (result, retry_after_ms) = asked.unwrap_or((Err(ModelFailure::Timeout), None));
             let retries = tries - 1;
             let failure = match result {
                 Ok(completion) => {
                     let result = Ok(completion);
-                    return ModelReply { result, retries };
+                    return (ModelReply { result, retries }, billed);
                 }
                 Err(failure) => failure,
             };
+            if is_sent && failure.may_be_billed() {
+                billed = billed.saturating_add(1);
+            }
             let left = deadline.saturating_duration_since(Instant::now());
             let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
             let pause_ms = plan_retry(failure, tries, request.retries, retry_after_ms, left_ms);
@@ -127,16 +132,18 @@ impl ModelClient {
                     "a language model gave no answer"
                 );
                 let result = Err(failure);
-                return ModelReply { result, retries };
+                return (ModelReply { result, retries }, billed);
             };
             sleep(Duration::from_millis(pause_ms)).await;
         }
     }
 
-    /// Asks once. The pause that the endpoint asks for, milliseconds, comes with it.
+    /// Asks once. The pause that the endpoint asks for, milliseconds, comes with it. `is_sent` becomes true as soon as the
+    /// endpoint may have got the request.
     async fn ask_once(
         &self,
         request: &ModelRequest,
+        is_sent: &mut bool,
     ) -> (Result<Completion, ModelFailure>, Option<u64>) {
         let Ok(_slot) = self.slots.acquire().await else {
             return (Err(ModelFailure::Unreachable), None);
@@ -144,8 +151,13 @@ impl ModelClient {
         let Some(message) = self.message(request) else {
             return (Err(ModelFailure::Unreachable), None);
         };
-        let Ok(response) = self.client.request(message).await else {
-            return (Err(ModelFailure::Unreachable), None);
+        *is_sent = true;
+        let response = match self.client.request(message).await {
+            Ok(response) => response,
+            Err(error) => {
+                *is_sent = !error.is_connect();
+                return (Err(ModelFailure::Unreachable), None);
+            }
         };
         let status = response.status().as_u16();
         let pause = response.headers().get(RETRY_AFTER);

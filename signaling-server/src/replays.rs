@@ -20,6 +20,7 @@ use protocol::log::{self, Log};
 use replay::{Adviser, ChatLine, Replay, ReplayOptions, write_page};
 use store::SqliteStore;
 use store::data_folder::{is_there, secret};
+use study::stage::PartnerOrigin;
 use tokio::sync::Semaphore;
 
 use crate::http::secure_alone;
@@ -76,6 +77,17 @@ pub async fn compute_replay(
     episode: &str,
     order: ReplayOrder,
 ) -> anyhow::Result<Replay> {
+    let (replay, ()) = compute_with(data, episode, order, ()).await?;
+    Ok(replay)
+}
+
+/// The same; `held` is let go only when the computation is over, also if nobody waits for it any more.
+async fn compute_with<T: Send + 'static>(
+    data: &Path,
+    episode: &str,
+    order: ReplayOrder,
+    held: T,
+) -> anyhow::Result<(Replay, T)> {
     let (log, stored) = (open_log(data, episode)?, stored_files(data));
     let withdrawn = store::withdrawn(data).await?;
     anyhow::ensure!(
@@ -86,7 +98,7 @@ pub async fn compute_replay(
     let gone = seats.filter(|(_, who)| withdrawn.participants.contains(*who));
     let left_out: BTreeSet<Seat> = gone.map(|(seat, _)| seat).collect();
     let chat = match order.with_chat {
-        true => read_chat(data, episode, &left_out).await?,
+        true => read_chat(data, &log, &left_out).await?,
         false => Vec::new(),
     };
     let options = ReplayOptions {
@@ -95,15 +107,17 @@ pub async fn compute_replay(
         chat,
         advisers: order.advisers,
     };
-    let computed = tokio::task::spawn_blocking(move || Replay::compute(&log, stored, options));
-    let computed = computed.await.context("the simulation")?;
-    computed.with_context(|| format!("episode {episode} cannot be shown"))
+    let work = move || (Replay::compute(&log, stored, options), held);
+    let computed = tokio::task::spawn_blocking(work).await;
+    let (computed, held) = computed.context("the simulation")?;
+    let computed = computed.with_context(|| format!("episode {episode} cannot be shown"))?;
+    Ok((computed, held))
 }
 
-/// The chat messages of an episode, but those of seats that are left out.
+/// The chat messages of an episode, but those of seats that are left out, and what a language model wrote to them.
 async fn read_chat(
     data: &Path,
-    episode: &str,
+    log: &Log,
     left_out: &BTreeSet<Seat>,
 ) -> anyhow::Result<Vec<ChatLine>> {
     let Some(store) = SqliteStore::find(data).await? else {
@@ -113,14 +127,28 @@ async fn read_chat(
     store.close().await;
     let own = messages?.into_iter().filter(|said| {
         let is_left_out = said.seat.is_some_and(|seat| left_out.contains(&Seat(seat)));
-        said.message.episode.as_deref() == Some(episode) && !is_left_out
+        said.message.episode.as_deref() == Some(&log.header.episode) && !is_left_out
     });
     let line = |said: store::Said| ChatLine {
         tick: said.message.tick,
-        seat: said.seat,
+        seat: match said.message.partner.as_str() {
+            "" => said.seat,
+            partner => find_partner(log, partner),
+        },
         text: said.message.text,
     };
     Ok(own.map(line).collect())
+}
+
+/// The seat of an AI partner by its name; `None` of one that has no seat, as an assistant.
+fn find_partner(log: &Log, partner: &str) -> Option<u8> {
+    let names = log.header.course.as_ref();
+    let names = names.map_or(&[][..], |course| course.names.as_slice());
+    (0..log.header.controllers.len())
+        .find(|seat| {
+            PartnerOrigin::of_seat(*seat, names).is_some_and(|origin| origin.name == partner)
+        })
+        .and_then(|seat| u8::try_from(seat).ok())
 }
 
 /// The secret of a data folder that signs links to replays.
@@ -201,7 +229,7 @@ pub struct SharedReplays {
     /// stored.
     desk: Option<Arc<dyn SignIns>>,
     /// One is computed at a time, whoever asks.
-    slot: Semaphore,
+    slot: Arc<Semaphore>,
 }
 
 impl SharedReplays {
@@ -215,7 +243,7 @@ impl SharedReplays {
             key: ReplayKey::open(data)?,
             clock,
             desk: None,
-            slot: Semaphore::new(1),
+            slot: Arc::new(Semaphore::new(1)),
         })
     }
 
@@ -263,19 +291,20 @@ async fn show(
         }
         Some(query) => query.chat,
     };
-    let Ok(_permit) = replays.slot.acquire().await else {
+    let Ok(permit) = Arc::clone(&replays.slot).acquire_owned().await else {
         return StatusCode::SERVICE_UNAVAILABLE.into_response();
     };
     let order = ReplayOrder {
         with_chat,
         ..ReplayOrder::default()
     };
-    match compute_replay(&replays.data, &episode, order).await {
-        Ok(replay) if !replay.is_ended() && !is_researcher => {
+    // The permit is held until the page is written.
+    match compute_with(&replays.data, &episode, order, permit).await {
+        Ok((replay, _)) if !replay.is_ended() && !is_researcher => {
             let told = "The episode is not over yet.\n";
             (StatusCode::CONFLICT, told).into_response()
         }
-        Ok(replay) => page_response(write_page(&[replay])),
+        Ok((replay, _permit)) => page_response(write_page(&[replay])),
         Err(error) => {
             tracing::warn!("a replay cannot be shown: {error:#}");
             let told = "This episode cannot be shown any more.\n";
@@ -297,6 +326,33 @@ pub fn page_response(page: String) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_a_language_model_are_at_its_own_seat() {
+        let origin = PartnerOrigin {
+            name: "helper".to_owned(),
+            ..PartnerOrigin::default()
+        };
+        let mut header = archive::fixtures::header(
+            [
+                archive::fixtures::PERSON,
+                archive::fixtures::ai("cook:wait"),
+            ],
+            12,
+        );
+        let name = format!("{}1", study::stage::PARTNER_AT);
+        header.course = Some(protocol::rules::Course {
+            visits: vec![0; 2],
+            episode: 0,
+            episodes: 1,
+            names: vec![(name, origin.to_json())],
+        });
+        let dir = tempfile::tempdir().unwrap();
+        let mut episode = archive::Episode::create(dir.path(), header).unwrap();
+        let log = archive::fixtures::log_of(&mut episode);
+        assert_eq!(find_partner(&log, "helper"), Some(1));
+        assert_eq!(find_partner(&log, "assistant"), None);
+    }
 
     #[test]
     fn a_key_opens_its_episode_its_time_and_its_chat_alone() {

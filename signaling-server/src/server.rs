@@ -22,7 +22,7 @@ use study::recruitment::{Provider, RecruiterAction};
 use study::stage::Env;
 use study::{EnvFacts, EnvFactsByStage, Outcome, StageKind, Study};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio::task::JoinHandle;
 
 use crate::app::{App, SharedFiles};
@@ -178,7 +178,8 @@ impl Server {
             turn.matches.tell_running(running);
         }
         let faults = Arc::new(WorldFaults::default());
-        let writers = start_writers(logs, &data.episodes(), (&disk, &faults), &results)
+        let freed = Arc::new(Notify::new());
+        let writers = start_writers(logs, &data.episodes(), (&disk, &faults), (&results, &freed))
             .context("a thread for a running episode")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
@@ -224,6 +225,7 @@ impl Server {
             models: Arc::new(ModelClient::new(options.models)),
             results,
             feed,
+            freed,
         };
         let driver = tokio::spawn(driver::run(
             arbiter,

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,6 +13,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
+use hyper::body::{Bytes, Frame};
 use serde_json::{Value, json};
 use server_core::language_model::{Completion, MAX_BODY, ModelFailure, ModelRequest};
 use signaling_server::model_client::{ModelAccess, ModelClient, ModelKey};
@@ -27,6 +30,29 @@ enum Answer {
     NotJson,
     NoChoice,
     Endless,
+    /// The connection breaks in the middle of the body.
+    Cut,
+}
+
+/// A body that breaks off.
+struct CutBody {
+    has_begun: bool,
+}
+
+impl hyper::body::Body for CutBody {
+    type Data = Bytes;
+    type Error = std::io::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
+        let next = match std::mem::replace(&mut self.has_begun, true) {
+            false => Ok(Frame::data(Bytes::from_static(b"{\"choices\": ["))),
+            true => Err(std::io::Error::other("the endpoint breaks down")),
+        };
+        Poll::Ready(Some(next))
+    }
 }
 
 struct Endpoint {
@@ -79,6 +105,10 @@ async fn answer(
         Answer::Unauthorised => StatusCode::UNAUTHORIZED.into_response(),
         Answer::NotJson => "{\"choices\": [".into_response(),
         Answer::NoChoice => axum::Json(json!({"choices": []})).into_response(),
+        Answer::Cut => {
+            let body = CutBody { has_begun: false };
+            axum::body::Body::new(body).into_response()
+        }
         Answer::Endless => " ".repeat(MAX_BODY + 1).into_response(),
     }
 }
@@ -100,7 +130,7 @@ async fn ask(
     retries: u8,
 ) -> (Result<Completion, ModelFailure>, u8, usize) {
     let (url, endpoint) = serve(answers).await;
-    let reply = ModelClient::new(ModelAccess::default())
+    let (reply, _) = ModelClient::new(ModelAccess::default())
         .ask(&request(&url, timeout_ms, retries))
         .await;
     (
@@ -120,7 +150,7 @@ async fn an_answer_comes_with_its_tokens_and_the_key_goes_to_the_endpoint_alone(
     let file = dir.path().join("key");
     std::fs::write(&file, "sk-1\n").unwrap();
     let key = ModelKey::read(Some(&file)).unwrap();
-    let reply = ModelClient::new(ModelAccess::Ask(key))
+    let (reply, billed) = ModelClient::new(ModelAccess::Ask(key))
         .ask(&request(&url, LONG_MS, 0))
         .await;
     let expected = Completion {
@@ -128,7 +158,7 @@ async fn an_answer_comes_with_its_tokens_and_the_key_goes_to_the_endpoint_alone(
         input_tokens: Some(7),
         output_tokens: Some(2),
     };
-    assert_eq!((reply.result, reply.retries), (Ok(expected), 0));
+    assert_eq!((reply.result, reply.retries, billed), (Ok(expected), 0, 0));
     std::fs::write(&file, "\n").unwrap();
     let refused = ModelKey::read(Some(&file)).unwrap_err().to_string();
     assert!(refused.contains("holds no key; write"), "{refused}");
@@ -181,17 +211,37 @@ async fn answers_that_are_none_are_failures() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     drop(listener);
-    let reply = ModelClient::new(ModelAccess::default())
+    let (reply, billed) = ModelClient::new(ModelAccess::default())
         .ask(&request(&url, LONG_MS, 0))
         .await;
-    assert_eq!(reply.result, Err(ModelFailure::Unreachable));
+    assert_eq!((reply.result, billed), (Err(ModelFailure::Unreachable), 0));
+}
+
+#[tokio::test]
+async fn a_try_that_came_to_the_endpoint_and_failed_may_be_billed() {
+    use Answer::{Busy, Cut, Error, Good, NoChoice, Slow, Unauthorised};
+    for (answers, timeout_ms, expected) in [
+        (&[Good][..], LONG_MS, 0),
+        (&[Error, NoChoice, Good], LONG_MS, 2),
+        (&[Busy("0.1"), Error, Good], LONG_MS, 1),
+        (&[Error], LONG_MS, 3),
+        (&[Cut], LONG_MS, 3),
+        (&[Unauthorised], LONG_MS, 0),
+        (&[Slow], 300, 1),
+    ] {
+        let (url, endpoint) = serve(answers).await;
+        let client = ModelClient::new(ModelAccess::default());
+        let (_, billed) = client.ask(&request(&url, timeout_ms, 2)).await;
+        let calls = endpoint.calls.load(Ordering::SeqCst);
+        assert_eq!(billed, expected, "{calls} calls");
+    }
 }
 
 #[tokio::test]
 async fn a_rehearsal_asks_nobody() {
     let (url, endpoint) = serve(&[Answer::Good]).await;
     let client = ModelClient::new(ModelAccess::Refuse);
-    let reply = client.ask(&request(&url, LONG_MS, 2)).await;
-    assert_eq!(reply.result, Err(ModelFailure::NotAsked));
+    let (reply, billed) = client.ask(&request(&url, LONG_MS, 2)).await;
+    assert_eq!((reply.result, billed), (Err(ModelFailure::NotAsked), 0));
     assert_eq!(endpoint.calls.load(Ordering::SeqCst), 0);
 }

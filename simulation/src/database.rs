@@ -258,5 +258,6 @@ fn cost_of(row: &ModelCallRow) -> ModelCallCost {
         participant: row.participant.clone(),
         partner: row.partner.clone(),
         cost_micro: row.cost_micro,
+        asked_us: row.asked_us,
     }
 }

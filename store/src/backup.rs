@@ -14,10 +14,14 @@ use anyhow::Context as _;
 use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
+use crate::participant_links::LINKS_KEY;
 use crate::{FILE, SqliteStore, data_folder, desk_keys};
 
 /// The entry of an archive that says what is in it.
 pub const CONTENTS: &str = "backup.json";
+
+/// Secrets that are made anew where they are missing: whoever gets a backup is not to have them.
+const LEFT_OUT: [&str; 2] = ["replay.key", "turn.secret"];
 
 /// How often a backup begins anew because somebody withdrew meanwhile.
 const MOST_TRIES: usize = 5;
@@ -39,6 +43,8 @@ pub struct Backup {
     pub episodes: usize,
     /// Episodes that the database has and the folder has not.
     pub missing: Vec<String>,
+    /// True if it has the secret of participant links: whoever gets it can make links of this study.
+    pub has_links_key: bool,
     /// The name of the key of recruiters' identifiers, which is not in the archive; `None` if there are none.
     pub key: Option<String>,
 }
@@ -61,6 +67,12 @@ impl fmt::Display for Backup {
             write!(
                 f,
                 "\nepisodes that the database has and the folder has not: {missing}"
+            )?;
+        }
+        if self.has_links_key {
+            write!(
+                f,
+                "\nThe secret of participant links, links.key, is in this file: keep it as private as the data folder."
             )?;
         }
         if let Some(key) = &self.key {
@@ -175,6 +187,7 @@ async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
         }
         let of_episodes = listed.len() - 1;
         list_folder(data, "", &mut listed)?;
+        let has_links_key = listed.iter().any(|file| file.path == LINKS_KEY);
         let contents = Contents {
             at_unix_us,
             files: listed,
@@ -200,6 +213,7 @@ async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
             files,
             episodes: of_episodes,
             missing,
+            has_links_key,
             key,
         });
     }
@@ -211,7 +225,7 @@ fn list_file(from: PathBuf, path: String) -> io::Result<ListedFile> {
     Ok(ListedFile { path, bytes, from })
 }
 
-/// Adds the files of a data folder, apart from the database, episodes, the lock and what is not complete.
+/// Adds the files of a data folder, apart from the database, episodes, the lock, what is not complete, and [`LEFT_OUT`].
 fn list_folder(data: &Path, below: &str, listed: &mut Vec<ListedFile>) -> io::Result<()> {
     let mut entries = fs::read_dir(data.join(below))?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
@@ -222,7 +236,8 @@ fn list_folder(data: &Path, below: &str, listed: &mut Vec<ListedFile>) -> io::Re
         };
         let is_top = below.is_empty();
         let is_database = is_top && (name.starts_with(FILE) || name.starts_with(desk_keys::FILE));
-        let is_left_out = is_top && (name == "lock" || name == archive::FOLDER);
+        let is_left_out = is_top
+            && (name == "lock" || name == archive::FOLDER || LEFT_OUT.contains(&name.as_str()));
         if is_database || is_left_out || name.ends_with(".part") {
             continue;
         }

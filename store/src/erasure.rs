@@ -156,7 +156,7 @@ async fn erase_from(
         erasure.participant, counts[0], counts[1]
     );
     store.append_audit("erase", &action).await?;
-    store.empty_log().await?;
+    store.wait_to_empty_log().await?;
     Ok(erasure)
 }
 

@@ -150,8 +150,8 @@ impl IdentifierKey {
         &self.id
     }
 
-    /// Finds the key of a data folder by its name.
-    pub(crate) fn find(id: &str, place: &KeyPlace) -> Result<Self, KeyError> {
+    /// Finds the key of a data folder by its name. One that lies in the folder is refused, as [`Self::make`] does.
+    pub(crate) fn find(id: &str, place: &KeyPlace, data: &Path) -> Result<Self, KeyError> {
         let trial = Self::trial();
         if trial.id == id {
             return Ok(trial);
@@ -160,6 +160,7 @@ impl IdentifierKey {
             KeyPlace::File(file) => file.clone(),
             KeyPlace::User | KeyPlace::Trial => user_file(id)?,
         };
+        check_outside(&file, data)?;
         let key = read_file(&file)?.ok_or_else(|| KeyError::Missing(file.clone()))?;
         match key.id == id {
             true => Ok(key),
@@ -352,13 +353,20 @@ fn write_file(file: &Path, secret: &[u8; 32]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Makes a folder; a new one is for its owner alone.
+/// Makes a folder with those above it; each new one is for its owner alone, and is there also after a power failure.
 fn make_folder(folder: &Path) -> io::Result<()> {
+    let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+    let missing: Vec<&Path> = folder.ancestors().take_while(is_missing).collect();
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
+    builder.create(folder)?;
+    for made in missing {
+        let above = made.parent().filter(|above| *above != Path::new(""));
+        File::open(above.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -410,7 +418,7 @@ mod tests {
         let place = KeyPlace::File(file.clone());
         let made = IdentifierKey::make(&place, &data).unwrap();
         let again = IdentifierKey::make(&place, &data).unwrap();
-        let found = IdentifierKey::find(made.id(), &place).unwrap();
+        let found = IdentifierKey::find(made.id(), &place, &data).unwrap();
         assert_eq!((again.seal, found.seal), (made.seal, made.seal));
         #[cfg(unix)]
         {
@@ -441,7 +449,8 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let (data, file) = (home.path().join("data"), home.path().join("own.key"));
         let place = KeyPlace::File(file.clone());
-        let error = IdentifierKey::find("00", &place).unwrap_err().to_string();
+        let error = IdentifierKey::find("00", &place, &data);
+        let error = error.unwrap_err().to_string();
         assert!(
             error.contains("own.key") && error.contains("--key"),
             "{error}"
@@ -450,10 +459,16 @@ mod tests {
         let error = IdentifierKey::make(&place, &data).unwrap_err();
         assert!(matches!(error, KeyError::NoKey(_)), "{error}");
         fs::write(&file, "0f".repeat(32)).unwrap();
-        let error = IdentifierKey::find("00", &place).unwrap_err();
+        let error = IdentifierKey::find("00", &place, &data).unwrap_err();
         assert!(matches!(error, KeyError::Other { .. }), "{error}");
         let inside = KeyPlace::File(data.join("own.key"));
         let error = IdentifierKey::make(&inside, &data).unwrap_err();
+        assert!(matches!(error, KeyError::Inside(_)), "{error}");
+        // One that was put there later.
+        fs::create_dir(&data).unwrap();
+        fs::copy(&file, data.join("own.key")).unwrap();
+        let id = IdentifierKey::new(&[15; 32]).id;
+        let error = IdentifierKey::find(&id, &inside, &data).unwrap_err();
         assert!(matches!(error, KeyError::Inside(_)), "{error}");
     }
 }

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod backup;
+pub mod beside;
 pub mod data_folder;
 pub mod desk_keys;
 pub mod erasure;
@@ -48,18 +49,35 @@ pub enum StoreError {
     /// There is no session or episode of this name.
     #[error("there is no {0} of this name")]
     Unknown(&'static str),
+    /// An older program made the database, and a server may use it.
+    #[error(
+        "the database is of an older version of Coplay, and another coplay uses the data folder; stop that one, and run this \
+         again, which brings the database up to date"
+    )]
+    Older,
     /// The disk is full.
     #[error("the disk is full")]
     NoRoom,
     /// Recruiters' identifiers cannot be read or stored without their key.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// Somebody else has marked a payment meanwhile.
-    #[error("a payment was marked by another run meanwhile")]
+    /// Somebody else has marked or corrected a payment meanwhile.
+    #[error("a payment was marked by another run, or corrected at the dashboard, meanwhile")]
     Marked,
 }
 
 impl StoreError {
+    /// True if another program had the database for too long. It may be free the next time.
+    pub fn is_busy(&self) -> bool {
+        let Self::Database(error) = self else {
+            return false;
+        };
+        let code = error.as_database_error().and_then(|error| error.code());
+        let code: Option<u32> = code.and_then(|code| code.parse().ok());
+        // `SQLITE_BUSY`, in the lowest byte of extended result codes.
+        code.is_some_and(|code| code & 0xff == 5)
+    }
+
     /// Why the disk did not take what was written; `None` if something else failed, which no waiting helps.
     pub fn disk_fault(&self) -> Option<DiskFault> {
         match self {

@@ -8,6 +8,9 @@ use protocol::hash::sha256_hex;
 
 use crate::data_folder::secret;
 
+/// The file of the secret in a data folder.
+pub(crate) const LINKS_KEY: &str = "links.key";
+
 /// The secret of a data folder.
 pub struct LinkKey([u8; 32]);
 
@@ -17,7 +20,7 @@ impl LinkKey {
     /// # Errors
     /// The disk refused, or the file is not a secret of ours.
     pub fn open(data: &Path) -> io::Result<Self> {
-        secret(data, "links.key").map(Self)
+        secret(data, LINKS_KEY).map(Self)
     }
 
     /// The token of the link with this number: 128 bits, lower-case hex.

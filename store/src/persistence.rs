@@ -220,7 +220,11 @@ impl Persistence {
             Write::Correction {
                 participant,
                 payment,
-            } => self.store.correct_payment(&participant, &payment).await,
+            } => {
+                // The driver asks for the result by `correct_payment`.
+                self.correct_payment(&participant, &payment).await?;
+                Ok(())
+            }
             Write::DeskMessage(row) => {
                 let stage = self.stage_id(row.stage);
                 self.store.save_desk_message(&stage, &row).await
@@ -260,10 +264,51 @@ impl Persistence {
         }
     }
 
+    /// Corrects a payment. Gives the one that is stored if that is marked as paid, and so stays as it is.
+    ///
+    /// # Errors
+    /// [`StoreError`]; nothing is then stored.
+    pub async fn correct_payment(
+        &self,
+        participant: &str,
+        payment: &study::Payment,
+    ) -> Result<Option<study::Payment>, StoreError> {
+        if self.store.correct_payment(participant, payment).await? {
+            return Ok(None);
+        }
+        let mut stored = self.store.payments().await?.into_iter();
+        let stored = stored.find(|stored| stored.participant == participant);
+        Ok(stored.map(|stored| stored.what))
+    }
+
+    /// Erases what was withdrawn from files that threads of episodes wrote to before.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the next time tries again.
+    pub async fn retry_withdrawals(&self) -> Result<(), StoreError> {
+        self.erase_withdrawn(true).await
+    }
+
+    /// True if the database's log still has what was erased, because another program read the database.
+    pub fn has_erased_log(&self) -> bool {
+        self.store.has_erased_log()
+    }
+
+    /// Empties the database's log, if it still has what was erased and nobody reads the database any more.
+    ///
+    /// # Errors
+    /// [`StoreError`]; the next time tries again.
+    pub async fn empty_erased_log(&self) -> Result<(), StoreError> {
+        match self.has_erased_log() {
+            true => self.store.empty_log().await,
+            false => Ok(()),
+        }
+    }
+
     /// Erases from the files of episodes what was withdrawn; see [`withdraw_files`] for `waits`.
     async fn erase_withdrawn(&self, waits: bool) -> Result<(), StoreError> {
         erase_withdrawn_episodes(&self.store, &self.data).await?;
-        // What cannot be done now is logged, and done by a later withdrawal, end of an episode or start.
+        // What cannot be done now is logged, and done by a later withdrawal, end of an episode, end of its repetition, or start.
         withdraw_files(&self.store, &self.data, waits).await?;
         Ok(())
     }

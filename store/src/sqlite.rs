@@ -16,6 +16,7 @@ mod sessions;
 mod told_time;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -25,13 +26,16 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
     SqliteSynchronous,
 };
-use sqlx::{Row as _, raw_sql};
+use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
 
 use super::identifier_key::{IdentifierKey, KeyPlace};
 use super::{ParticipantLink, StoreError};
 
 /// The file of [`SqliteStore`] in a data folder.
 pub const FILE: &str = "coplay.sqlite";
+
+/// How long a statement waits for another program that has the database, milliseconds.
+const BUSY_MS: u64 = 10_000;
 
 /// The migrations: each brings the database of a data folder to its next version.
 const MIGRATIONS: [&str; 19] = [
@@ -66,6 +70,8 @@ pub struct SqliteStore {
     place: KeyPlace,
     /// That key, once it was needed.
     key: Arc<OnceLock<IdentifierKey>>,
+    /// True while the database's log still has what was erased.
+    has_erased_log: Arc<AtomicBool>,
 }
 
 impl SqliteStore {
@@ -75,6 +81,7 @@ impl SqliteStore {
             data: data.to_owned(),
             place,
             key: Arc::default(),
+            has_erased_log: Arc::default(),
         }
     }
 
@@ -137,6 +144,22 @@ impl SqliteStore {
         Ok(store)
     }
 
+    /// Opens the store of a data folder for writing, also while a server writes to it. It is neither made nor migrated.
+    ///
+    /// # Errors
+    /// [`StoreError::Older`] if it would have to be; [`StoreError`] otherwise.
+    pub(crate) async fn open_as_it_is(data: &Path) -> Result<Self, StoreError> {
+        let options = options(data).synchronous(SqliteSynchronous::Full);
+        let store = Self::new(connect(options).await?, data, KeyPlace::chosen());
+        match store.version().await? {
+            version if version < MIGRATIONS.len() => {
+                store.close().await;
+                Err(StoreError::Older)
+            }
+            _ => Ok(store),
+        }
+    }
+
     /// Opens it for reading, if there is one.
     ///
     /// # Errors
@@ -182,7 +205,7 @@ impl SqliteStore {
     async fn migrate(&self) -> Result<(), StoreError> {
         let found = self.version().await?;
         for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
-            let mut transaction = self.pool.begin().await?;
+            let mut transaction = self.begin_write().await?;
             raw_sql(*migration).execute(&mut *transaction).await?;
             if done + 1 == ledger::WHOLE {
                 ledger::adopt_rows(&mut transaction).await?;
@@ -195,11 +218,14 @@ impl SqliteStore {
             raw_sql(version).execute(&mut *transaction).await?;
             transaction.commit().await?;
         }
-        match found {
-            // What was plain must not stay in the log.
-            1..identifiers::FIRST => self.empty_log().await,
-            _ => Ok(()),
-        }
+        // A crash may have come between an erasure, or the encryption of what was plain, and this.
+        self.empty_log().await
+    }
+
+    /// Begins a transaction that writes. It has the right to write from its first statement on: one that gets it only after
+    /// it has read fails at once if another program has written meanwhile.
+    async fn begin_write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
+        Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
     }
 
     /// Makes a participant link; one that is there stays as it is.
@@ -294,7 +320,7 @@ fn options(data: &Path) -> SqliteConnectOptions {
         .foreign_keys(true)
         // What is erased is overwritten.
         .pragma("secure_delete", "ON")
-        .busy_timeout(Duration::from_secs(10))
+        .busy_timeout(Duration::from_millis(BUSY_MS))
 }
 
 /// One connection: SQLite has one writer, and its own queue is fairer than a busy file.

@@ -378,6 +378,9 @@ async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed()
     page.stage().await;
     let token = page.token.clone();
 
+    for name in ["replay.key", "turn.secret"] {
+        std::fs::write(host.data().join(name), [7; 32]).unwrap();
+    }
     let archive = host.dir.path().join("backup.tar");
     let (data, file) = (
         host.data().display().to_string(),
@@ -388,6 +391,7 @@ async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed()
     assert!(good, "{errors}");
     let said: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!(said["key"].as_str().unwrap().len(), 16);
+    assert_eq!(said["has_links_key"], true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
@@ -404,6 +408,8 @@ async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed()
 
     let restored = host.dir.path().join("restored");
     restore(&archive, &restored);
+    let has = ["links.key", "replay.key", "turn.secret"].map(|name| restored.join(name).exists());
+    assert_eq!(has, [true, false, false], "two are made anew");
     assert_ne!(count_in_files(&restored, "before the backup"), 0);
     assert_eq!(count_in_files(&restored, "after the backup"), 0);
     let process = Process::start(&host, &restored, &[]);

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use store::SqliteStore;
+use store::beside::open_beside_server;
 
 use super::options::ExportOptions;
 
@@ -46,7 +47,7 @@ impl Demographics {
         let Some(action) = &self.action else {
             return Ok(());
         };
-        let store = SqliteStore::open(data).await?;
+        let store = open_beside_server(data).await?;
         store.append_audit("export", action).await?;
         store.close().await;
         Ok(())

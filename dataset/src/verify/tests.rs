@@ -591,12 +591,18 @@ fn an_ai_partner_may_follow_directives_and_may_not_become_another_one() {
     ));
     let log = log_of(&mut episode);
     assert_eq!(order::changes(&log), Ok(()));
-    let mut forged = log;
-    for record in &mut forged.records {
-        if let Record::Change(change) = record {
-            change.controller = ai("random");
-        }
+    episode.direct(Seat(1), "wait", None).unwrap();
+    let log = log_of(&mut episode);
+    assert_eq!(order::changes(&log), Ok(()));
+    // The first directive, and one after another.
+    for number in [0, 1] {
+        let mut forged = log.clone();
+        let mut changes = forged.records.iter_mut().filter_map(|record| match record {
+            Record::Change(change) => Some(change),
+            _ => None,
+        });
+        changes.nth(number).unwrap().controller = ai("random");
+        let refused = order::changes(&forged).unwrap_err();
+        assert!(refused.contains("nobody had lost it"), "{refused}");
     }
-    let refused = order::changes(&forged).unwrap_err();
-    assert!(refused.contains("nobody had lost it"), "{refused}");
 }

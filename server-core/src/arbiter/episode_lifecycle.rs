@@ -249,6 +249,8 @@ impl Arbiter {
             (Phase::Playing(play), Some(seat)) => play.seats.handle_left(seat),
             _ => {}
         }
+        // A page that is away, or an order of a researcher, has it settled by nothing else.
+        self.episodes.touch_episode(era);
     }
 
     /// The end of an episode is durable: everybody is informed, and moves on.

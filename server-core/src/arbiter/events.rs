@@ -7,6 +7,7 @@ use protocol::{Controller, Era, Life, Seat, Tick};
 use study::SeatTotals;
 
 use super::clients::ClientKey;
+use super::descriptions::{Description, Directed};
 use super::session::ConnId;
 use super::writes::Write;
 use crate::language_model::{ModelReply, ModelRequest};
@@ -50,12 +51,17 @@ pub enum Event {
     Hosted(Era, HostedReport),
     /// The world from the view of a seat, for the request to a language model with this number; `None` if it is not known.
     Described(Era, u32, Option<Box<Description>>),
+    /// So many tries of the request to a language model with this number gave no answer, and may be billed all the same. It
+    /// comes before the reply.
+    Billed(Era, u32, u8),
     /// A language model has answered the request with this number, or has not.
     Answered(Era, u32, ModelReply),
     /// A directive is durable, or was refused.
     Directed(Era, Seat, Directed),
     /// A note was appended, or could not be.
     Noted,
+    /// The payment of this participant was not corrected: it is marked as paid, as it is stored.
+    AlreadyPaid(String, Box<study::Payment>),
     /// The server stops: nobody is let in any more.
     Stop,
 }
@@ -82,37 +88,6 @@ pub struct Recheck {
     pub agreed: Tick,
     /// The inputs of everybody else after it.
     pub inputs: Vec<KnownInputs>,
-}
-
-/// The world after a durable tick, as a language model is told.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Description {
-    /// After how many steps.
-    pub tick: Tick,
-    /// The environment's own words, from the view of a seat.
-    pub text: String,
-    /// The directives that its seat can be told.
-    pub directives: Vec<OfferedDirective>,
-}
-
-/// A directive that the policy of a seat can follow.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OfferedDirective {
-    /// Its word.
-    pub word: String,
-    /// Its meaning.
-    pub means: String,
-    /// True if something can be done for it now.
-    pub is_possible: bool,
-}
-
-/// The result of a directive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Directed {
-    /// The seat follows it from the tick of this change on.
-    Applied(Box<Change>),
-    /// Nothing has changed, for this reason.
-    Refused(String),
 }
 
 /// Work on a hosted world, in the order of its fields.

@@ -148,13 +148,17 @@ impl Arbiter {
             return self.admit_session(conn, None, Some(identity));
         };
         if self.sessions[who].identity.as_ref() != Some(&identity) {
-            let participant = self.sessions[who].participant.clone();
-            self.sessions[who].identity = Some(identity.clone());
-            let write = Write::Identity {
-                participant,
-                identity,
-            };
-            self.effects.push_back(Effect::Store(write));
+            let session = &mut self.sessions[who];
+            session.identity = Some(identity.clone());
+            let participant = session.participant.clone();
+            // Of who withdrew, nothing is stored any more.
+            if session.progress.receipt().is_none() {
+                let write = Write::Identity {
+                    participant,
+                    identity,
+                };
+                self.effects.push_back(Effect::Store(write));
+            }
         }
         Ok((who, self.new_token(who, Proof::Identifier)))
     }

@@ -58,6 +58,11 @@ impl Arbiter {
                 ModelDeed::Ask(reason) => self.ask_model(now_us, era, reason),
                 ModelDeed::Take(reply) => self.take_reply(now_us, era, reply),
                 ModelDeed::GiveUp => {
+                    // Nobody knows how often it was tried.
+                    if let Some(model) = self.model_mut(era) {
+                        let tries = model.model.retries.saturating_add(1);
+                        model.call.iter_mut().for_each(|call| call.billed = tries);
+                    }
                     let result = Err(ModelFailure::Timeout);
                     self.take_reply(now_us, era, ModelReply { result, retries: 0 });
                 }
@@ -129,6 +134,8 @@ impl Arbiter {
             say: None,
             is_directing: false,
             may_direct: false,
+            most_micro: 0,
+            billed: 0,
         });
         if is_over {
             return self.fall_back(now_us, era, "request_limit");
@@ -165,7 +172,13 @@ impl Arbiter {
         let last = lines.iter().rfind(|line| line.place == PERSON);
         let last = last.map(|line| line.text.clone()).unwrap_or_default();
         let text = prompt.to_string();
-        let most = of.most_cost_micro(text.len());
+        let one = of.most_cost_micro(text.len());
+        let tries = match of.provider {
+            ModelProvider::OpenAi { .. } => u64::from(of.retries) + 1,
+            ModelProvider::Mock { .. } => 1,
+        };
+        // Each repetition may be billed like the first try.
+        let most = one.saturating_mul(tries);
         let given_up_us = model.given_up_us(now_us);
         let Some(call) = model.call.as_mut() else {
             return;
@@ -179,6 +192,7 @@ impl Arbiter {
         call.row.asked_us = now_us;
         call.row.tick_asked = Some(described.tick);
         (call.row.prompt, call.row.cost_micro) = (text, most);
+        call.most_micro = one;
         match &of.provider {
             ModelProvider::OpenAi { url } => {
                 call.step = CallStep::Asked(given_up_us);
@@ -198,10 +212,24 @@ impl Arbiter {
                 if let Ok(completion) = &mut reply.result {
                     completion.text = fill_names(&completion.text, &episode.bindings);
                 }
+                call.billed = reply
+                    .result
+                    .as_ref()
+                    .err()
+                    .map_or(0, |why| why.may_be_billed().into());
                 call.step = CallStep::Recorded(now_us + latency_us, reply);
                 let row = Box::new(call.row.clone());
                 self.effects.push_back(Effect::Store(Write::ModelCall(row)));
             }
+        }
+    }
+
+    /// Tries of a request gave no answer, and may be billed all the same.
+    pub(super) fn note_billed(&mut self, era: Era, number: u32, tries: u8) {
+        let is_step = |step: &CallStep| matches!(step, CallStep::Asked(_));
+        let model = self.model_mut(era);
+        if let Some(call) = model.and_then(|model| model.call_at(number, is_step)) {
+            call.billed = call.billed.saturating_add(tries);
         }
     }
 
@@ -237,7 +265,11 @@ impl Arbiter {
         row.latency_us = Some(now_us.saturating_sub(row.asked_us));
         row.retries = reply.retries;
         let before = row.cost_micro;
-        row.cost_micro = cost_of(&of, &reply.result, before);
+        let answered = reply.result.as_ref().ok();
+        let answered = answered.map_or(0, |completion| cost_of(&of, completion, call.most_micro));
+        let billed = call.billed.min(of.retries.saturating_add(1));
+        let failed = call.most_micro.saturating_mul(billed.into());
+        row.cost_micro = answered.saturating_add(failed);
         let (participant, after) = (row.participant.clone(), row.cost_micro);
         let may_direct = call.may_direct;
         let outcome = match reply.result {
@@ -368,7 +400,14 @@ impl Arbiter {
             return;
         };
         if !is_left {
-            (row.prompt, row.answer) = (String::new(), String::new());
+            for words in [
+                &mut row.prompt,
+                &mut row.answer,
+                &mut row.directive,
+                &mut row.refusal,
+            ] {
+                words.clear();
+            }
         }
         if row.outcome.is_empty() {
             row.outcome = "episode_over".to_owned();
@@ -377,20 +416,13 @@ impl Arbiter {
     }
 }
 
-/// The cost of a request, millionths of the unit of the currency; `most` is the most that it can be.
-fn cost_of(model: &LanguageModel, result: &Result<Completion, ModelFailure>, most: u64) -> u64 {
-    match result {
-        Ok(completion) => {
-            let tokens = completion.input_tokens.zip(completion.output_tokens);
-            let exact = model.price.zip(tokens);
-            exact.map_or(most, |(price, (input, output))| {
-                price.cost_micro(input, output)
-            })
-        }
-        // Something may have been computed, and nobody tells how much.
-        Err(ModelFailure::Timeout | ModelFailure::Malformed | ModelFailure::TooLong) => most,
-        Err(_) => 0,
-    }
+/// The cost of an answer, millionths of the unit of the currency; `most` is the most that it can be.
+fn cost_of(model: &LanguageModel, completion: &Completion, most: u64) -> u64 {
+    let tokens = completion.input_tokens.zip(completion.output_tokens);
+    let exact = model.price.zip(tokens);
+    exact.map_or(most, |(price, (input, output))| {
+        price.cost_micro(input, output)
+    })
 }
 
 /// The reply of a transcript, and the time until it comes, microseconds.

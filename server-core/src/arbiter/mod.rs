@@ -15,6 +15,7 @@ mod bucket;
 mod chat;
 mod clients;
 mod datagram_paths;
+mod descriptions;
 mod desk_messages;
 mod entry;
 mod episode;
@@ -84,11 +85,12 @@ use crate::limits::Limits;
 use blind_waits::MeetingTimes;
 pub use clients::ClientKey;
 use clients::{Clients, Deed};
+pub use descriptions::{Description, Directed, OfferedDirective};
 use episode::Ready;
 use episodes::Episodes;
 pub use events::{
-    Appended, Description, Directed, Effect, EpisodeEnd, Event, HostWork, HostedReport,
-    KnownInputs, OfferedDirective, PointOrder, Recheck, RecordWork, Snapshot, ViewOrder, Work,
+    Appended, Effect, EpisodeEnd, Event, HostWork, HostedReport, KnownInputs, PointOrder, Recheck,
+    RecordWork, Snapshot, ViewOrder, Work,
 };
 use exchanges::Exchanges;
 pub use group::DepartureReason;
@@ -244,11 +246,15 @@ impl Arbiter {
             Event::Described(era, number, described) => {
                 self.handle_described(now_us, era, number, described);
             }
+            Event::Billed(era, number, tries) => self.note_billed(era, number, tries),
             Event::Answered(era, number, reply) => {
                 self.handle_answered(now_us, era, number, reply);
             }
             Event::Directed(era, _, directed) => self.handle_directed(era, directed),
             Event::Noted => {}
+            Event::AlreadyPaid(participant, payment) => {
+                self.take_correction_back(now_us, &participant, *payment);
+            }
             Event::Stop => {
                 self.stopping = true;
                 self.store_attendance(now_us);
@@ -278,7 +284,12 @@ impl Arbiter {
             | Event::Answered(era, ..)
             | Event::Directed(era, ..)
             | Event::Given(era, ..) => self.episodes.touch_episode(*era),
-            Event::Inputs(..) | Event::Recheck(..) | Event::Noted | Event::Stop => {}
+            Event::Inputs(..)
+            | Event::Recheck(..)
+            | Event::Billed(..)
+            | Event::Noted
+            | Event::AlreadyPaid(..)
+            | Event::Stop => {}
         }
     }
 

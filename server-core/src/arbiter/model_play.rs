@@ -69,6 +69,10 @@ pub(super) struct ModelCall {
     pub is_directing: bool,
     /// True if directives were offered to it.
     pub may_direct: bool,
+    /// The most that one try can cost, millionths of the unit of the currency.
+    pub most_micro: u64,
+    /// How many tries gave no answer, and may be billed all the same.
+    pub billed: u8,
 }
 
 /// Where a request is.
@@ -128,9 +132,15 @@ impl ModelPlay {
         }
     }
 
-    /// It continues after a restart of the server: it is not asked for the start again.
-    pub(super) fn resume(&mut self) {
+    /// It continues after a restart of the server, with its messages: it is not asked for the start again. A message of the
+    /// person that came after the last request was never asked about, and is now.
+    pub(super) fn resume(&mut self, last_asked_us: Option<u64>) {
         self.wanted = None;
+        let mut lines = self.talk.lines.iter();
+        let written = lines.rfind(|line| line.place == PERSON);
+        if written.is_some_and(|line| last_asked_us.is_none_or(|asked_us| asked_us < line.at_us)) {
+            self.note_message();
+        }
     }
 
     /// A message that was stored before a restart.

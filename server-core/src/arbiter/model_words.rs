@@ -5,7 +5,7 @@ use protocol::control::Line;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::events::Description;
+use super::Description;
 
 /// Messages of the chat that a prompt has, the newest.
 const MESSAGES: usize = 20;

@@ -159,7 +159,9 @@ impl Arbiter {
         let Some(payment) = &session.payment else {
             return Err(OrderRefused::UnderWay(name()));
         };
-        if session.is_erased {
+        // Without a payment due, nothing tells any more whom to pay.
+        let is_gone = session.progress.receipt().is_some() && payment.total == 0;
+        if session.is_erased || is_gone {
             return Err(OrderRefused::Erased(name()));
         }
         self.check_amount(bonus, self.currency_of(payment))
@@ -281,6 +283,21 @@ impl Arbiter {
             participant,
             payment: Box::new(payment),
         }));
+        self.show_stage(now_us, who);
+    }
+
+    /// A correction came too late: the money is gone, so the payment is as it was.
+    pub(super) fn take_correction_back(
+        &mut self,
+        now_us: u64,
+        participant: &str,
+        payment: Payment,
+    ) {
+        let Some(who) = self.sessions.find_by_pseudonym(participant) else {
+            return;
+        };
+        tracing::warn!("a bonus was corrected after it was paid, so it stays as it was");
+        self.sessions[who].payment = Some(payment);
         self.show_stage(now_us, who);
     }
 

@@ -166,10 +166,10 @@ impl Arbiter {
                 .model_calls
                 .iter()
                 .filter(|call| call.episode == *id);
-            let next = calls.map(|call| call.number + 1).max();
+            let last = calls.max_by_key(|call| call.number);
             let messages = restored.messages.iter();
             let messages = messages.filter(|row| row.episode.as_ref() == Some(id));
-            let model = arbiter.restore_model(&episode, next, messages.cloned());
+            let model = arbiter.restore_model(&episode, last, messages.cloned());
             arbiter.restore_episode(now_us, episode, model);
         }
         arbiter.groups.restore_messages(restored.messages);
@@ -179,17 +179,17 @@ impl Arbiter {
         arbiter
     }
 
-    /// The language model of an episode that was running, with its messages so far and the number of its next request.
+    /// The language model of an episode that was running, with its messages so far and its last request.
     fn restore_model(
         &self,
         episode: &RestoredEpisode,
-        next: Option<u32>,
+        last: Option<&ModelCallCost>,
         messages: impl Iterator<Item = MessageRow>,
     ) -> Option<Box<ModelPlay>> {
         let mut model = self.open_model_play(episode.row.stage, &episode.header)?;
-        model.resume();
-        model.next = next.unwrap_or(0);
+        model.next = last.map_or(0, |call| call.number + 1);
         messages.for_each(|row| model.restore_message(row));
+        model.resume(last.map(|call| call.asked_us));
         Some(model)
     }
 

@@ -257,6 +257,8 @@ pub struct ModelCallCost {
     pub partner: String,
     /// Its cost, millionths of the unit of the currency.
     pub cost_micro: u64,
+    /// When it was made, server clock, microseconds.
+    pub asked_us: u64,
 }
 
 /// A place in a group: a seat of people in every stage that the group plays.

@@ -33,8 +33,10 @@ enum Secret<'a> {
 
 fn find_secret(headers: &HeaderMap) -> Option<Secret<'_>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(token) = text(header::AUTHORIZATION) {
-        return token.strip_prefix("Bearer ").map(Secret::Token);
+    // A proxy before the server may have a password of its own there.
+    let token = text(header::AUTHORIZATION).and_then(read_bearer);
+    if let Some(token) = token {
+        return Some(Secret::Token(token));
     }
     let cookies = headers.get_all(header::COOKIE).into_iter();
     let cookies = cookies.filter_map(|value| value.to_str().ok());
@@ -44,6 +46,12 @@ fn find_secret(headers: &HeaderMap) -> Option<Secret<'_>> {
         (name == COOKIE).then_some(value)
     });
     found.map(Secret::Session)
+}
+
+/// The token in a header `Authorization`; `None` if it has another scheme.
+fn read_bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
 }
 
 impl Desk {
@@ -174,9 +182,11 @@ mod tests {
 
     use super::*;
 
-    fn secret_of(name: header::HeaderName, value: &'static str) -> Option<String> {
+    fn secret_of(sent: &[(header::HeaderName, &'static str)]) -> Option<String> {
         let mut headers = HeaderMap::new();
-        headers.insert(name, HeaderValue::from_static(value));
+        for (name, value) in sent {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
         find_secret(&headers).map(|secret| match secret {
             Secret::Session(secret) => format!("session {secret}"),
             Secret::Token(secret) => format!("token {secret}"),
@@ -185,12 +195,19 @@ mod tests {
 
     #[test]
     fn a_secret_is_read_from_its_cookie_or_header_alone() {
-        let cookie = |value| secret_of(header::COOKIE, value);
+        let cookie = |value| secret_of(&[(header::COOKIE, value)]);
         assert_eq!(cookie("a=b; coplay_desk=12"), Some("session 12".to_owned()));
         assert_eq!(cookie("coplay_desk"), None);
         assert_eq!(cookie("xcoplay_desk=12"), None);
-        let token = |value| secret_of(header::AUTHORIZATION, value);
+        let token = |value| secret_of(&[(header::AUTHORIZATION, value)]);
         assert_eq!(token("Bearer 12"), Some("token 12".to_owned()));
         assert_eq!(token("Basic 12"), None);
+        // Behind a proxy that asks for a password, the page of the dashboard sends both.
+        let both = |value| {
+            let cookie = (header::COOKIE, "coplay_desk=12");
+            secret_of(&[(header::AUTHORIZATION, value), cookie])
+        };
+        assert_eq!(both("Basic 34"), Some("session 12".to_owned()));
+        assert_eq!(both("Bearer 34"), Some("token 34".to_owned()));
     }
 }

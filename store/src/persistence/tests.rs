@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
-use protocol::Tick;
+use archive::fixtures::{PERSON, header};
 use protocol::control::EndReason;
-use protocol::log::Ending;
+use protocol::log::{Ending, Header};
+use protocol::{EnvWay, Tick};
+use server_core::arbiter::HostWork;
 
 use super::*;
 use crate::data_folder::DataDir;
@@ -129,5 +131,40 @@ async fn whoever_withdraws_for_their_group_takes_its_episodes_along_and_no_other
     assert_eq!(left(&persistence, &data).await, ["group", "running"]);
     persistence.write(ended("running")).await.unwrap();
     assert_eq!(left(&persistence, &data).await, ["group"]);
+    persistence.close().await;
+}
+
+#[tokio::test]
+async fn a_hosted_episode_loses_what_was_withdrawn_once_its_world_was_run_again() {
+    let home = tempfile::tempdir().unwrap();
+    let data = DataDir::open(home.path()).unwrap();
+    let persistence = open(&data, OnWithdraw::EraseOwn).await;
+    add_people(&persistence).await;
+    play(&persistence, &data, "e-1", &["P-A", "P-B"], false).await;
+    let path = data.episodes().join("e-1.coplay");
+    fs::remove_file(&path).unwrap();
+    let header = Header {
+        way: EnvWay::Host,
+        ..header([PERSON, PERSON], 12)
+    };
+    let mut episode = archive::Episode::create(&data.episodes(), header).unwrap();
+    let step = HostWork {
+        steps: true,
+        ..HostWork::default()
+    };
+    while !episode.host(step.clone()).over {}
+    episode.end(EndReason::Played).unwrap();
+    persistence.write(ended("e-1")).await.unwrap();
+    withdraw(&persistence, "P-B").await;
+    let names_them = || {
+        let bytes = fs::read(&path).unwrap();
+        bytes.windows(3).any(|part| part == b"P-B")
+    };
+    assert!(names_them(), "the thread of the episode may still write");
+
+    episode.repeat().unwrap();
+    drop(episode);
+    persistence.retry_withdrawals().await.unwrap();
+    assert!(!names_them());
     persistence.close().await;
 }

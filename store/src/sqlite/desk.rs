@@ -6,6 +6,7 @@ use sqlx::Row as _;
 
 use super::SqliteStore;
 use super::ledger::append_payment;
+use super::payments::PAID_AND_WITHDRAWN;
 use crate::{Intervention, PayState, StoreError};
 
 /// The command that the audit trail names for what was done at the dashboard.
@@ -39,13 +40,21 @@ impl SqliteStore {
         Ok(places)
     }
 
-    /// Sets the places: one number in all, or one for each treatment. A study has always as many of them.
+    /// Sets the places, all of them or none: one number in all, or one for each treatment. None is left of those before.
     pub async fn set_places(&self, places: &[u32]) -> Result<(), StoreError> {
+        let mut transaction = self.begin_write().await?;
+        sqlx::query("DELETE FROM counters WHERE name LIKE ? || '%'")
+            .bind(PLACES)
+            .execute(&mut *transaction)
+            .await?;
         for (number, value) in places.iter().enumerate() {
-            self.set_counter(&format!("{PLACES}{number}"), (*value).into())
+            sqlx::query("INSERT INTO counters (name, value) VALUES (?, ?)")
+                .bind(format!("{PLACES}{number}"))
+                .bind(value)
+                .execute(&mut *transaction)
                 .await?;
         }
-        Ok(())
+        Ok(transaction.commit().await?)
     }
 
     /// Enters into the audit trail what a researcher did.
@@ -68,13 +77,14 @@ impl SqliteStore {
         Ok(read.collect())
     }
 
-    /// Changes a payment, and enters it into the ledger. One that is marked as paid stays as it is, as the money is gone.
+    /// Changes a payment, and enters it into the ledger. False if it is marked as paid: it stays as it is then, as the money
+    /// is gone.
     pub async fn correct_payment(
         &self,
         participant: &str,
         payment: &study::Payment,
-    ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+    ) -> Result<bool, StoreError> {
+        let mut transaction = self.begin_write().await?;
         let state = match payment.total {
             0 => PayState::Skipped,
             _ => PayState::Due,
@@ -91,10 +101,19 @@ impl SqliteStore {
             .bind(participant)
             .execute(&mut *transaction)
             .await?;
-        if changed.rows_affected() == 1 {
+        let is_changed = changed.rows_affected() == 1;
+        if is_changed {
             append_payment(&mut transaction, participant, Some(payment)).await?;
         }
-        Ok(transaction.commit().await?)
+        // Nothing may be due any more to somebody who withdrew.
+        let forgotten = sqlx::query(PAID_AND_WITHDRAWN)
+            .execute(&mut *transaction)
+            .await?;
+        transaction.commit().await?;
+        if forgotten.rows_affected() > 0 {
+            self.empty_log().await?;
+        }
+        Ok(is_changed)
     }
 
     async fn counter(&self, name: &str) -> Result<Option<i64>, StoreError> {

@@ -21,7 +21,7 @@ const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN
 impl SqliteStore {
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
     pub async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         let people = || {
             let seats = (0_u8..).zip(&new.participants);
             seats.filter(|(_, participant)| !participant.is_empty())

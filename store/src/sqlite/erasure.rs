@@ -1,16 +1,17 @@
 //! Withdrawal and erasure, and the list of participants and groups that exports leave out.
 
-use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
+use std::sync::atomic::Ordering;
 
-use super::SqliteStore;
+use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction, raw_sql};
+
 use super::payments::PAID_AND_WITHDRAWN;
+use super::{BUSY_MS, SqliteStore};
 use crate::StoreError;
 use crate::Withdrawn;
 use crate::WithdrawnSeat;
 
 /// Forgets what a language model was told of a participant, and what it said. What that cost still counts.
-const FORGET_WORDS: &str =
-    "UPDATE model_calls SET prompt = '', answer = '', directive = '' WHERE participant = ?";
+const FORGET_WORDS: &str = "UPDATE model_calls SET prompt = '', answer = '', directive = '', refusal = '' WHERE participant = ?";
 
 impl SqliteStore {
     /// Withdraws what was recorded of a participant: their answers, times, waits and messages are gone, or all messages of
@@ -22,7 +23,7 @@ impl SqliteStore {
         receipt: &str,
         group: bool,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         let sql = "INSERT INTO withdrawals (session, receipt, scope) SELECT id, ?, ? FROM sessions WHERE participant = ? \
                    ON CONFLICT DO NOTHING";
         sqlx::query(sql)
@@ -56,12 +57,28 @@ impl SqliteStore {
         self.empty_log().await
     }
 
-    /// Empties the database's log, in which everything that was written since it was last emptied can still be read.
+    /// Empties the database's log, in which everything that was written since it was last emptied can still be read. It
+    /// waits for nobody: while another program reads the database, [`Self::has_erased_log`] says that it is still to be done.
     pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
-        raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
-            .execute(&self.pool)
-            .await?;
+        let mut connection = self.pool.acquire().await?;
+        set_patience(&mut connection, 0).await?;
+        let is_emptied = checkpoint(&mut connection).await;
+        set_patience(&mut connection, BUSY_MS).await?;
+        self.has_erased_log.store(!is_emptied?, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// The same, but it waits for a while for another program that reads the database.
+    pub(crate) async fn wait_to_empty_log(&self) -> Result<(), StoreError> {
+        let mut connection = self.pool.acquire().await?;
+        let is_emptied = checkpoint(&mut connection).await?;
+        self.has_erased_log.store(!is_emptied, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// True if the database's log still has what was erased, because another program read the database.
+    pub(crate) fn has_erased_log(&self) -> bool {
+        self.has_erased_log.load(Ordering::Relaxed)
     }
 
     /// The files of those episodes of which everybody but this participant is erased already, relative to the data
@@ -128,7 +145,7 @@ impl SqliteStore {
 
     /// Forgets episodes, whose files are gone.
     pub async fn forget_episodes(&self, paths: &[String]) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         delete_episodes(&mut transaction, paths).await?;
         transaction.commit().await?;
         self.empty_log().await
@@ -137,7 +154,7 @@ impl SqliteStore {
     /// Erases what was recorded of a participant: the recruiter's identifier, answers, times and waits, and these
     /// episodes, whose files are gone. Their session stays with its outcome and payment.
     pub async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         delete_episodes(&mut transaction, episodes).await?;
         for sql in [
             "DELETE FROM identifiers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
@@ -225,6 +242,22 @@ impl SqliteStore {
         }
         Ok(withdrawn)
     }
+}
+
+/// Sets how long the statements of a connection wait for another program, milliseconds.
+async fn set_patience(connection: &mut SqliteConnection, ms: u64) -> Result<(), StoreError> {
+    // A pragma takes no parameters; the number is ours.
+    let sql = sqlx::AssertSqlSafe(format!("PRAGMA busy_timeout = {ms}"));
+    raw_sql(sql).execute(connection).await?;
+    Ok(())
+}
+
+/// Writes the log into the database and empties it; false if another program had one of the two.
+async fn checkpoint(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    let done = raw_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+        .fetch_one(connection)
+        .await?;
+    Ok(done.try_get::<i64, _>("busy")? == 0)
 }
 
 /// Deletes the rows of episodes.

@@ -16,7 +16,7 @@ use crate::gone_name;
 impl SqliteStore {
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
     pub async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         let sql = "INSERT INTO groups (id, stage, draw, size, has_ai, talk, wait) VALUES (?, ?, ?, ?, ?, ?, ?) \
                    ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai), talk = excluded.talk, \
                    wait = excluded.wait";

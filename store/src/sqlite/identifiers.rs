@@ -23,7 +23,7 @@ impl SqliteStore {
         if self.key.get().is_some() {
             return Ok(());
         }
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         self.find_or_make_key(&mut transaction).await?;
         Ok(transaction.commit().await?)
     }
@@ -57,7 +57,7 @@ impl SqliteStore {
             .await?;
         let Some(row) = row else { return Ok(None) };
         let id: String = row.try_get("id")?;
-        let key = IdentifierKey::find(&id, &self.place)?;
+        let key = IdentifierKey::find(&id, &self.place, &self.data)?;
         Ok(Some(self.key.get_or_init(|| key).clone()))
     }
 
@@ -73,14 +73,15 @@ impl SqliteStore {
         Ok(row.map(|row| row.try_get("id")).transpose()?)
     }
 
-    /// Stores a recruiter's identifier, in place of an earlier one.
+    /// Stores a recruiter's identifier, in place of an earlier one. Of somebody who is erased, or who withdrew and has no
+    /// payment due, none is stored.
     pub async fn set_identity(
         &self,
         participant: &str,
         identity: &Identity,
     ) -> Result<(), StoreError> {
         self.ensure_key().await?;
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         self.keep_identity(&mut transaction, participant, identity)
             .await?;
         Ok(transaction.commit().await?)
@@ -120,14 +121,18 @@ impl SqliteStore {
         rows.iter().map(open).collect()
     }
 
-    /// Encrypts the identifier of a participant's session and stores it, in place of an earlier one.
+    /// Encrypts the identifier of a participant's session and stores it, in place of an earlier one; see
+    /// [`Self::set_identity`].
     pub(super) async fn keep_identity(
         &self,
         transaction: &mut Transaction<'_, Sqlite>,
         participant: &str,
         identity: &Identity,
     ) -> Result<(), StoreError> {
-        let row = sqlx::query("SELECT id FROM sessions WHERE participant = ?")
+        let sql = "SELECT id FROM sessions WHERE participant = ? AND erased_at IS NULL \
+                   AND (id NOT IN (SELECT session FROM withdrawals) \
+                   OR id IN (SELECT session FROM payments WHERE state = 'due'))";
+        let row = sqlx::query(sql)
             .bind(participant)
             .fetch_optional(&mut **transaction)
             .await?;

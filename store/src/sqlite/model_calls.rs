@@ -64,7 +64,7 @@ impl SqliteStore {
 
     /// The costs of all requests.
     pub async fn model_costs(&self) -> Result<Vec<ModelCallCost>, StoreError> {
-        let sql = "SELECT episode, number, participant, partner, cost_micro FROM model_calls ORDER BY rowid";
+        let sql = "SELECT episode, number, participant, partner, cost_micro, asked_us FROM model_calls ORDER BY rowid";
         let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
         let cost = |row: &SqliteRow| {
             Ok(ModelCallCost {
@@ -73,6 +73,7 @@ impl SqliteStore {
                 participant: row.try_get("participant")?,
                 partner: row.try_get("partner")?,
                 cost_micro: row.try_get::<i64, _>("cost_micro")?.cast_unsigned(),
+                asked_us: row.try_get::<i64, _>("asked_us")?.cast_unsigned(),
             })
         };
         Ok(rows.iter().map(cost).collect::<Result<_, sqlx::Error>>()?)

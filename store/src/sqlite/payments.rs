@@ -22,14 +22,16 @@ impl SqliteStore {
         Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
     }
 
-    /// Marks the payments of these sessions as made; if one of them is not due, marks none. Returns their number.
-    pub async fn mark_paid(&self, sessions: &[String]) -> Result<usize, StoreError> {
-        let mut transaction = self.pool.begin().await?;
-        for session in sessions {
+    /// Marks the payments of these sessions as made; if one of them is not due, or is another amount than this one in all,
+    /// marks none. Returns their number.
+    pub async fn mark_paid(&self, made: &[(String, u64)]) -> Result<usize, StoreError> {
+        let mut transaction = self.begin_write().await?;
+        for (session, total) in made {
             let sql = "UPDATE payments SET state = 'paid', paid_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
-                       WHERE session = ? AND state = 'due'";
+                       WHERE session = ? AND state = 'due' AND total = ?";
             let marked = sqlx::query(sql)
                 .bind(session)
+                .bind(total.cast_signed())
                 .execute(&mut *transaction)
                 .await?;
             if marked.rows_affected() != 1 {
@@ -45,7 +47,7 @@ impl SqliteStore {
         if forgotten.rows_affected() > 0 {
             self.empty_log().await?;
         }
-        Ok(sessions.len())
+        Ok(made.len())
     }
 }
 

@@ -22,7 +22,7 @@ impl SqliteStore {
         if new.identity.is_some() {
             self.ensure_key().await?;
         }
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         let sql = "INSERT INTO participants (pseudonym) VALUES (?)";
         sqlx::query(sql)
             .bind(&new.participant)
@@ -52,7 +52,7 @@ impl SqliteStore {
     /// Forgets a session that has not begun, with what was noted of it: the recruiter's identifier and waits. One that has
     /// an answer, a group or a payment all the same stays, without its link and identifier, by which somebody may begin.
     pub async fn forget_session(&self, participant: &str) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         let sql = "SELECT 1 FROM sessions WHERE participant = ?1 AND outcome IS NULL AND erased_at IS NULL \
                    AND NOT EXISTS (SELECT 1 FROM answers WHERE session = id) \
                    AND NOT EXISTS (SELECT 1 FROM pages WHERE session = id) \
@@ -117,7 +117,7 @@ impl SqliteStore {
         place: &StoredPosition,
         answers: Option<&Answers>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         keep_place(&mut transaction, participant, place).await?;
         if let Some(of) = answers {
             save_answers(&mut transaction, participant, of).await?;
@@ -152,7 +152,7 @@ impl SqliteStore {
         participant: &str,
         place: &StoredPosition,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.begin_write().await?;
         let sql = "DELETE FROM payments WHERE total = 0 AND state = 'skipped' \
                    AND session = (SELECT id FROM sessions WHERE participant = ?)";
         let taken_back = sqlx::query(sql)

@@ -1,4 +1,6 @@
+mod beside;
 mod desk;
+mod erasure;
 mod forgetting;
 mod ledger;
 

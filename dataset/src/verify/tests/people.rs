@@ -155,8 +155,11 @@ async fn a_noted_hash_shows_that_the_end_of_the_ledger_was_cut_off() {
         ..StoredPosition::default()
     };
     store.save_place("P-A", &end, None).await.unwrap();
-    let session = store.payments().await.unwrap().remove(0).session;
-    store.mark_paid(&[session]).await.unwrap();
+    let due = store.payments().await.unwrap().remove(0);
+    store
+        .mark_paid(&[(due.session, due.what.total)])
+        .await
+        .unwrap();
     let mut report = verify(data.path()).await.unwrap();
     let noted = report.ledger.clone().unwrap();
     let line = format!("ledger of payments: entry 2, hash {}", noted.hash);

@@ -454,3 +454,53 @@ fn a_first_message_that_comes_late_does_not_supersede_the_page_that_sent_it() {
     stage.say(4, by_key(8));
     assert_eq!(stage.hear(3), [ServerMessage::Superseded]);
 }
+
+#[test]
+fn of_who_withdrew_no_identifier_is_stored_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "format: 1
+study: {id: away, version: 1.0.0, title: Away, contact: lab@example.edu, on_withdraw: erase_own}
+recruitment: {provider: prolific, minutes: 10}
+timeline:
+  - {id: first, type: debrief, file: page.md, allow_withdraw: true}
+  - {id: thanks, type: end, file: page.md}
+";
+    std::fs::write(dir.path().join("study.yaml"), text).unwrap();
+    std::fs::write(dir.path().join("page.md"), "# Page\n").unwrap();
+    let (study, facts) = catalog::read_study(dir.path()).unwrap();
+    let mut stage = Stage::with(study, facts, Limits::default());
+    let person = |session: &str| {
+        let of = |name: &str, value: String| (name.to_owned(), value);
+        Entry::Sent(vec![
+            of("PROLIFIC_PID", format!("{:024x}", 7)),
+            of("SESSION_ID", session.to_owned()),
+        ])
+    };
+    let count = |stage: &Stage| {
+        let is_it = |write: &&Write| matches!(write, Write::Identity { .. });
+        stage.writes.iter().filter(is_it).count()
+    };
+    stage.token_of(1, person("one"));
+    stage.token_of(2, person("two"));
+    assert_eq!(
+        count(&stage),
+        1,
+        "a newer page has a newer session of Prolific"
+    );
+    let withdraw = protocol::control::Answer {
+        name: "withdraw".into(),
+        value: "true".into(),
+    };
+    stage.say(
+        2,
+        ClientMessage::StageDone {
+            stage: 0,
+            answers: vec![withdraw],
+            pages_ms: Vec::new(),
+        },
+    );
+    let is_withdrawal = |write: &Write| matches!(write, Write::Withdrawal { .. });
+    assert!(stage.writes.iter().any(is_withdrawal));
+    stage.token_of(3, person("three"));
+    assert_eq!(count(&stage), 1);
+}

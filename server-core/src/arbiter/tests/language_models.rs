@@ -227,7 +227,7 @@ fn what_cannot_be_used_is_replaced_by_the_fallback_and_a_refused_directive_is_to
 #[test]
 fn limits_on_requests_and_cost_hold_also_after_a_restart() {
     let keys = format!(
-        "{ENDPOINT}\n      max_tokens: 10\n      price: {{input: 1000, output: 1000}}\n      limits: {{requests: 3, session_cost: 0.8}}\n      fallback: {{say: Later}}"
+        "{ENDPOINT}\n      max_tokens: 10\n      price: {{input: 1000, output: 1000}}\n      retries: 0\n      limits: {{requests: 3, session_cost: 0.8}}\n      fallback: {{say: Later}}"
     );
     let mut stage = kitchen_with(&keys, "");
     let (era, token) = playing(&mut stage);
@@ -306,4 +306,88 @@ fn a_transcript_answers_in_its_own_time_and_the_chat_is_restored() {
     let last = calls(&stage).pop().unwrap();
     assert_eq!((last.number, last.asked_for.as_str()), (2, "time"));
     assert!(stage.asked.is_empty(), "no provider is asked");
+}
+
+#[test]
+fn a_repetition_may_be_billed_like_the_first_try() {
+    let begin = |session_cost: f64| {
+        let keys = format!(
+            "{ENDPOINT}\n      max_tokens: 10\n      price: {{input: 1000, output: 1000}}\n      retries: 2\n      limits: {{session_cost: {session_cost:.6}}}"
+        );
+        let mut stage = kitchen_with(&keys, "");
+        let (era, _) = playing(&mut stage);
+        stage.archive(1, era, 0, 5);
+        write(&mut stage, 0, "one");
+        let reserved = calls(&stage)[0].cost_micro;
+        (stage, era, reserved)
+    };
+    let (_, _, reserved) = begin(1_000.0);
+    let one = reserved / 3;
+    assert_eq!(one * 3, reserved, "three tries count at once");
+    let too_little = begin(2.9 * one as f64 / 1_000_000.0);
+    assert!(too_little.0.asked.is_empty());
+
+    let (mut stage, era, _) = begin(4.5 * one as f64 / 1_000_000.0);
+    for _ in 0..2 {
+        stage.handle(Event::Billed(era, 0, 1));
+    }
+    answer(&mut stage, Ok(r#"{"say": null}"#));
+    stage.wait(1_000_000);
+    let cost = calls(&stage)[0].cost_micro;
+    assert_eq!(cost, one * 2 + 110_000, "two failed tries, and 110 tokens");
+    write(&mut stage, 1, "two");
+    stage.wait(1_000_000);
+    assert_eq!(calls(&stage).pop().unwrap().outcome, "cost_limit");
+    assert!(stage.asked.is_empty());
+}
+
+#[test]
+fn a_message_before_a_crash_is_answered_after_it() {
+    let mut stage = kitchen_with(ENDPOINT, "");
+    let (era, token) = playing(&mut stage);
+    stage.archive(1, era, 0, 20);
+    write(&mut stage, 0, "a plate");
+    // The crash comes between the message and the request.
+    stage
+        .writes
+        .retain(|write| !matches!(write, Write::ModelCall(_)));
+    stage.asked.clear();
+    stage.restart();
+    stage.resume(2, &token, Some((era, 0)));
+    stage.wait(1_000_000);
+    let (_, request) = stage.asked.pop().expect("it is asked after all");
+    assert!(request.body.contains("Person: a plate"), "{}", request.body);
+    // What was asked before the crash is not asked again.
+    stage.restart();
+    stage.resume(3, &token, Some((era, 0)));
+    stage.wait(1_000_000);
+    assert!(stage.asked.is_empty());
+}
+
+#[test]
+fn a_researcher_ends_the_session_of_somebody_who_plays_alone_at_once_and_no_word_is_left() {
+    let keys = format!("{ENDPOINT}\n      typing_ms: 500");
+    let mut stage = kitchen_with(&keys, "");
+    let (era, _) = playing(&mut stage);
+    stage.archive(1, era, 0, 20);
+    write(&mut stage, 0, "a plate");
+    answer(&mut stage, Ok(r#"{"say": "I am on my way.", "do": "fly"}"#));
+    let participant = {
+        let mut sessions = stage.arbiter.sessions.iter();
+        sessions.next().unwrap().participant.clone()
+    };
+    stage.handle(Event::Closed(ConnId(1)));
+    let order = crate::desk::DeskOrder::EndSession {
+        participant,
+        outcome: study::Outcome::Technical,
+    };
+    let done = stage.arbiter.handle_order(stage.now_us, "Ada", order);
+    done.unwrap();
+    stage.drain();
+    let is_over = |write: &Write| matches!(write, Write::EpisodeEnded { .. });
+    assert!(stage.writes.iter().any(is_over), "nobody waits for it");
+    let row = calls(&stage).pop().unwrap();
+    assert_eq!(row.outcome, "answered");
+    let words = [&row.prompt, &row.answer, &row.directive, &row.refusal];
+    assert_eq!(words, [""; 4]);
 }

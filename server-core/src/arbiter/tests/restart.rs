@@ -90,6 +90,7 @@ impl Stage {
                         participant: row.participant.clone(),
                         partner: row.partner.clone(),
                         cost_micro: row.cost_micro,
+                        asked_us: row.asked_us,
                     };
                     let is_it = |known: &crate::arbiter::ModelCallCost| {
                         (&known.episode, known.number) == (&cost.episode, cost.number)

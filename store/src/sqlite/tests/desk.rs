@@ -17,9 +17,9 @@ async fn recruitment_and_places_are_as_they_were_set_last() {
         store.set_recruitment(wanted).await.unwrap();
         assert_eq!(state().await, wanted);
     }
-    for wanted in [[20, 30], [0, 31]] {
-        store.set_places(&wanted).await.unwrap();
-        assert_eq!(store.places().await.unwrap(), wanted);
+    for wanted in [&[20, 30][..], &[0, 31], &[7]] {
+        store.set_places(wanted).await.unwrap();
+        assert_eq!(store.places().await.unwrap(), wanted, "none is left");
     }
 }
 
@@ -38,18 +38,21 @@ async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
         note: Some("a researcher corrected it".to_owned()),
         ..first.what.clone()
     };
-    store.correct_payment("P-A", &corrected(50)).await.unwrap();
+    assert!(store.correct_payment("P-A", &corrected(50)).await.unwrap());
     assert_eq!(payment().await.what, corrected(50));
     // A place that is stored again brings the old payment not back.
     store.save_place("P-A", &place, None).await.unwrap();
     assert_eq!(payment().await.what, corrected(50));
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 
-    store
-        .mark_paid(std::slice::from_ref(&first.session))
-        .await
-        .unwrap();
-    store.correct_payment("P-A", &corrected(70)).await.unwrap();
+    // A file was written before the correction, and has another amount.
+    let session = first.session.clone();
+    let mark = async |total| store.mark_paid(&[(session.clone(), total)]).await;
+    let before = mark(first.what.total).await.unwrap_err();
+    assert!(matches!(before, StoreError::Marked), "{before}");
+    assert_eq!(payment().await.state, PayState::Due);
+    mark(first.what.total + 50).await.unwrap();
+    assert!(!store.correct_payment("P-A", &corrected(70)).await.unwrap());
     assert_eq!(payment().await.what, corrected(50));
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 }
@@ -152,4 +155,25 @@ async fn messages_with_researchers_are_stored_with_who_read_them_and_go_with_a_w
         let is_there = bytes.windows(words.len()).any(|window| window == words);
         assert!(!is_there, "nothing of it is left");
     }
+}
+
+#[tokio::test]
+async fn of_who_withdrew_nothing_is_kept_once_a_correction_leaves_nothing_to_pay() {
+    let data = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(data.path()).await.unwrap();
+    store.create_session(&new("P-A", None)).await.unwrap();
+    let place = at("{\"stage\":4}", Some(Outcome::Withdrew));
+    store.save_place("P-A", &place, None).await.unwrap();
+    let identity = ledger::identity("a1");
+    store.set_identity("P-A", &identity).await.unwrap();
+    store.withdraw("P-A", "W-1", false).await.unwrap();
+    assert_eq!(store.identifiers().await.unwrap().len(), 1, "it is due");
+    let nothing = study::Payment {
+        bonus: 0,
+        total: 0,
+        ..store.payments().await.unwrap().remove(0).what
+    };
+    assert!(store.correct_payment("P-A", &nothing).await.unwrap());
+    assert!(store.identifiers().await.unwrap().is_empty());
+    assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 }

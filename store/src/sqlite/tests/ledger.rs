@@ -34,8 +34,11 @@ async fn ended() -> (tempfile::TempDir, SqliteStore) {
 async fn what_was_stored_is_as_it_was_also_once_it_is_paid() {
     let (_data, store) = ended().await;
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
-    let session = store.payments().await.unwrap().remove(0).session;
-    store.mark_paid(&[session]).await.unwrap();
+    let due = store.payments().await.unwrap().remove(0);
+    store
+        .mark_paid(&[(due.session, due.what.total)])
+        .await
+        .unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 }
 
@@ -129,7 +132,7 @@ async fn payments_of_an_older_database_are_taken_as_they_are() {
     );
 }
 
-fn identity(participant: &str) -> Identity {
+pub(super) fn identity(participant: &str) -> Identity {
     Identity {
         provider: "prolific".into(),
         participant: participant.into(),
@@ -143,8 +146,11 @@ async fn paid_and_known() -> (tempfile::TempDir, SqliteStore) {
     store.set_identity("P-A", &identity("a1")).await.unwrap();
     store.set_identity("P-A", &identity("a2")).await.unwrap();
     store.set_identity("P-C", &identity("c1")).await.unwrap();
-    let session = store.payments().await.unwrap().remove(0).session;
-    store.mark_paid(&[session]).await.unwrap();
+    let due = store.payments().await.unwrap().remove(0);
+    store
+        .mark_paid(&[(due.session, due.what.total)])
+        .await
+        .unwrap();
     (data, store)
 }
 
@@ -222,8 +228,19 @@ async fn of_who_withdrew_the_identifier_stays_until_the_payment_is_made() {
     );
     store.withdraw("P-A", "W-1", false).await.unwrap();
     assert_eq!(named().await, ["P-A", "P-C"]);
-    store.mark_paid(&[due.session]).await.unwrap();
+    // They open the recruiter's link again: the payment goes to whom the link names now.
+    let again = store.set_identity("P-A", &identity("again")).await;
+    assert_eq!((again.unwrap(), named().await.len()), ((), 2));
+    store
+        .mark_paid(&[(due.session, due.what.total)])
+        .await
+        .unwrap();
     assert_eq!(named().await, ["P-C"]);
+    let again = store.set_identity("P-A", &identity("again")).await;
+    assert_eq!(
+        (again.unwrap(), named().await),
+        ((), vec!["P-C".to_owned()])
+    );
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
 }
 

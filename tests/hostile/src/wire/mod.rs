@@ -15,7 +15,7 @@ use anyhow::{Context as _, bail};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// The version of the formats.
-pub(crate) const VERSION: u8 = 5;
+pub(crate) const VERSION: u8 = 6;
 
 /// Encodes a control message.
 pub(crate) fn encode<M: Serialize>(message: &M) -> anyhow::Result<Vec<u8>> {

@@ -1,0 +1,35 @@
+//! A running world as a language model is told of it, and what became of a directive.
+
+use protocol::Tick;
+use protocol::change::Change;
+
+/// The world after a durable tick, as a language model is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Description {
+    /// After how many steps.
+    pub tick: Tick,
+    /// The environment's own words, from the view of a seat.
+    pub text: String,
+    /// The directives that its seat can be told.
+    pub directives: Vec<OfferedDirective>,
+}
+
+/// A directive that the policy of a seat can follow.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OfferedDirective {
+    /// Its word.
+    pub word: String,
+    /// Its meaning.
+    pub means: String,
+    /// True if something can be done for it now.
+    pub is_possible: bool,
+}
+
+/// The result of a directive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Directed {
+    /// The seat follows it from the tick of this change on.
+    Applied(Box<Change>),
+    /// Nothing has changed, for this reason.
+    Refused(String),
+}

@@ -1,0 +1,32 @@
+//! The database of a data folder for commands that may run beside a server.
+
+use std::path::Path;
+
+use anyhow::Context as _;
+
+use crate::data_folder::{DataDir, DataError};
+use crate::{FILE, SqliteStore, StoreError};
+
+/// Opens the database of a data folder for writing, also while a server writes to it. One that is missing or of an older
+/// version is made or brought up to date only if no server uses the folder.
+///
+/// # Errors
+/// A server uses a database of an older version; or what the database or the disk says.
+pub async fn open_beside_server(data: &Path) -> anyhow::Result<SqliteStore> {
+    let is_there = data.join(FILE).try_exists()?;
+    let opened = match is_there {
+        true => SqliteStore::open_as_it_is(data).await,
+        false => Err(StoreError::Older),
+    };
+    match opened {
+        Err(StoreError::Older) => {}
+        opened => return opened.context("the database cannot be opened"),
+    }
+    // Held until the database has its new version.
+    let _lock = match DataDir::open(data) {
+        Err(DataError::Locked(_)) if is_there => return Err(StoreError::Older.into()),
+        lock => lock?,
+    };
+    let opened = SqliteStore::open(data).await;
+    opened.context("the database cannot be opened")
+}
