@@ -54,8 +54,7 @@ async fn exported(data: &Path, header: &Header, records: &[Record]) -> ExportRep
     SqliteStore::open(data).await.unwrap().close().await;
     fs::write(dir.join("e-1.coplay"), encode(header, records)).unwrap();
     let (out, options) = (data.join("out"), ExportOptions::default());
-    let report = export(data, &out, &options);
-    let report = report.await.unwrap();
+    let report = export(data, &out, &options).await.unwrap();
     let skipped = report.skipped.iter().map(|skipped| &skipped.reason);
     assert_eq!(skipped.collect::<Vec<_>>(), Vec::<&String>::new());
     report
