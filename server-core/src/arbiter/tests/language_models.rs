@@ -366,8 +366,7 @@ fn a_message_before_a_crash_is_answered_after_it() {
 
 #[test]
 fn a_researcher_ends_the_session_of_somebody_who_plays_alone_at_once_and_no_word_is_left() {
-    let keys = format!("{ENDPOINT}\n      typing_ms: 500");
-    let mut stage = kitchen_with(&keys, "");
+    let mut stage = kitchen_with(ENDPOINT, "");
     let (era, _) = playing(&mut stage);
     stage.archive(1, era, 0, 20);
     write(&mut stage, 0, "a plate");
