@@ -16,6 +16,7 @@ mod model_calls;
 mod notes;
 mod options;
 mod output;
+mod pixels;
 mod quality;
 mod question;
 mod recomputed;
@@ -38,7 +39,7 @@ use store::data_folder;
 
 pub use column::{Column, ColumnKind};
 use known::KnownData;
-pub use options::{ExportOptions, StopFlag};
+pub use options::{ExportOptions, ObservationKind, StopFlag};
 pub use output::DICTIONARY;
 use output::Output;
 pub use report::{ExportReport, Skipped, WrittenTable};

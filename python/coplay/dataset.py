@@ -206,13 +206,14 @@ class Dataset:
     ) -> dict[str, NDArray[Any]]:
         """The steps of a seat for offline reinforcement learning, over all episodes, or those of a stage, or some by id.
 
-        `observation` is `"features"` (what policies see), `"pixels"` (what people see), or `"none"`. The arrays are
+        `observation` is `"features"` (what policies see), `"grid"` (the field of it with rows, columns and channels),
+        `"pixels"` (what people see), or `"none"`. The arrays are
         `observations`, `next_observations`, `actions`, `rewards`, `terminations`, `truncations`, `is_first`, `is_last`,
         `is_human` and `episodes` (the number of the episode); `human_only` keeps the steps that a person played.
         Raises `ValueError` if observations of the episodes have different shapes, as those of different layouts have.
         """
-        if observation not in ("features", "pixels", "none"):
-            raise ValueError(f'observation: {observation!r} is none of "features", "pixels", "none"')
+        if observation not in ("features", "grid", "pixels", "none"):
+            raise ValueError(f'observation: {observation!r} is none of "features", "grid", "pixels", "none"')
         parts: dict[str, list[NDArray[Any]]] = {}
         for number, episode in enumerate(self):
             if episode.ticks == 0 or stage not in (None, episode.stage):
@@ -235,8 +236,7 @@ class Dataset:
                 "episodes": np.full(episode.ticks, number),
             }
             if observation != "none":
-                pictures = observation == "pixels"
-                seen = episode.pixels(seat, scale) if pictures else episode.observations(seat)
+                seen = _observe(episode, seat, observation, scale)
                 columns |= {"observations": seen[:-1], "next_observations": seen[1:]}
             chosen = columns["is_human"] if human_only else slice(None)
             for name, values in columns.items():
@@ -250,6 +250,21 @@ class Dataset:
                 "choose those with the same ones: episodes=[e.id for e in dataset if e.params == ...]"
             )
         return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _observe(episode: Episode, seat: int, observation: str, scale: int) -> NDArray[Any]:
+    """What a seat observes in every state, of the kind that is named."""
+    if observation == "pixels":
+        return episode.pixels(seat, scale)
+    if observation == "features":
+        return episode.observations(seat)
+    grids = list(episode.grids(seat).values())
+    if len(grids) != 1:
+        raise ValueError(
+            f"observation: {episode.env} with the parameters of episode {episode.id} observes {len(grids)} grids; "
+            'choose "features", "pixels", or one of `episode.grids(seat)`'
+        )
+    return grids[0]
 
 
 def _cache(cache: str | os.PathLike[str] | None) -> Path:

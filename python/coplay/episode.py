@@ -122,6 +122,13 @@ class Episode:
         """The observations of a seat, `[tick, value]`, one more than ticks: the last one follows the last action."""
         return np.stack([world.observe(seat) for world in self.replay()])
 
+    def grids(self, seat: int) -> dict[str, NDArray[np.float32]]:
+        """The fields of the observation of a seat with rows, columns and channels, by their names, each with the shape
+        `[tick, ...]`: one more than ticks. Empty if the environment observes lists of features alone."""
+        seen = self.observations(seat)
+        fields = [field for field in self._dataset._spec(self).observation if len(field.shape) >= 3]
+        return {field.name: seen[:, field.slice].reshape(-1, *field.shape) for field in fields}
+
     def pixels(self, seat: int | None = None, scale: int = 8) -> NDArray[np.uint8]:
         """The picture in every state, `[tick, row, column, channel]`, as a seat sees it, or all of it."""
         return np.stack([world.pixels(scale, seat) for world in self.replay()])

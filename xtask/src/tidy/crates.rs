@@ -71,7 +71,7 @@ const MAY_KNOW: [(&str, &[&str]); 38] = [
     (
         "dataset",
         &[
-            "archive", "env-core", "protocol", "store", "study", "survey",
+            "archive", "env-core", "picture", "protocol", "store", "study", "survey",
         ],
     ),
     (
