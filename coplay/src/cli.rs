@@ -20,7 +20,7 @@ pub use desk_args::{DeskCommand, DeskLinkArgs, DeskTokenArgs, RoleArg};
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
 pub use privacy_args::{BackupArgs, EraseArgs};
-pub use replay_args::{BranchArgs, ReplayArgs};
+pub use replay_args::{BranchArgs, ReplayArgs, VideoArgs};
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
 #[derive(Debug, Parser)]

@@ -28,7 +28,7 @@ async fn write_tables(data: PathBuf, format: &'static str) -> anyhow::Result<Fil
         },
         seen: false,
         states: false,
-        observations: false,
+        observations: std::collections::BTreeSet::new(),
         since_us: None,
         identifiers: false,
         demographics: None,

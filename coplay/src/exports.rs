@@ -29,7 +29,11 @@ pub(crate) async fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         format,
         seen: args.seen,
         states: args.states,
-        observations: args.observations,
+        observations: args
+            .observations
+            .iter()
+            .map(|kind| (*kind).into())
+            .collect(),
         since_us: args.since,
         identifiers: args.with_identifiers,
         demographics: args.demographics,

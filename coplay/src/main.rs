@@ -8,6 +8,7 @@ mod desk;
 mod exports;
 mod privacy;
 mod replays;
+mod videos;
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal as _, Write as _};

@@ -1,4 +1,5 @@
-//! `coplay replay`: an episode as a page, in a file, on this machine, or under a link of a running server.
+//! `coplay replay`: an episode as a page, in a file, on this machine, or under a link of a running server. Videos are in
+//! [`videos`].
 
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -18,13 +19,16 @@ use signaling_server::replays::{
     ReplayKey, ReplayOrder, compute_replay, open_log, page_response, stored_files,
 };
 
-use crate::{bind, stopped};
+use crate::{bind, stopped, videos};
 
 /// Runs `coplay replay`.
 pub(crate) async fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
     page_python::add_folder(args.data.clone());
     if args.link {
         return print_link(&args);
+    }
+    if args.video.gif.is_some() || args.video.mp4.is_some() {
+        return videos::run(&args).await;
     }
     let mut replays = Vec::new();
     for episode in &args.episodes {

@@ -230,3 +230,114 @@ async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
     assert_eq!(gone, [Value::Bool(true), Value::Bool(false)]);
     store.close().await;
 }
+
+/// Writes a video of `e-1`, and gives what the command said of each file.
+fn videos(data: &Path, args: &[&str]) -> Vec<Value> {
+    let order = [&["replay", "e-1", "--json"], args].concat();
+    let found = json(&coplay(&order, data));
+    found["videos"].as_array().unwrap().clone()
+}
+
+#[test]
+fn an_episode_becomes_a_gif_of_its_part_view_size_and_speed() {
+    let dir = data_folder();
+    let file = dir.path().join("talk.gif");
+    let gif = file.to_str().unwrap();
+    let whole = &videos(dir.path(), &["--gif", gif, "--width", "240"])[0];
+    let bytes = std::fs::read(&file).unwrap();
+    assert_eq!(
+        (&whole["file"], &whole["bytes"]),
+        (&gif.into(), &bytes.len().into())
+    );
+    assert!(bytes.starts_with(b"GIF89a"));
+    // Overcooked has five by four cells here.
+    assert_eq!(bytes[6..10], [240_u16, 192].map(u16::to_le_bytes).concat());
+    let frames = whole["frames"].as_u64().unwrap();
+    assert!((100..=201).contains(&frames), "{frames}");
+
+    let order = [
+        "--gif", gif, "--from", "20", "--to", "30", "--width", "100", "--view", "1", "--speed",
+        "0.5",
+    ];
+    let part = &videos(dir.path(), &order)[0];
+    let bytes = std::fs::read(&file).unwrap();
+    assert_eq!(bytes[6..10], [100_u16, 80].map(u16::to_le_bytes).concat());
+    assert!(
+        (1..=11).contains(&part["frames"].as_u64().unwrap()),
+        "{part}"
+    );
+}
+
+#[test]
+fn a_video_that_cannot_be_is_refused_with_the_reason() {
+    let dir = data_folder();
+    let refused = |args: &[&str]| {
+        let order = [&["replay", "e-1"], args].concat();
+        let output = coplay(&order, dir.path());
+        assert!(!output.status.success());
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let told = refused(&["--gif", "a.gif", "--view", "2"]);
+    assert!(told.contains("has seats 0 to 1"), "{told}");
+    let told = refused(&["--gif", "a.gif", "--from", "9", "--to", "201"]);
+    assert!(told.contains("has states 0 to 200"), "{told}");
+    let told = refused(&["--gif", "a.webp"]);
+    assert!(
+        told.contains("a.webp: name a file that ends in .gif or .mp4"),
+        "{told}"
+    );
+    let told = refused(&["--view", "1"]);
+    assert!(told.contains("--gif"), "{told}");
+    let told = refused(&["e-2", "--gif", "a.gif"]);
+    assert!(told.contains("one episode"), "{told}");
+}
+
+/// Runs `coplay replay e-1 --mp4` with another program in place of `ffmpeg`.
+fn with_ffmpeg(data: &Path, ffmpeg: &Path, mp4: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_coplay"));
+    command
+        .env("COPLAY_FFMPEG", ffmpeg)
+        .args(["replay", "e-1", "--json"]);
+    command.args(["--width", "50", "--speed", "0.5", "--to", "20", "--mp4"]);
+    command.arg(mp4).arg("--data").arg(data).output().unwrap()
+}
+
+#[cfg(unix)]
+#[test]
+fn an_mp4_has_its_frames_from_ffmpeg_which_is_named_where_it_lacks() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let dir = data_folder();
+    let mp4 = dir.path().join("talk.mp4");
+    let told = refused(&with_ffmpeg(dir.path(), Path::new("/no/ffmpeg"), &mp4));
+    assert!(
+        told.contains("/no/ffmpeg cannot be started") && told.contains("apt install ffmpeg"),
+        "{told}"
+    );
+
+    let program = |name: &str, script: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        path
+    };
+    // It writes the raw pixels into the file that is named last.
+    let copies = program(
+        "copies",
+        "#!/bin/sh\nfor file; do :; done\ncat > \"$file\"\n",
+    );
+    let found = json(&with_ffmpeg(dir.path(), &copies, &mp4));
+    let raw = std::fs::read(&mp4).unwrap();
+    let header = recorded();
+    assert_eq!(header.tick_hz, 4, "at half the speed five frames a state");
+    let frames = 21 * 5;
+    assert_eq!(raw.len(), frames * 50 * 40 * 3);
+    assert_eq!(found["videos"][0]["frames"], frames);
+    assert!(
+        raw[..6_000] == raw[6_000..12_000],
+        "the frames of a state are equal"
+    );
+    let fails = program("fails", "#!/bin/sh\necho 'no such encoder' >&2\nexit 1\n");
+    let told = refused(&with_ffmpeg(dir.path(), &fails, &mp4));
+    assert!(told.contains("ffmpeg failed: no such encoder"), "{told}");
+    assert!(!dir.path().join("talk.mp4.part").exists());
+}

@@ -18,6 +18,7 @@ mod notes;
 mod options;
 mod output;
 mod packed;
+mod pixels;
 mod quality;
 mod question;
 mod recomputed;
@@ -41,7 +42,7 @@ use store::data_folder;
 
 pub use column::{Column, ColumnKind};
 use known::KnownData;
-pub use options::{ExportOptions, StopFlag};
+pub use options::{ExportOptions, ObservationKind, StopFlag};
 pub use output::DICTIONARY;
 use output::Output;
 pub use packed::export_archive;

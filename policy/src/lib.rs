@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod action_shares;
 mod basic;
 mod cook;
 mod directive;
@@ -18,6 +19,7 @@ mod state;
 use env_core::shared::{count_own_actions, without_marks};
 use env_core::{Policy, Spec};
 
+pub use action_shares::ActionShares;
 pub use directive::{Directive, can_follow, directed, directives, is_told};
 pub use imperfect::Imperfection;
 pub use network::Network;

@@ -9,8 +9,9 @@ from importlib.metadata import version
 
 from coplay._hosted import Event
 from coplay.agent import Agent
-from coplay.dataset import Dataset, Episode, Table
+from coplay.dataset import Dataset, Table
 from coplay.env import Env
+from coplay.episode import Episode
 from coplay.parallel import ParallelEnv
 from coplay.registration import make, make_vec, parallel_env, register_envs
 from coplay.spec import Field, Spec, environments, params_schema, partners

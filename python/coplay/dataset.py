@@ -23,23 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coplay import _coplay
+from coplay._optional import import_optional
+from coplay._program import find_program
+from coplay.episode import Episode
 from coplay.spec import Spec, environments
 
 DICTIONARY = "tables.json"
 
 CRATE = "ro-crate-metadata.json"
-
-PROGRAM = "COPLAY_PROGRAM"
-"""The environment variable that names the program `coplay`, where it is not in `PATH`."""
-
-
-def _import(name: str, why: str) -> Any:
-    try:
-        return __import__(name, fromlist=["_"])
-    except ImportError as error:
-        package = name.split(".")[0]
-        raise ImportError(f"{why} needs {package}: pip install {package}") from error
-
 
 @dataclass(frozen=True)
 class Table:
@@ -54,14 +45,14 @@ class Table:
 
     def to_arrow(self, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
         """The table, or some columns and rows of it, as a `pyarrow.Table`."""
-        parquet = _import("pyarrow.parquet", "reading tables")
+        parquet = import_optional("pyarrow.parquet", "reading tables")
         chosen = None if columns is None else list(columns)
         return parquet.read_table(self.path, columns=chosen, filters=filters)
 
     def to_pandas(self, columns: Sequence[str] | None = None, filters: Any = None) -> Any:
         """The table as a `pandas.DataFrame`; whole numbers with missing values have pandas' type `Int64`."""
-        pandas = _import("pandas", "a data frame")
-        arrow = _import("pyarrow", "reading tables")
+        pandas = import_optional("pandas", "a data frame")
+        arrow = import_optional("pyarrow", "reading tables")
         kinds = {
             arrow.int16(): pandas.Int16Dtype(),
             arrow.int32(): pandas.Int32Dtype(),
@@ -77,115 +68,11 @@ class Table:
 
     def to_polars(self) -> Any:
         """The table as a `polars.DataFrame`."""
-        return _import("polars", "a data frame of polars").read_parquet(self.path)
+        return import_optional("polars", "a data frame of polars").read_parquet(self.path)
 
     def scan(self) -> Any:
         """The table as a `polars.LazyFrame`: only what a query needs is read."""
-        return _import("polars", "a lazy frame").scan_parquet(self.path)
-
-
-class Episode:
-    """One episode: what was recorded of it, and what can be computed again from that."""
-
-    def __init__(self, dataset: Dataset, id: str, seats: Sequence[Mapping[str, Any]]) -> None:
-        if not seats:
-            raise KeyError(f"there is no episode {id!r}; `dataset.episodes` has all of them")
-        self.id = id
-        self._dataset = dataset
-        self._seats = sorted(seats, key=lambda row: row["seat"])
-        first = self._seats[0]
-        self.stage: str = first["stage_id"]
-        self.group: str = first["group_id"]
-        self.round: int | None = first["round"]
-        self.env: str = first["env"]
-        self.env_version: str = first["env_version"]
-        self.params: dict[str, Any] = json.loads(first["params"] or "{}")
-        self.seed = int(first["seed"], 16)
-        self.ticks: int = first["ticks"]
-        self.demonstration: bool = bool(first.get("demonstration", False))
-        self.score: int = first["score"]
-        self.participants: list[str | None] = [row["participant_id"] for row in self._seats]
-        self._module: str | None = first["module"]
-
-    def __repr__(self) -> str:
-        return f"Episode({self.id!r}, {self.env} {self.env_version}, {self.ticks} ticks, score {self.score})"
-
-    def __len__(self) -> int:
-        return self.ticks
-
-    def _rows(self, table: str) -> Any:
-        return self._dataset[table].to_pandas(filters=[("episode_id", "==", self.id)])
-
-    @cached_property
-    def steps(self) -> Any:
-        """The rows of `steps`."""
-        return self._rows("steps")
-
-    @cached_property
-    def events(self) -> Any:
-        """The rows of `step_events`: what happened in the environment."""
-        return self._rows("step_events")
-
-    def _by_seat(self, column: str, kind: Any) -> NDArray[Any]:
-        seats = self._dataset._spec(self).seats
-        values = np.zeros((self.ticks, seats), kind)
-        steps = self.steps
-        if len(steps) != values.size:
-            raise ValueError(f"episode {self.id}: somebody withdrew, so the steps of a seat are missing")
-        values[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps[column].to_numpy()
-        return values
-
-    @cached_property
-    def actions(self) -> NDArray[np.int64]:
-        """The actions, `[tick, seat]`."""
-        return self._by_seat("action", np.int64)
-
-    @cached_property
-    def rewards(self) -> NDArray[np.float32]:
-        """The rewards, `[tick, seat]`."""
-        return self._by_seat("reward", np.float32)
-
-    @cached_property
-    def is_human(self) -> NDArray[np.bool_]:
-        """Whether a person played, `[tick, seat]`."""
-        steps = self.steps
-        human = np.zeros((self.ticks, self._dataset._spec(self).seats), bool)
-        human[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps["controller"] == "human"
-        return human
-
-    def world(self) -> _coplay.World:
-        """The environment at its first state."""
-        world = _coplay.World(self._dataset._source(self), json.dumps(self.params))
-        world.reset(self.seed)
-        return world
-
-    def replay(self) -> Iterator[_coplay.World]:
-        """The environment in every state: the first one, and the state after each tick.
-
-        Raises `ValueError` at the end if the simulation has another score than the recording.
-        """
-        world = self.world()
-        yield world
-        for row in self.actions:
-            world.step([int(action) for action in row])
-            yield world
-        if world.score() != self.score:
-            raise ValueError(
-                f"episode {self.id}: the simulation has score {world.score()}, the recording {self.score}; "
-                "`coplay verify` says more"
-            )
-
-    def observations(self, seat: int) -> NDArray[np.float32]:
-        """The observations of a seat, `[tick, value]`, one more than ticks: the last one follows the last action."""
-        return np.stack([world.observe(seat) for world in self.replay()])
-
-    def pixels(self, seat: int | None = None, scale: int = 8) -> NDArray[np.uint8]:
-        """The picture in every state, `[tick, row, column, channel]`, as a seat sees it, or all of it."""
-        return np.stack([world.pixels(scale, seat) for world in self.replay()])
-
-    def states(self) -> list[bytes]:
-        """The state before each tick and at the end, as `World.set_state` takes it up."""
-        return [world.get_state([]) for world in self.replay()]
+        return import_optional("polars", "a lazy frame").scan_parquet(self.path)
 
 
 class Dataset:
@@ -298,7 +185,7 @@ class Dataset:
 
         The function gets an `Episode`, and gives a value, or several by name.
         """
-        pandas = _import("pandas", "a data frame")
+        pandas = import_optional("pandas", "a data frame")
         rows = []
         for episode in self:
             value = function(episode)
@@ -320,14 +207,15 @@ class Dataset:
     ) -> dict[str, NDArray[Any]]:
         """The steps of a seat for offline reinforcement learning, over all episodes, or those of a stage, or some by id.
 
-        `observation` is `"features"` (what policies see), `"pixels"` (what people see), or `"none"`. The arrays are
+        `observation` is `"features"` (what policies see), `"grid"` (the field of it with rows, columns and channels),
+        `"pixels"` (what people see), or `"none"`. The arrays are
         `observations`, `next_observations`, `actions`, `rewards`, `terminations`, `truncations`, `is_first`, `is_last`,
         `is_human` and `episodes` (the number of the episode); `human_only` keeps the steps that a person played,
         and `demonstrations_only` the episodes of stages with `demonstration: true`.
         Raises `ValueError` if observations of the episodes have different shapes, as those of different layouts have.
         """
-        if observation not in ("features", "pixels", "none"):
-            raise ValueError(f'observation: {observation!r} is none of "features", "pixels", "none"')
+        if observation not in ("features", "grid", "pixels", "none"):
+            raise ValueError(f'observation: {observation!r} is none of "features", "grid", "pixels", "none"')
         parts: dict[str, list[NDArray[Any]]] = {}
         for number, episode in enumerate(self):
             if episode.ticks == 0 or stage not in (None, episode.stage):
@@ -352,8 +240,7 @@ class Dataset:
                 "episodes": np.full(episode.ticks, number),
             }
             if observation != "none":
-                pictures = observation == "pixels"
-                seen = episode.pixels(seat, scale) if pictures else episode.observations(seat)
+                seen = _observe(episode, seat, observation, scale)
                 columns |= {"observations": seen[:-1], "next_observations": seen[1:]}
             chosen = columns["is_human"] if human_only else slice(None)
             for name, values in columns.items():
@@ -367,6 +254,21 @@ class Dataset:
                 "choose those with the same ones: episodes=[e.id for e in dataset if e.params == ...]"
             )
         return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _observe(episode: Episode, seat: int, observation: str, scale: int) -> NDArray[Any]:
+    """What a seat observes in every state, of the kind that is named."""
+    if observation == "pixels":
+        return episode.pixels(seat, scale)
+    if observation == "features":
+        return episode.observations(seat)
+    grids = list(episode.grids(seat).values())
+    if len(grids) != 1:
+        raise ValueError(
+            f"observation: {episode.env} with the parameters of episode {episode.id} observes {len(grids)} grids; "
+            'choose "features", "pixels", or one of `episode.grids(seat)`'
+        )
+    return grids[0]
 
 
 def _cache(cache: str | os.PathLike[str] | None) -> Path:
@@ -396,12 +298,9 @@ def _unpack(archive: Path, cache: Path) -> Path:
 
 def _export(data: Path, seen: bool, cache: Path) -> Path:
     """Exports a data folder into the cache, unless it is there as it is now."""
-    program = os.environ.get(PROGRAM) or shutil.which("coplay")
-    if program is None:
-        raise FileNotFoundError(
-            f"{data} is a data folder, and the program `coplay`, which exports it, is not in PATH; name it with {PROGRAM}, "
-            "or open a folder that `coplay export --format parquet` wrote"
-        )
+    program = find_program(
+        f"{data} is a data folder, which it exports (a folder that `coplay export --format parquet` wrote needs no program)"
+    )
     whole = data.resolve()
     # Reading makes empty files beside the database, which say nothing.
     databases = [whole / "coplay.sqlite", whole / "coplay.sqlite-wal"]

@@ -1,4 +1,4 @@
-//! The native half of the Python package `coplay`: worlds, batches of them, and partners.
+//! The native half of the Python package `coplay`: worlds, batches of them, partners, and videos.
 //!
 //! It translates between NumPy and the crates of Coplay and releases Python's lock while they work.
 //! What Gymnasium and PettingZoo want beyond that is Python, in `coplay/`.
@@ -8,7 +8,9 @@ mod engine;
 mod error;
 mod partner;
 mod saved;
+mod shares;
 mod vector;
+mod video;
 mod world;
 
 use env_core::envs::{self, NativeEnvironment, Visitor};
@@ -20,7 +22,11 @@ mod _coplay {
     #[pymodule_export]
     use super::partner::Partner;
     #[pymodule_export]
+    use super::shares::Shares;
+    #[pymodule_export]
     use super::vector::Vector;
+    #[pymodule_export]
+    use super::video::Video;
     #[pymodule_export]
     use super::world::World;
     #[pymodule_export]

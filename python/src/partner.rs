@@ -1,11 +1,11 @@
 //! A policy that plays a seat beside the one that learns.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use env_core::{Policy, Spec};
 use numpy::PyReadonlyArray1;
-use policy::Partners;
 use policy::network::ActionChoice;
+use policy::{ActionShares, Network, Partners};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::Deserialize;
@@ -36,7 +36,8 @@ impl Order {
         serde_json::from_str(name).ok()
     }
 
-    fn compile(&self, spec: &Spec) -> PyResult<Partners> {
+    /// Compiles the model for an environment.
+    fn network(&self, spec: &Spec) -> PyResult<Network> {
         let wrong = |why: String| value(format!("partners: {}: {why}", self.model));
         let bytes = std::fs::read(&self.model)
             .map_err(|error| wrong(format!("cannot read it: {error}")))?;
@@ -45,8 +46,13 @@ impl Order {
             temperature: self.temperature,
             is_masked: self.action_mask,
         };
-        let network = onnx::read(&bytes, spec, choice).map_err(|error| wrong(error.to_string()))?;
-        let bytes = network.encode().map_err(|error| wrong(error.to_string()))?;
+        onnx::read(&bytes, spec, choice).map_err(|error| wrong(error.to_string()))
+    }
+
+    fn compile(&self, spec: &Spec) -> PyResult<Partners> {
+        let wrong = |why: String| value(format!("partners: {}: {why}", self.model));
+        let bytes = self.network(spec)?.encode();
+        let bytes = bytes.map_err(|error| wrong(error.to_string()))?;
         let mut partners = Partners::default();
         let added = partners.add(&HASH.repeat(64), &bytes);
         added.map_err(|error| wrong(error.to_string()))?;
@@ -74,6 +80,30 @@ pub(crate) fn opener(name: &str, spec: &Spec) -> PyResult<impl Fn() -> PyResult<
         }
         None => script(&name, &spec),
     })
+}
+
+/// The probabilities with which a policy would act: a script that is reset in a seat with a seed, or a model, whose
+/// compiled bytes may be given.
+///
+/// # Errors
+/// As those of [`opener`].
+pub(crate) fn open_shares(
+    name: &str,
+    spec: &Spec,
+    [seat, seed]: [u64; 2],
+    compiled: Option<&[u8]>,
+) -> PyResult<ActionShares> {
+    let network = match (compiled, Order::read(name)) {
+        (Some(bytes), _) => Network::decode(bytes).map_err(value)?,
+        (None, Some(order)) => order.network(spec)?,
+        (None, None) => {
+            let policy = Partners::default().open(name, spec);
+            let mut policy = policy.map_or_else(|| script(name, spec), Ok)?;
+            policy.reset(seat as usize, seed);
+            return Ok(ActionShares::of_policy(policy));
+        }
+    };
+    ActionShares::of_network(Arc::new(network), spec).map_err(value)
 }
 
 fn script(name: &str, spec: &Spec) -> PyResult<Box<dyn Policy>> {

@@ -97,6 +97,34 @@ impl World {
         &self.spec
     }
 
+    /// The pictures that draw lists name.
+    pub(crate) fn sprites(&self) -> &[Sprite] {
+        &self.sprites
+    }
+
+    /// The draw list of the state, as a seat sees it or all of it.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub(crate) fn draw_list(&mut self, seat: Option<usize>) -> PyResult<DrawList> {
+        seat.map_or(Ok(()), |seat| self.check_seat(seat))?;
+        let mut list = DrawList::default();
+        self.world().draw(seat, &mut list);
+        Ok(list)
+    }
+
+    /// The observation of a seat, and the actions that may have an effect for it, as bits.
+    ///
+    /// # Errors
+    /// There is no such seat.
+    pub(crate) fn observe_with_mask(&mut self, seat: usize) -> PyResult<(Vec<f32>, u64)> {
+        self.check_seat(seat)?;
+        let mut values = Vec::new();
+        self.world().observe(seat, &mut values);
+        let mask = self.world().mask(seat);
+        Ok((values, mask))
+    }
+
     fn world(&mut self) -> &mut Boxed {
         self.world.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
@@ -111,7 +139,7 @@ impl World {
 
     /// The picture of the state, as a seat sees it or all of it, and who draws it.
     fn picture(&mut self, seat: Option<usize>) -> PyResult<(DrawList, &mut Renderer)> {
-        seat.map_or(Ok(()), |seat| self.check_seat(seat))?;
+        let list = self.draw_list(seat)?;
         if self.renderer.is_none() {
             let sprites = self
                 .sprites
@@ -119,8 +147,6 @@ impl World {
                 .map(|sprite| (&sprite.name, &sprite.svg));
             self.renderer = Some(Mutex::new(Renderer::new(sprites).map_err(value)?));
         }
-        let mut list = DrawList::default();
-        self.world().draw(seat, &mut list);
         let renderer = self.renderer.as_mut().expect("it was made above");
         let renderer = renderer.get_mut().unwrap_or_else(PoisonError::into_inner);
         Ok((list, renderer))

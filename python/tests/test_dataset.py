@@ -242,6 +242,6 @@ def test_the_snippets_of_a_page_run_one_after_the_other(page, folder, tmp_path):
     assert program.count("print(") >= 5
     environment = {**os.environ, "COPLAY_DATA": str(folder), "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, "-c", program], env=environment, cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr

@@ -89,8 +89,8 @@ class Painter {
     const [width, height, background] = this.pictures.size(number);
     if (!(width > 0 && height > 0)) return;
     const ratio = window.devicePixelRatio || 1;
-    // Whole pixels a cell, so that neighbouring tiles meet.
-    const scale = Math.max(1, Math.floor(canvas.parentElement.clientWidth * ratio / width));
+    // Whole pixels a cell, so that neighbouring tiles meet; a video says how many.
+    const scale = this.pixelsACell ?? Math.max(1, Math.floor(canvas.parentElement.clientWidth * ratio / width));
     this.fit(Math.round(width * scale), Math.round(height * scale), ratio);
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.fillStyle = color(background);

@@ -112,6 +112,7 @@ class Viewer {
     byId('stages').replaceChildren(...this.stages.map(stage => stage.element));
     this.tables = new Tables(episodes, byId('tabs'), byId('panel'), seconds => this.seek(seconds * this.hz));
     this.annotations = new Annotations(episodes[0], this);
+    this.videos = new Videos(episodes[0], sprites[0], this);
     this.connect();
     this.readAddress();
   }
@@ -137,14 +138,14 @@ class Viewer {
     window.addEventListener('hashchange', () => this.readAddress());
     new ResizeObserver(() => { this.paintStrip(); this.show(); }).observe(byId('replay'));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.paintStrip(); this.show(); });
-    for (const id of ['controls', 'legend', 'details', 'annotate']) byId(id).hidden = false;
+    for (const id of ['controls', 'legend', 'details', 'annotate', 'video']) byId(id).hidden = false;
   }
 
   press(event) {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
     const target = event.target.tagName;
     if (this.annotations.press(event)) return;
-    if (/^(SELECT|TEXTAREA)$/.test(target) || event.target.type === 'text' || (event.key === ' ' && ['BUTTON', 'SUMMARY', 'INPUT'].includes(target))) return;
+    if (/^(SELECT|TEXTAREA)$/.test(target) || ['text', 'number'].includes(event.target.type) || (event.key === ' ' && ['BUTTON', 'SUMMARY', 'INPUT'].includes(target))) return;
     const step = event.shiftKey ? 10 : 1;
     const deeds = {
       ' ': () => this.play(!this.isPlaying),

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use archive::{ReplicaError, Stored};
 use env_core::shared::without_marks;
-use env_core::{Action, Policy, Spec, World};
-use policy::network::ActionValues;
-use policy::{Network, Partners};
+use env_core::{Spec, World};
+use policy::{ActionShares, Network, Partners};
 use protocol::Controller;
 use protocol::log::Log;
 use serde::Serialize;
@@ -30,26 +29,7 @@ pub(crate) struct Advice {
     /// For each seat the probabilities in percent, `[tick, action]`, row-major.
     seats: Vec<Vec<u8>>,
     #[serde(skip)]
-    minds: Vec<Mind>,
-}
-
-/// A policy in a seat.
-enum Mind {
-    Script(Box<dyn Policy>),
-    Model {
-        values: Box<ActionValues>,
-        /// Ticks until the next decision.
-        rest: u8,
-    },
-}
-
-impl std::fmt::Debug for Mind {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Script(_) => "Script",
-            Self::Model { .. } => "Model",
-        })
-    }
+    minds: Vec<ActionShares>,
 }
 
 /// Opens those who are asked: the AI partners that played in the episode, and others.
@@ -97,9 +77,9 @@ impl Advice {
                 let open = |seat| {
                     let mut policy = Partners::default().open(&name, spec)?;
                     policy.reset(seat, seed);
-                    Some(Mind::Script(policy))
+                    Some(ActionShares::of_policy(policy))
                 };
-                (0..seats).map(open).collect::<Option<Vec<Mind>>>()
+                (0..seats).map(open).collect::<Option<Vec<ActionShares>>>()
             }
             Some(sha256) => {
                 let bytes = model.or_else(|| stored(sha256).ok());
@@ -107,9 +87,7 @@ impl Advice {
                 let network = network.map(Arc::new);
                 let own = without_marks(spec);
                 let open = |network: &Arc<Network>| {
-                    let values = ActionValues::new(Arc::clone(network), &own).ok()?;
-                    let values = Box::new(values);
-                    Some(Mind::Model { values, rest: 0 })
+                    ActionShares::of_network(Arc::clone(network), &own).ok()
                 };
                 network.and_then(|network| (0..seats).map(|_| open(&network)).collect())
             }
@@ -128,7 +106,7 @@ impl Advice {
         for (seat, (mind, answers)) in minds {
             world.observe(seat, observation);
             let mask = world.mask(seat);
-            let mut shares = mind.shares(&spec, observation, mask);
+            let mut shares = mind.next(&spec, observation, mask);
             // The marks of shared seats are no actions for a policy.
             shares.resize(spec.actions.len(), 0.0);
             answers.extend(shares.iter().map(|share| (share * 100.0 + 0.5) as u8));
@@ -141,50 +119,5 @@ pub(crate) fn shorten(policy: &str) -> String {
     match policy::sha256_of(policy) {
         Some(sha256) => policy.replace(sha256, &sha256[..8]),
         None => policy.to_owned(),
-    }
-}
-
-impl Mind {
-    /// The probability of each action.
-    fn shares(&mut self, spec: &Spec, observation: &[f32], mask: u64) -> Vec<f32> {
-        let all = spec.actions.len();
-        let alone = |action: Action| {
-            let mut shares = vec![0.0; all];
-            let taken = shares.get_mut(usize::from(action));
-            taken.into_iter().for_each(|share| *share = 1.0);
-            shares
-        };
-        match self {
-            Self::Script(policy) => alone(match policy.wants_mask() {
-                true => policy.act_masked(observation, mask),
-                false => policy.act(observation),
-            }),
-            Self::Model { rest, .. } if *rest > 0 => {
-                *rest -= 1;
-                alone(spec.noop)
-            }
-            Self::Model { values, rest } => {
-                let choice = values.network().choice;
-                *rest = choice.every - 1;
-                let answers = values.next(observation, mask).to_vec();
-                let best = values.network().best_action(&answers, mask);
-                let top = answers.get(best).copied().unwrap_or_default();
-                let temperature = choice.temperature.unwrap_or(1.0);
-                let allowed = if choice.is_masked { mask } else { u64::MAX };
-                let weight = |(action, value): (usize, &f32)| {
-                    let is_allowed = action >= 64 || allowed >> action & 1 == 1;
-                    let power = (value - top) / temperature;
-                    match is_allowed && !power.is_nan() {
-                        true => libm::expf(power),
-                        false => 0.0,
-                    }
-                };
-                let mut weights: Vec<f32> = answers.iter().enumerate().map(weight).collect();
-                let sum: f32 = weights.iter().sum();
-                weights.iter_mut().for_each(|weight| *weight /= sum);
-                weights.resize(all, 0.0);
-                weights
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Replay`] has the confirmed pictures of the whole world and of each seat, the frames that each page showed, actions,
 //! controllers, rewards, events, key presses and faults of the network. [`write_page`] makes one HTML file of it.
-//! [`Film`] has the pictures of one view alone, for participants.
+//! [`Film`] has the pictures of one view alone, for participants, and [`DrawnEpisode`] draws every state for a video.
 //! [`Timeline`] goes to any tick, and [`Branch`] continues from one with another controller.
 //!
 //! This crate must not know of sockets, clocks, databases and command lines. A replay names no participant.
@@ -11,6 +11,7 @@
 
 mod advice;
 mod branch;
+mod drawn;
 mod episode;
 mod film;
 mod notes;
@@ -21,6 +22,7 @@ mod timeline;
 
 pub use advice::Adviser;
 pub use branch::{Branch, BranchError, BranchLane, BranchRun};
+pub use drawn::{DrawnEpisode, Sprites};
 pub use episode::{ChatLine, Replay, ReplayOptions};
 pub use film::{Film, FilmOrder};
 pub use page::{FILM_FILES, write_page};

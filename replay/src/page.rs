@@ -12,12 +12,14 @@ const STYLE: &str = concat!(
     include_str!("../page/annotate.css")
 );
 /// The first two are modules of participants' pages, too.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../page/pictures.js"),
     include_str!("../page/annotate.js"),
     include_str!("../page/annotations.js"),
     include_str!("../page/episode.js"),
     include_str!("../page/tables.js"),
+    include_str!("../page/gif.js"),
+    include_str!("../page/videos.js"),
     include_str!("../page/viewer.js"),
 ];
 

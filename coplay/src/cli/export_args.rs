@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use dataset::export::TableFormat;
+use dataset::export::{ObservationKind, TableFormat};
 
 /// Arguments of `coplay export`.
 #[derive(Debug, Args)]
@@ -26,9 +26,10 @@ pub struct ExportArgs {
     /// Also write every state, computed again.
     #[arg(long)]
     pub states: bool,
-    /// Also write the observation of each seat before each tick and at the end, computed again.
-    #[arg(long)]
-    pub observations: bool,
+    /// Also write what each seat observes before each tick and at the end, computed again; one kind or several, with commas
+    /// between.
+    #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',', num_args = 0..=1, default_missing_value = "features")]
+    pub observations: Vec<ObservationArg>,
     /// Add recruiters' identifiers to the table of sessions.
     #[arg(long)]
     pub with_identifiers: bool,
@@ -50,7 +51,7 @@ impl ExportArgs {
             ("--since", self.since.is_some()),
             ("--seen", self.seen),
             ("--states", self.states),
-            ("--observations", self.observations),
+            ("--observations", !self.observations.is_empty()),
             ("--with-identifiers", self.with_identifiers),
             ("--demographics", self.demographics.is_some()),
             ("--exclusions", self.exclusions.is_some()),
@@ -83,6 +84,30 @@ impl ExportFormat {
             Self::Parquet => Some(TableFormat::Parquet),
             Self::Jsonl => Some(TableFormat::Jsonl),
             Self::Minari | Self::Lerobot => None,
+        }
+    }
+}
+
+/// A kind of observations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ObservationArg {
+    /// All values that policies see, as one list.
+    Features,
+    /// The fields of the observation with rows, columns and channels, such as masks of kinds.
+    Grid,
+    /// The picture that a person sees: red, green and blue at eight pixels a cell.
+    Pixels,
+    /// As for Atari: four grey pictures of 84 × 84 after every fourth tick, each the lighter of two states.
+    Atari,
+}
+
+impl From<ObservationArg> for ObservationKind {
+    fn from(arg: ObservationArg) -> Self {
+        match arg {
+            ObservationArg::Features => Self::Features,
+            ObservationArg::Grid => Self::Grid,
+            ObservationArg::Pixels => Self::Pixels,
+            ObservationArg::Atari => Self::Atari,
         }
     }
 }

@@ -14,12 +14,16 @@ such as #t=412&seat=1 lead to a tick and a seat.
 Without --html or --link, the page is served on 127.0.0.1 until Ctrl-C. Two episodes are shown side by side, on one clock.
 The file of --html needs no server and no network, and names no participant. Chat is left out unless --with-chat asks for it.
 With --link, a signed link is printed, under which a running `coplay serve` shows this one episode until the link expires.
+With --gif and --mp4, the confirmed states become a video, without a page. MP4 is encoded by the program ffmpeg, which is
+found in PATH, or named by the environment variable COPLAY_FFMPEG; GIF needs no other program.
 
 Examples:
   coplay replay E-7Q2MXK40ZD --data /srv/my-study
   coplay replay E-7Q2MXK40ZD E-W3T9C8R1HB --data /srv/my-study
   coplay replay E-7Q2MXK40ZD --data /srv/my-study --ask agent.onnx
   coplay replay E-7Q2MXK40ZD --data /srv/my-study --html supplement.html
+  coplay replay E-7Q2MXK40ZD --data /srv/my-study --gif talk.gif --from 300 --to 400 --speed 0.5
+  coplay replay E-7Q2MXK40ZD --data /srv/my-study --mp4 talk.mp4 --view 1 --width 960
   coplay replay E-7Q2MXK40ZD --data /srv/my-study --link --server https://study.example.edu --expires-h 48")]
 pub struct ReplayArgs {
     /// The episode, as the column episode_id of the tables names it; a second one is shown beside it.
@@ -50,9 +54,52 @@ pub struct ReplayArgs {
     /// Hours until the link expires.
     #[arg(long, value_name = "HOURS", default_value_t = 24, requires = "link", value_parser = clap::value_parser!(u32).range(1..=87_600))]
     pub expires_h: u32,
+    /// The video to write, instead of showing a page.
+    #[command(flatten)]
+    pub video: VideoArgs,
     /// Print one JSON object for scripts.
     #[arg(long)]
     pub json: bool,
+}
+
+/// The video that `coplay replay` writes.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("video_file").multiple(true))]
+pub struct VideoArgs {
+    /// Write a GIF of the episode, instead of showing a page.
+    #[arg(long, value_name = "FILE", group = "video_file", conflicts_with_all = ["html", "port", "link", "ask", "with_chat"])]
+    pub gif: Option<PathBuf>,
+    /// Write an MP4 of the episode (H.264), instead of showing a page; needs the program ffmpeg.
+    #[arg(long, value_name = "FILE", group = "video_file", conflicts_with_all = ["html", "port", "link", "ask", "with_chat"])]
+    pub mp4: Option<PathBuf>,
+    /// Of a video: the seat whose view is shown, instead of the whole world.
+    #[arg(long, value_name = "SEAT", requires = "video_file")]
+    pub view: Option<usize>,
+    /// Of a video: width in pixels, about, as a cell of the world has whole pixels.
+    #[arg(long, value_name = "PIXELS", requires = "video_file", default_value_t = 480, value_parser = clap::value_parser!(u32).range(16..=4_096))]
+    pub width: u32,
+    /// Of a video: speed, such as 4 for four times as fast; an episode that was played in turns shows one a second at 1.
+    #[arg(long, value_name = "FACTOR", requires = "video_file", default_value_t = 1.0, value_parser = speed)]
+    pub speed: f64,
+    /// Of a video: the first state, in ticks.
+    #[arg(
+        long,
+        value_name = "TICK",
+        requires = "video_file",
+        default_value_t = 0
+    )]
+    pub from: u32,
+    /// Of a video: the last state, in ticks; without it the end of the episode.
+    #[arg(long, value_name = "TICK", requires = "video_file")]
+    pub to: Option<u32>,
+}
+
+fn speed(text: &str) -> Result<f64, String> {
+    let speed = text
+        .parse()
+        .ok()
+        .filter(|speed| (0.1..=100.0).contains(speed));
+    speed.ok_or_else(|| "write a number from 0.1 to 100, such as 0.5 or 4".into())
 }
 
 /// Arguments of `coplay branch`.

@@ -10,8 +10,9 @@ use store::Withdrawn;
 
 use super::known::KnownData;
 use super::notes::NoteTables;
-use super::options::ExportOptions;
+use super::options::{ExportOptions, ObservationKind};
 use super::output::Output;
+use super::pixels::PixelTable;
 use super::quality::{PersonTotals, QualityTable};
 use super::recomputed::RecomputedTable;
 use super::report::{ExportReport, Skipped};
@@ -43,8 +44,13 @@ fn create_tables(
     if options.states {
         tables.push(Box::new(RecomputedTable::create_states(output)?));
     }
-    if options.observations {
-        tables.push(Box::new(RecomputedTable::create_observations(output)?));
+    for kind in &options.observations {
+        tables.push(match kind {
+            ObservationKind::Features => Box::new(RecomputedTable::create_observations(output)?),
+            ObservationKind::Grid => Box::new(RecomputedTable::create_grids(output)?),
+            ObservationKind::Pixels => Box::new(PixelTable::create_pixels(output)?),
+            ObservationKind::Atari => Box::new(PixelTable::create_atari(output)?),
+        });
     }
     Ok(tables)
 }

@@ -1,5 +1,6 @@
 //! The choice of what an export writes, and the means to end it early.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,8 +18,8 @@ pub struct ExportOptions {
     pub seen: bool,
     /// True for the table of states, computed again.
     pub states: bool,
-    /// True for the table of observations, computed again.
-    pub observations: bool,
+    /// The tables of observations, computed again.
+    pub observations: BTreeSet<ObservationKind>,
     /// Only what is new or changed since then, microseconds since the Unix epoch.
     pub since_us: Option<u64>,
     /// True for recruiters' identifiers in the table of sessions.
@@ -29,6 +30,19 @@ pub struct ExportOptions {
     pub exclusions: Option<Vec<ExclusionRule>>,
     /// Ends the export early.
     pub stop: StopFlag,
+}
+
+/// A kind of observations, which has a table of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ObservationKind {
+    /// All values that policies see.
+    Features,
+    /// The fields with three dimensions or more.
+    Grid,
+    /// The picture that a person sees.
+    Pixels,
+    /// The picture in the style of Atari.
+    Atari,
 }
 
 impl ExportOptions {

@@ -32,7 +32,23 @@ row! {
     }
 }
 
-/// The table of states, or of observations.
+row! {
+    /// One row per grid that a seat observes: a field of the observation with three dimensions or more. Environments without
+    /// such a field have no row.
+    struct GridRow<'a> {
+        /// The number of ticks before the observation, from 0.
+        tick: u32,
+        /// The name of the field.
+        field: &'a str,
+        /// The sizes of the field with commas between, such as `10,4,5`; the page of the environment says which of them are
+        /// rows, columns and channels.
+        shape: String,
+        /// The values, row-major; numbers with spaces between in CSV.
+        grid: Vec<f32>,
+    }
+}
+
+/// The table of states, of observations, or of their grids.
 pub(super) struct RecomputedTable {
     table: Table,
     content: Content,
@@ -42,6 +58,7 @@ pub(super) struct RecomputedTable {
 enum Content {
     States,
     Observations,
+    Grids,
 }
 
 impl RecomputedTable {
@@ -57,6 +74,41 @@ impl RecomputedTable {
             table: Table::create::<(EpisodeKeys<'_>, ObservationRow)>(output, "observations")?,
             content: Content::Observations,
         })
+    }
+
+    pub(super) fn create_grids(output: &Output) -> anyhow::Result<Self> {
+        Ok(Self {
+            table: Table::create::<(EpisodeKeys<'_>, GridRow<'_>)>(output, "grids")?,
+            content: Content::Grids,
+        })
+    }
+
+    /// Adds the grids of what a seat observes.
+    fn add_grids(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        tick: u32,
+        seat: Seat,
+        observation: &[f32],
+    ) -> anyhow::Result<()> {
+        let mut start = 0;
+        for field in &episode.spec.observation {
+            let len = field.shape.iter().product::<u32>() as usize;
+            let values = observation.get(start..start + len);
+            start += len;
+            let Some(values) = values.filter(|_| field.shape.len() >= 3) else {
+                continue;
+            };
+            let sizes: Vec<String> = field.shape.iter().map(u32::to_string).collect();
+            let row = GridRow {
+                tick,
+                field: &field.name,
+                shape: sizes.join(","),
+                grid: values.to_vec(),
+            };
+            self.table.add(&(episode.keys(seat), row))?;
+        }
+        Ok(())
     }
 
     fn add_state(
@@ -79,15 +131,16 @@ impl RecomputedTable {
                 }
                 self.table.add(&(episode.keys(Seat(0)), row))
             }
-            Content::Observations => {
+            Content::Observations | Content::Grids => {
                 let seats = (0..replica.spec().seats).map(Seat);
                 let mut seats = seats.filter(|seat| !episode.left_out.contains(seat));
                 seats.try_for_each(|seat| {
-                    let mut row = ObservationRow {
-                        tick,
-                        observation: Vec::new(),
-                    };
-                    replica.observe(seat, &mut row.observation);
+                    let mut observation = Vec::new();
+                    replica.observe(seat, &mut observation);
+                    if matches!(self.content, Content::Grids) {
+                        return self.add_grids(episode, tick, seat, &observation);
+                    }
+                    let row = ObservationRow { tick, observation };
                     self.table.add(&(episode.keys(seat), row))
                 })
             }

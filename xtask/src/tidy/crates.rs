@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 38] = [
+const MAY_KNOW: [(&str, &[&str]); 39] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -20,6 +20,7 @@ const MAY_KNOW: [(&str, &[&str]); 38] = [
     ("peer", &["env-core", "policy", "protocol", "rollback"]),
     ("client-core", &["peer", "protocol"]),
     ("picture", &["env-core"]),
+    ("video", &["env-core", "picture"]),
     ("batch", &["env-core"]),
     ("module", &["env-core"]),
     (
@@ -70,7 +71,7 @@ const MAY_KNOW: [(&str, &[&str]); 38] = [
     (
         "dataset",
         &[
-            "archive", "env-core", "protocol", "store", "study", "survey",
+            "archive", "env-core", "picture", "protocol", "store", "study", "survey",
         ],
     ),
     (
@@ -115,6 +116,7 @@ const MAY_KNOW: [(&str, &[&str]); 38] = [
             "signaling-server",
             "store",
             "study",
+            "video",
         ],
     ),
     (
@@ -171,7 +173,9 @@ const MAY_KNOW: [(&str, &[&str]); 38] = [
     ("parity", &["env-core"]),
     (
         "coplay-python",
-        &["batch", "env-core", "module", "onnx", "picture", "policy"],
+        &[
+            "batch", "env-core", "module", "onnx", "picture", "policy", "video",
+        ],
     ),
     ("example-environments", &["env-core"]),
     ("xtask", &[]),

@@ -1,10 +1,67 @@
 //! Formats, and what an export is asked to write.
 
-use arrow_array::{Array as _, Int64Array};
+use std::collections::BTreeSet;
+
+use arrow_array::{Array as _, BinaryArray, Int64Array};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use server_core::arbiter::Identity;
 
 use super::*;
+
+/// The values of the column of bytes of a Parquet file.
+fn read_bytes(report: &ExportReport, table: &str) -> Vec<Vec<u8>> {
+    let file = fs::File::open(path(report, table)).unwrap();
+    let reader = ParquetRecordBatchReaderBuilder::try_new(file).unwrap();
+    let batches = reader.build().unwrap().map(Result::unwrap);
+    let values = batches.flat_map(|batch| {
+        let column = batch.column_by_name("pixels").unwrap().clone();
+        let bytes = column.as_any().downcast_ref::<BinaryArray>().unwrap();
+        bytes
+            .iter()
+            .map(|value| value.unwrap().to_vec())
+            .collect::<Vec<_>>()
+    });
+    values.collect()
+}
+
+#[tokio::test]
+async fn pictures_are_drawn_again_for_every_state_and_seat() {
+    let data = folder().await;
+    let options = ExportOptions {
+        format: TableFormat::Parquet,
+        observations: BTreeSet::from([
+            ObservationKind::Grid,
+            ObservationKind::Pixels,
+            ObservationKind::Atari,
+        ]),
+        ..ExportOptions::default()
+    };
+    let out = data.path().join("out");
+    let report = export(data.path(), &out, &options).await.unwrap();
+    assert_eq!(report.count_rows("observations"), None);
+    assert_eq!(report.count_rows("grids"), Some(26), "masks of kinds");
+    let pixels = read_bytes(&report, "pixels");
+    assert_eq!(pixels.len(), 13 * 2);
+    // Five by four cells at eight pixels a cell.
+    assert!(pixels.iter().all(|picture| picture.len() == 40 * 32 * 3));
+    // The states after 0, 4, 8 and 12 ticks.
+    let atari = read_bytes(&report, "atari_pixels");
+    assert_eq!(atari.len(), 4 * 2);
+    assert!(atari.iter().all(|stack| stack.len() == 4 * 84 * 84));
+    let pictures = |stack: &[u8]| {
+        stack
+            .chunks(84 * 84)
+            .map(<[u8]>::to_vec)
+            .collect::<Vec<_>>()
+    };
+    let (first, second) = (pictures(&atari[0]), pictures(&atari[2]));
+    assert!(first.iter().all(|picture| *picture == first[0]));
+    assert_eq!(first[1..], second[..3], "the stack moves on by one picture");
+    assert!(
+        first[0].iter().max() > first[0].iter().min(),
+        "something is drawn"
+    );
+}
 
 /// A data folder with one episode of 12 ticks, which the database knows, and a session of its first person.
 async fn folder() -> tempfile::TempDir {
@@ -102,7 +159,7 @@ async fn parquet_files_have_types_and_descriptions() {
     let options = ExportOptions {
         format: TableFormat::Parquet,
         states: true,
-        observations: true,
+        observations: BTreeSet::from([ObservationKind::Features]),
         ..ExportOptions::default()
     };
     let report = export(data.path(), &data.path().join("out"), &options)
