@@ -492,7 +492,7 @@ mod tests {
         assert_eq!(
             bytes,
             [
-                0x15,
+                0x16,
                 7,
                 0,
                 5,
@@ -532,7 +532,7 @@ mod tests {
             Datagram::decode(&bytes, PAIR)
         };
         assert_eq!(refused(0, 0x11), Err(DecodeError::Version { found: 1 }));
-        assert_eq!(refused(0, 0x25), Err(MALFORMED), "seat 2 of 2");
+        assert_eq!(refused(0, 0x26), Err(MALFORMED), "seat 2 of 2");
         assert_eq!(refused(8, 0x40 | 41), Err(MALFORMED), "41 inputs");
         assert_eq!(refused(15, 0b0111_0011), Err(MALFORMED), "action 6 of 6");
         assert_eq!(
