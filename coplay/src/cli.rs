@@ -141,7 +141,8 @@ Examples:
 Takes the files that pages of `coplay site --offline` handed over. A file has what each participant did, and this command
 runs the server's part of the study with it: the data folder is that of a server, and every other command works with it.
 Participants who are in the data folder already are left out, so a file may be imported again.
-Study folder and version of Coplay have to be those of the site.
+Study folder and version of Coplay have to be those of the site. What is of another version in a file, beside what fits,
+is left out and counted. A file that cannot be imported stops no other file; the command then exits with 1.
 
 Examples:
   coplay import my-study downloads/*.coplay-journal --data data
