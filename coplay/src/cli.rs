@@ -147,7 +147,8 @@ Examples:
 Takes the files that participants saved or pages sent, in a study that `coplay site --offline` wrote. Runs the server's
 part of the study with them, and writes an ordinary data folder: every other command works with it.
 Participants who are already in the folder are skipped, so you can import a file again.
-Use the same study folder and the same version of Coplay as for the site.
+Use the same study folder and the same version of Coplay as for the site. Parts of a file from another version are skipped
+and counted. A file that cannot be imported stops no other file; the command then exits with 1.
 
 Examples:
   coplay import my-study downloads/*.coplay-journal --data data

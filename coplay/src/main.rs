@@ -108,7 +108,11 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             Err(error) => refused(&args.study, error),
         },
         Command::Import(args) => match import::import_files(&args).await {
-            Ok(imported) => report(&imported, args.json).map(|()| ExitCode::SUCCESS),
+            Ok(imported) => {
+                report(&imported, args.json)?;
+                imported.tell_problems();
+                Ok(done_if(imported.faults.is_empty()))
+            }
             Err(error) => refused(&args.study, error),
         },
         Command::Rehearse(args) => rehearsal(args).await,

@@ -7,6 +7,7 @@ mod dev;
 mod guides;
 mod http;
 mod human_ai;
+mod import;
 mod own_agent;
 mod own_module;
 mod records;

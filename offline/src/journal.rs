@@ -58,6 +58,15 @@ pub enum ConnNews {
     Closed,
 }
 
+impl ConnNews {
+    /// A message of a page. One that is longer than any message is cut just behind the longest: the server's part refuses it
+    /// as it refuses the whole, in the page and at an import alike, and the record of it can be read.
+    pub fn of_message(mut bytes: Vec<u8>) -> Self {
+        bytes.truncate(protocol::control::MAX_MESSAGE + 1);
+        Self::Bytes(bytes)
+    }
+}
+
 /// A journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use archive::{Episode, LogFile, OpenError};
 use protocol::log::Header;
-use server_core::arbiter::Write;
+use server_core::arbiter::{Attendance, Write};
 
 /// The changes and logs of a study, for those who import them.
 #[derive(Debug, Default)]
@@ -15,6 +15,33 @@ pub struct Kept {
     pub writes: Vec<(u64, Write)>,
     /// The log of each episode, by its id.
     pub logs: BTreeMap<String, Vec<u8>>,
+}
+
+impl Kept {
+    /// True if the people did the same in both. How long and how often they opened their pages does not count.
+    pub fn has_same_deeds(&self, other: &Self) -> bool {
+        self.logs == other.logs && list_deeds(&self.writes) == list_deeds(&other.writes)
+    }
+}
+
+/// The deeds of people: the changes without secrets and the time of presence, each once.
+fn list_deeds(writes: &[(u64, Write)]) -> Vec<Write> {
+    let mut deeds: Vec<Write> = Vec::new();
+    for (_, write) in writes {
+        let mut deed = write.clone();
+        match &mut deed {
+            Write::Token { .. } | Write::Identity { .. } | Write::Attendance { .. } => continue,
+            Write::NewSession { attendance, .. }
+            | Write::Place { attendance, .. }
+            | Write::Reopen { attendance, .. } => *attendance = Attendance::default(),
+            _ => {}
+        }
+        // A reload stores the same place again.
+        if deeds.last() != Some(&deed) {
+            deeds.push(deed);
+        }
+    }
+    deeds
 }
 
 /// Files that episodes are played with, by their SHA-256.

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPException
 from os import PathLike
 from typing import Any, Literal
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import ProxyHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
 
 __all__ = ["Study", "StudyError"]
 
@@ -21,10 +23,11 @@ Overview = dict[str, Any]
 
 
 class StudyError(Exception):
-    """The server did not do what was asked; the text is the server's own.
+    """The server did not do what was asked, or nobody knows whether it did.
 
     Attributes:
-        status: the HTTP status, or `None` if there was no answer.
+        status: the HTTP status of a refusal, whose text is the server's own; nothing has changed then. `None` if there was
+            no answer, or none that can be read: the server may have done what was asked.
     """
 
     def __init__(self, text: str, status: int | None = None) -> None:
@@ -36,24 +39,28 @@ class Study:
     """A study that a server runs.
 
     Args:
-        url: the address of the server, such as `https://study.example.edu`.
+        url: the address of the server, such as `https://study.example.edu`, with its path if it has one.
         token: what `coplay desk token` printed.
         timeout_s: seconds until a call gives up.
 
-    Every method raises `StudyError` if the server refuses or does not answer; nothing has changed then.
+    Every method raises `StudyError` if the server refuses or does not answer. If it refuses, nothing has changed. If there
+    was no answer in time, an order may have been carried out all the same: look at `interventions()` before you repeat it.
     """
 
     def __init__(self, url: str, token: str, *, timeout_s: float = 30.0) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise ValueError(f"url={url!r} is no address; write for example 'https://study.example.edu'")
+        if parts.query or parts.fragment:
+            raise ValueError(f"url={url!r} is no address of a server; leave out what begins with ? or #")
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise ValueError("token is no token; `coplay desk token --data DIR --name NAME` prints one")
-        self._base = f"{parts.scheme}://{parts.netloc}/desk/api/"
+        self._base = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/desk/api/"
         self._token = token
         self._timeout_s = timeout_s
         # A token goes to its server alone.
-        self._opener = build_opener(ProxyHandler({})) if parts.hostname in ("localhost", "127.0.0.1", "::1") else build_opener()
+        is_local = parts.hostname in ("localhost", "127.0.0.1", "::1")
+        self._opener = build_opener(_NoRedirect, *([ProxyHandler({})] if is_local else []))
 
     def __repr__(self) -> str:
         return f"Study({self._base.removesuffix('/desk/api/')!r})"
@@ -66,9 +73,14 @@ class Study:
     def events(self) -> Iterator[Overview]:
         """Gives the overview now, and again whenever it changes, until the server stops."""
         with self._open("events", "GET", None) as answer:
-            for line in answer:
-                if line.startswith(b"data: "):
-                    yield json.loads(line[len(b"data: ") :])
+            while True:
+                with self._failures():
+                    line = answer.readline()
+                    overview = json.loads(line[len(b"data: ") :]) if line.startswith(b"data: ") else None
+                if not line:
+                    return
+                if overview is not None:
+                    yield overview
 
     def interventions(self) -> list[dict[str, Any]]:
         """The orders so far, oldest first."""
@@ -161,16 +173,16 @@ class Study:
 
         Episodes are simulated again, so large studies take long: give `Study` a longer `timeout_s` then.
         """
-        with self._open(f"tables/{format}", "GET", None) as answer, open(path, "wb") as file:
+        with open(path, "wb") as file, self._open(f"tables/{format}", "GET", None) as answer, self._failures():
             shutil.copyfileobj(answer, file)
 
     def _change_wait(self, participant: str, then: Literal["longer", "alone"]) -> None:
         self._call(f"participants/{quote(participant, safe='')}/wait", {"then": then})
 
     def _call(self, path: str, body: dict[str, Any] | None = None) -> Any:
-        with self._open(path, "GET" if body is None else "POST", body) as answer:
+        with self._open(path, "GET" if body is None else "POST", body) as answer, self._failures():
             text = answer.read()
-        return json.loads(text) if text else None
+            return json.loads(text) if text else None
 
     def _open(self, path: str, method: str, body: dict[str, Any] | None) -> Any:
         headers = {"Authorization": f"Bearer {self._token}"}
@@ -178,19 +190,38 @@ class Study:
         if body is not None:
             data = json.dumps(body).encode()
             headers["Content-Type"] = "application/json"
-        request = Request(self._base + path, data=data, headers=headers, method=method)
-        try:
+        with self._failures():
+            request = Request(self._base + path, data=data, headers=headers, method=method)
             return self._opener.open(request, timeout=self._timeout_s)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Turns whatever goes wrong on the way into a `StudyError`."""
+        try:
+            yield
         except HTTPError as error:
             with error:
                 raise StudyError(_told(error), error.code) from None
         except URLError as error:
             raise StudyError(f"{self._base} does not answer: {error.reason}") from error
+        except (OSError, HTTPException) as error:
+            raise StudyError(f"{self._base} does not answer: {error or type(error).__name__}") from error
+        except ValueError as error:
+            raise StudyError(f"{self._base} answers with something else than JSON; is this the address of a running study?") from error
+
+
+class _NoRedirect(HTTPRedirectHandler):
+    """Follows no redirect: the token would go along, and an order would become a question."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 def _told(error: HTTPError) -> str:
     """The server's own words."""
+    if 300 <= error.code < 400 and (place := error.headers.get("Location")):
+        return f"the server sends to {place}; write the address of the study's own server"
     try:
         return str(json.loads(error.read())["error"])
-    except (ValueError, KeyError, TypeError):
+    except (OSError, HTTPException, ValueError, KeyError, TypeError):
         return f"the server answers {error.code} {error.reason}; is this the address of a running study?"

@@ -38,6 +38,24 @@ class Desk(BaseHTTPRequestHandler):
             self.answer(200, b'[{"number": 0}]')
         elif self.path == "/desk/api/tables/parquet":
             self.answer(200, b"PK", "application/zip")
+        elif self.path.startswith("/moved/"):
+            self.send_response(302)
+            self.send_header("Location", f"http://localhost:{self.server.server_port}/desk/api/overview")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path.startswith("/page/"):
+            self.answer(200, b"<html>", "text/html")
+        elif self.path.startswith("/short/"):
+            self.send_response(200)
+            self.send_header("Content-Length", "100")
+            self.end_headers()
+            self.wfile.write(b'data: {"at_us": 1}\n')
+        elif self.path.startswith("/torn/"):
+            self.wfile.write(b"nothing of HTTP\r\n\r\n")
+        elif self.path.startswith("/slow/"):
+            self.server.released.wait(20)
+        elif self.path.startswith("/below/"):
+            self.answer(200, b'{"at_us": 8}')
         elif self.path == "/desk/api/places":
             self.answer(502, b"<html>", "text/html")
         else:
@@ -53,16 +71,18 @@ class Desk(BaseHTTPRequestHandler):
 def server():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
     server.asked = []
+    server.released = threading.Event()
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield server
+    server.released.set()
     server.shutdown()
     thread.join()
     server.server_close()
 
 
-def study(server, token="good"):
-    return Study(f"http://127.0.0.1:{server.server_port}/", token, timeout_s=20)
+def study(server, token="good", path="/", timeout_s=20):
+    return Study(f"http://127.0.0.1:{server.server_port}{path}", token, timeout_s=timeout_s)
 
 
 def test_what_is_seen_is_read_once_or_as_a_stream(server):
@@ -136,3 +156,45 @@ def test_what_is_no_address_or_no_token_is_refused_at_once():
     with pytest.raises(StudyError, match="does not answer") as refused:
         Study("http://127.0.0.1:9", "good", timeout_s=5).overview()
     assert refused.value.status is None
+
+
+def test_the_path_of_an_address_is_kept_and_what_is_no_part_of_it_refused(server):
+    for path in ("/below", "/below/"):
+        assert study(server, path=path).overview() == {"at_us": 8}
+        assert server.asked[-1][1] == "/below/desk/api/overview"
+    for path in ("/?study=a", "/#desk"):
+        with pytest.raises(ValueError, match="leave out"):
+            study(server, path=path)
+
+
+def test_a_redirect_is_not_followed_with_the_token(server):
+    with pytest.raises(StudyError, match="sends to http://localhost") as refused:
+        study(server, path="/moved").overview()
+    assert refused.value.status == 302
+    with pytest.raises(StudyError, match="sends to"):
+        study(server, path="/moved").close_recruitment()
+    assert [path for _, path, _ in server.asked] == ["/moved/desk/api/overview", "/moved/desk/api/recruitment"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [("/page", "something else than JSON"), ("/short", "does not answer"), ("/torn", "does not answer")],
+)
+def test_whatever_comes_in_place_of_an_answer_is_a_study_error(server, path, words):
+    with pytest.raises(StudyError, match=words) as failed:
+        study(server, path=path).overview()
+    assert failed.value.status is None
+
+
+def test_a_stream_that_breaks_off_and_an_answer_that_is_late_are_study_errors(server):
+    with pytest.raises(StudyError, match="does not answer"):
+        study(server, path="/slow", timeout_s=0.2).overview()
+    with pytest.raises(StudyError, match="does not answer"):
+        list(study(server, path="/slow", timeout_s=0.2).events())
+    with pytest.raises(StudyError, match="does not answer"):
+        study(server, path="/slow", timeout_s=0.2).pause_recruitment()
+
+
+def test_an_address_that_cannot_be_asked_is_a_study_error():
+    with pytest.raises(StudyError, match="does not answer"):
+        Study("http://127.0.0.1:none", "good", timeout_s=5).overview()

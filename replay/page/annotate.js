@@ -30,7 +30,14 @@ class Annotator {
     host.append(...(rate ? [this.makeRating()] : []), this.strip, ...(mark ? [this.makeMarks()] : []));
     this.paintAgain = new ResizeObserver(() => this.paint());
     this.paintAgain.observe(this.strip);
-    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.paint());
+    this.over = new AbortController();
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.paint(), { signal: this.over.signal });
+  }
+
+  /** Listens to nothing any more: its element is gone. */
+  close() {
+    this.over.abort();
+    this.paintAgain.disconnect();
   }
 
   makeRating() {
@@ -60,8 +67,10 @@ class Annotator {
     if (event.target.tagName === 'INPUT' && event.target.type === 'text') return false;
     const step = { ArrowUp: RATING_STEP, ArrowDown: -RATING_STEP }[event.key];
     if (step && this.rate && !this.isLocked) this.setValue((this.value ?? 50) + step);
-    else if (event.key.toLowerCase() === 'm' && this.mark) this.toggleMark();
-    else return false;
+    else if (event.key.toLowerCase() === 'm' && this.mark) {
+      // A key that is held down begins one span, and does not end it.
+      if (!event.repeat) this.toggleMark();
+    } else return false;
     event.preventDefault();
     return true;
   }

@@ -35,6 +35,7 @@ class Annotations {
       mark: { question: 'What happens here?', labels: labels.map(label => ({ value: label, text: label })), least: 0, most: 1000 },
     };
     const before = this.annotator?.answers() ?? [];
+    this.annotator?.close();
     const host = document.getElementById('annotate-host');
     host.replaceChildren();
     const { episode, viewer } = this;

@@ -11,7 +11,8 @@ const STORED_EACH_S = 5;
 /** Fetches and reads a recording. */
 async function fetchFilm(session, stage, clip) {
   const server = document.querySelector('meta[name="coplay-server"]')?.content;
-  const url = server ? new URL('/film', server.replace(/^ws/, 'http')) : new URL('film', document.baseURI);
+  // A server may be below a path.
+  const url = server ? `${server.replace(/^ws/, 'http')}/film` : new URL('film', document.baseURI);
   const answer = await fetch(url, { method: 'POST', credentials: 'omit', body: JSON.stringify({ session, stage, clip }) });
   if (!answer.ok) throw new Error(`film: ${answer.status}`);
   const raw = await new Response(answer.body.pipeThrough(new DecompressionStream('deflate'))).json();
@@ -126,6 +127,7 @@ class WatchStage {
     const over = new AbortController();
     const press = event => (host.isConnected ? this.press(event) : over.abort());
     document.addEventListener('keydown', press, { signal: over.signal });
+    over.signal.addEventListener('abort', () => this.annotator?.close());
     this.lock();
     for (const player of this.players) player.show();
     this.change();
@@ -183,7 +185,7 @@ class WatchStage {
     const isFree = !/^(TEXTAREA|SELECT|BUTTON|INPUT)$/.test(event.target.tagName) || event.target.type === 'range';
     if (event.key === ' ' && isFree && !event.ctrlKey && !event.altKey && !event.metaKey) {
       event.preventDefault();
-      this.players[0].toggle();
+      if (!event.repeat) this.players[0].toggle();
     }
   }
 

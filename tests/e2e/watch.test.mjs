@@ -112,7 +112,10 @@ test('a round is rated while it plays, a moment is marked, two clips are compare
   await person.says(/mark at least 1/);
   await page.locator('.row input').press('Home');
   for (let step = 0; step < 10; step++) await page.keyboard.press('ArrowRight');
-  await page.keyboard.press('m');
+  // A key that is held down begins one span, and does not end it.
+  for (let press = 0; press < 3; press++) await page.keyboard.down('m');
+  await page.keyboard.up('m');
+  assert.deepEqual((await annotator(page)).spans, []);
   for (let step = 0; step < 12; step++) await page.locator('.row input').press('ArrowRight');
   await page.click('button.mark');
   await page.getByLabel('Kind of moment').selectOption('A problem');
@@ -165,4 +168,24 @@ test('a phone shows all of a recording side to side, and it is rated by touch', 
   await page.locator('#film-rating').fill('20');
   await stops(page);
   assert.equal((await annotator(page)).values.at(-1), 20);
+});
+
+test('the recordings of a site come from its server, and keep the path of one that is below a path', async t => {
+  const page = await browser.newPage();
+  t.after(() => page.close());
+  const asked = [];
+  await page.route('**/*', route => {
+    const { href, pathname } = new URL(route.request().url());
+    if (pathname === '/') return route.fulfill({ contentType: 'text/html', body: '<meta name="coplay-server" content="wss://lab.example/one">' });
+    if (pathname.endsWith('.js')) return route.fulfill({ path: path.join(ROOT, 'replay/page', path.basename(pathname)), contentType: 'text/javascript' });
+    asked.push(href);
+    return route.fulfill({ status: 404, headers: { 'access-control-allow-origin': '*' } });
+  });
+  await page.goto('https://site.example/');
+  const told = await page.evaluate(async () => {
+    const { openFilm } = await import('/film.js');
+    return openFilm(document.body, JSON.stringify({ session: 's', stage: 'look', task: { order: [0] } })).catch(String);
+  });
+  assert.match(told, /film: 404/);
+  assert.deepEqual(asked.filter(url => url.endsWith('/film')), ['https://lab.example/one/film']);
 });

@@ -1,10 +1,11 @@
 //! Takes in what a server without a disk has kept: changes with their times, and the logs of episodes.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use server_core::arbiter::Write;
 
 use super::Persistence;
@@ -22,11 +23,21 @@ impl Persistence {
         Ok((names.collect(), next.unwrap_or(0)))
     }
 
+    /// The participant's pseudonym of each recruiter's identifier.
+    ///
+    /// # Errors
+    /// The database failed, or the key of the identifiers is missing.
+    pub async fn list_identifiers(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let all = self.store.identifiers().await?.into_iter();
+        let all = all.map(|known| (known.identity.participant, known.pseudonym));
+        Ok(all.collect())
+    }
+
     /// Takes in changes, each with the time at which it was made, microseconds since the Unix epoch, and the log of each
     /// episode by its id. Sessions are numbered from `first` on. The store has to be one that is told the time.
     ///
     /// # Errors
-    /// The database failed, or the folder has a log of the same name.
+    /// The database failed, or the folder has another log of the same name.
     pub async fn import(
         &self,
         data: &DataDir,
@@ -36,11 +47,7 @@ impl Persistence {
     ) -> anyhow::Result<()> {
         // Logs first: a withdrawal among the changes removes them again.
         for (episode, log) in logs {
-            let path = archive::path(&data.episodes(), episode)?;
-            let file = OpenOptions::new().write(true).create_new(true).open(&path);
-            let mut file = file.with_context(|| format!("making {}", path.display()))?;
-            file.write_all(log)?;
-            file.sync_all()?;
+            write_log(&archive::path(&data.episodes(), episode)?, log)?;
         }
         for (at_us, write) in writes {
             let write = match write {
@@ -71,4 +78,26 @@ impl Persistence {
         }
         Ok(())
     }
+}
+
+/// Writes a log as a whole or not at all. The same one may be there already, from an import that was interrupted.
+fn write_log(path: &Path, log: &[u8]) -> anyhow::Result<()> {
+    match fs::read(path) {
+        Ok(found) => {
+            ensure!(
+                found == log,
+                "{} is another log of the same name; if an earlier import was interrupted, delete it, and import all files \
+                 again",
+                path.display()
+            );
+            return Ok(());
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error).with_context(|| format!("reading {}", path.display())),
+    }
+    let part = path.with_extension("part");
+    let mut file = File::create(&part).with_context(|| format!("making {}", part.display()))?;
+    file.write_all(log)?;
+    file.sync_all()?;
+    fs::rename(&part, path).with_context(|| format!("making {}", path.display()))
 }

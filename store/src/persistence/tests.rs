@@ -168,3 +168,24 @@ async fn a_hosted_episode_loses_what_was_withdrawn_once_its_world_was_run_again(
     assert!(!names_them());
     persistence.close().await;
 }
+
+#[tokio::test]
+async fn an_import_takes_the_log_that_an_interrupted_one_has_left_and_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = DataDir::open(dir.path()).unwrap();
+    let persistence = open(&data, OnWithdraw::EraseOwn).await;
+    let logs = std::collections::BTreeMap::from([("E-1".to_owned(), b"a log".to_vec())]);
+    let import = || persistence.import(&data, Vec::new(), &logs, 0);
+    import().await.unwrap();
+    import().await.unwrap();
+    let log = dir.path().join("episodes/E-1.coplay");
+    assert_eq!(fs::read(&log).unwrap(), b"a log");
+    assert_eq!(fs::read_dir(data.episodes()).unwrap().count(), 1);
+    fs::write(&log, "another").unwrap();
+    let told = import().await.unwrap_err().to_string();
+    assert!(
+        told.contains("E-1.coplay") && told.contains("delete it"),
+        "{told}"
+    );
+    assert_eq!(fs::read(&log).unwrap(), b"another");
+}
