@@ -74,9 +74,10 @@ const ask = question => {
 globalThis.coplayOffline = {
   openSocket: () => new LocalSocket(),
   hasAddress: () => Boolean(named("coplay-post")),
-  // Gives everything that is not handed over yet as a file that the person saves.
+  // Gives everything that is not handed over yet as a file that the person saves; true once they have it.
   async save() {
-    const { file, name } = await ask({ file: true });
+    const { file, name } = await ask({ file: true }) ?? {};
+    if (!file) throw new Error("the data cannot be read in this browser");
     const link = document.createElement("a");
     link.href = URL.createObjectURL(new Blob([file], { type: "application/octet-stream" }));
     link.download = name;
@@ -84,9 +85,12 @@ globalThis.coplayOffline = {
     link.click();
     link.remove();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    return true;
   },
   // Posts it to the address that the study names; true if it has arrived.
   post: () => ask({ post: named("coplay-post") }),
+  // Deletes what this page has stored; true if it is gone.
+  forget: () => ask({ forget: true }),
   fault: () => failed,
 };
 

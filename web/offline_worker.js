@@ -1,6 +1,6 @@
 // The Worker of a study without a server: runs the server's part, and keeps its journal in the browser's database.
 // What happens becomes a record. It counts once the database has it.
-import init, { OfflineWorker, is_newcomer, is_returning, make_superseded, seal_records } from "./offline_wasm.js";
+import init, { OfflineWorker, is_returning, make_superseded, seal_records } from "./offline_wasm.js";
 
 // Pauses before the data are posted again, milliseconds.
 const PAUSES = [1_000, 3_000, 9_000];
@@ -10,8 +10,9 @@ const nowUs = () => Math.floor((startedMs + performance.now()) * 1_000);
 
 let server, database, journal, timer;
 let waiting = [];
-let isBusy = false;
+let flushed = Promise.resolve();
 let isOver = false;
+let isSuperseded = false;
 // Messages that came before the server's part was ready.
 let early = [];
 
@@ -43,25 +44,44 @@ const joined = parts => {
   return all;
 };
 
-// Begins a journal, with its first record.
-const begin = async () => {
-  const first = server.begin(nowUs(), crypto.getRandomValues(new Uint8Array(32)));
-  const transaction = change(["journals", "records"]);
-  const id = await done(transaction.objectStore("journals").add({ version: server.version(), isSent: false }));
-  transaction.objectStore("records").add(first, [id, 0]);
-  await whole(transaction);
-  journal = { id, next: 1 };
+const remove = (transaction, id) => {
+  transaction.objectStore("journals").delete(id);
+  transaction.objectStore("records").delete(IDBKeyRange.bound([id, 0], [id, Infinity]));
 };
 
-// Continues the newest journal of this version; false if there is none.
-const resume = async () => {
-  const known = (await everyJournal()).filter(({ version }) => version === server.version());
-  const id = known.at(-1)?.id;
-  if (id === undefined) return false;
-  const records = await recordsOf(id);
+// The place of a journal that is used from now on: a session is looked for in the one that was used last.
+const nextTurn = known => Math.max(0, ...known.map(({ turn }) => turn ?? 0)) + 1;
+
+// Begins the journal of somebody, with its first record. What was posted is no longer needed.
+const begin = async who => {
+  await flushed;
+  const first = server.begin(nowUs(), crypto.getRandomValues(new Uint8Array(32)));
+  const transaction = change(["journals", "records"]);
+  const journals = transaction.objectStore("journals");
+  const known = await done(journals.getAll());
+  for (const { id } of known.filter(({ isSent }) => isSent)) remove(transaction, id);
+  const id = await done(journals.add({ version: server.version(), who, turn: nextTurn(known), isSent: false }));
+  transaction.objectStore("records").add(first, [id, 0]);
+  await whole(transaction);
+  journal = { id, who, next: 1 };
+};
+
+// Continues the journal of this version that was used last, or else that of a person; false if there is none. By a link,
+// something new may happen in a journal that was posted: it is posted again.
+const resume = async (isLink, who) => {
+  await flushed;
+  const known = await everyJournal();
+  const fitting = known.filter(each => each.version === server.version() && (who === undefined || each.who === who));
+  const found = fitting.sort((one, other) => (one.turn ?? 0) - (other.turn ?? 0)).at(-1);
+  if (!found) return false;
+  const records = await recordsOf(found.id);
   const end = server.resume(nowUs(), joined(records));
-  journal = { id, next: records.length };
-  if (end.length > 0) await store([end]);
+  journal = { id: found.id, who: found.who, next: records.length };
+  const transaction = change(["journals", "records"]);
+  if (isLink) transaction.objectStore("journals").put({ ...found, turn: nextTurn(known), isSent: false });
+  if (end.length > 0) add(transaction, end);
+  await whole(transaction);
+  if (end.length > 0) journal.next += 1;
   return true;
 };
 
@@ -86,17 +106,20 @@ const stop = fault => {
   postMessage({ fault });
 };
 
+const add = (transaction, record) => transaction.objectStore("records").add(record, [journal.id, journal.next]);
+
 const store = async records => {
+  // Who has withdrawn leaves nothing more.
+  if (journal.isGone) return;
   const transaction = change("records");
-  transaction.objectStore("records").add(joined(records), [journal.id, journal.next]);
+  add(transaction, joined(records));
   await whole(transaction);
   journal.next += 1;
 };
 
 // Stores what has happened, and lets it happen.
-const flush = async () => {
-  if (isBusy || isOver || waiting.length === 0) return;
-  isBusy = true;
+const storeWaiting = async () => {
+  if (isOver || waiting.length === 0) return;
   const batch = waiting;
   waiting = [];
   try {
@@ -105,9 +128,11 @@ const flush = async () => {
     return stop(`this browser could not keep the data: ${error?.message ?? error}`);
   }
   server.apply(batch.length);
-  isBusy = false;
   deliver();
-  flush();
+};
+
+const flush = () => {
+  flushed = flushed.then(storeWaiting).catch(error => stop(String(error?.message ?? error)));
 };
 
 const note = record => {
@@ -115,15 +140,17 @@ const note = record => {
   flush();
 };
 
-// The first message says whether somebody new begins; all before it is still to be noted.
+// The first message says whose journal it is; all before it is still to be noted.
 let isFirst = true;
 const choose = async message => {
-  if (is_newcomer(message)) await begin();
-  else if (!journal && !await resume()) {
-    // A link begins a journal. A session whose journal is gone, or of an older version of the site, begins anew.
-    if (is_returning(message)) return false;
+  // A session whose journal is gone, or of an older version of the site, begins anew.
+  if (is_returning(message)) return Boolean(journal) || resume(false);
+  if (server.is_newcomer(message)) {
     await begin();
+    return true;
   }
+  const who = server.name_person(message);
+  if (!await resume(true, who)) await begin(who);
   return true;
 };
 
@@ -131,6 +158,8 @@ const hear = async data => {
   if (data.open) {
     isFirst = true;
     postMessage({ opened: true });
+    // The page was not there yet when another window took over.
+    if (isSuperseded) giveWay();
   }
   if (data.message && !isOver) {
     if (isFirst && !await choose(data.message)) {
@@ -140,11 +169,12 @@ const hear = async data => {
     isFirst = false;
     note(server.receive(nowUs(), data.message));
   }
-  if (data.close && journal && !isFirst) note(server.close(nowUs()));
+  if (data.close && journal && !isFirst && !isOver) note(server.close(nowUs()));
 };
 
 // Everything of this study in this browser that nobody has yet.
 const makeFile = async () => {
+  await flushed;
   const open = (await everyJournal()).filter(({ isSent }) => !isSent);
   const records = [];
   for (const { id } of open) records.push(...await recordsOf(id));
@@ -166,13 +196,37 @@ const post = async address => {
     } catch {
       continue;
     }
-    const transaction = change("journals");
-    const store = transaction.objectStore("journals");
-    for (const id of ids) store.put({ ...await done(store.get(id)), isSent: true });
-    await whole(transaction).catch(() => {});
+    await noteSent(ids).catch(() => {});
     return true;
   }
   return false;
+};
+
+// What was posted leaves the browser. The journal of this page stays until the next one begins: a reload needs it.
+const noteSent = async ids => {
+  const transaction = change(["journals", "records"]);
+  const journals = transaction.objectStore("journals");
+  for (const each of await done(journals.getAll())) {
+    const isSent = each.isSent || ids.includes(each.id);
+    if (isSent && each.id !== journal?.id) remove(transaction, each.id);
+    else journals.put({ ...each, isSent });
+  }
+  await whole(transaction);
+};
+
+// Somebody has withdrawn: nothing of them stays here, and nothing is handed over.
+const forget = async () => {
+  await flushed;
+  if (!journal || journal.isGone) return;
+  const transaction = change(["journals", "records"]);
+  remove(transaction, journal.id);
+  journal.isGone = true;
+  await whole(transaction);
+};
+
+const giveWay = () => {
+  send(make_superseded());
+  postMessage({ closed: true });
 };
 
 // Another window of the study takes over: two would write one journal.
@@ -180,10 +234,11 @@ const hold = name => new Promise(resolve => {
   if (!navigator.locks) return resolve();
   const held = navigator.locks.request(name, { steal: true }, () => new Promise(() => resolve()));
   held.catch(() => {
-    isOver = true;
+    isOver = isSuperseded = true;
     clearTimeout(timer);
-    send(make_superseded());
-    postMessage({ closed: true });
+    // The message is made by the program, which may still be on its way; a page that is not there yet is told later.
+    if (!early) giveWay();
+    resolve();
   });
 });
 
@@ -204,10 +259,26 @@ const handle = data => {
   heard = heard.then(() => hear(data)).catch(error => stop(String(error?.message ?? error)));
 };
 
+// What the page asks for is always answered: with nothing if it cannot be done.
+const answer = (question, failed) => ready.then(question).then(answer => postMessage({ answer }), error => {
+  console.error(error);
+  postMessage({ answer: failed });
+});
+
+let begun;
+const ready = new Promise((resolve, reject) => { begun = { resolve, reject }; });
+ready.catch(() => {});
+
 onmessage = ({ data }) => {
-  if (data.start) start(data.start).catch(error => stop(String(error?.message ?? error)));
-  else if (data.file) makeFile().then(answer => postMessage({ answer }), error => stop(String(error)));
-  else if (data.post) post(data.post).then(answer => postMessage({ answer }), () => postMessage({ answer: false }));
+  if (data.start) {
+    start(data.start).then(begun.resolve, error => {
+      begun.reject(error);
+      stop(String(error?.message ?? error));
+    });
+  }
+  else if (data.file) answer(makeFile, null);
+  else if (data.post) answer(() => post(data.post), false);
+  else if (data.forget) answer(() => forget().then(() => true), false);
   else if (early) early.push(data);
   else handle(data);
 };

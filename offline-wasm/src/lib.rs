@@ -9,4 +9,4 @@
 mod worker;
 
 #[cfg(target_arch = "wasm32")]
-pub use worker::{OfflineWorker, is_newcomer, is_returning, make_superseded, seal_records};
+pub use worker::{OfflineWorker, is_returning, make_superseded, seal_records};

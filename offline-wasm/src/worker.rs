@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use offline::bundle::{RunnableStudy, StudyBundle};
 use offline::journal::{ConnNews, JournalEntry, JournalStart, read_records, seal};
-use offline::{ConnEffect, OfflineServer, begins_anew, comes_back};
+use offline::{ConnEffect, OfflineServer, begins_anew, comes_back, name_person};
 use protocol::control::{self, ServerMessage};
 use wasm_bindgen::prelude::*;
 
@@ -53,6 +53,16 @@ impl OfflineWorker {
         format!("{} {}", self.program, self.runnable.study.hash)
     }
 
+    /// True if a page's first message is that of somebody new.
+    pub fn is_newcomer(&self, message: &[u8]) -> bool {
+        begins_anew(&self.runnable.study, message)
+    }
+
+    /// The hash of the recruiter's identifier in it, to whose journal it belongs; none without one.
+    pub fn name_person(&self, message: &[u8]) -> Option<String> {
+        name_person(&self.runnable.study, message)
+    }
+
     /// Begins a journal with a secret of 32 bytes, and gives its first record.
     ///
     /// # Errors
@@ -70,6 +80,7 @@ impl OfflineWorker {
         };
         self.server = Some(OfflineServer::new(self.runnable.clone(), &start, false));
         (self.conn, self.ahead_us) = (0, 0);
+        self.forget_pending();
         Ok(start.encode())
     }
 
@@ -96,6 +107,7 @@ impl OfflineWorker {
             .unwrap_or(0);
         self.ahead_us = server.now_us().saturating_sub(now_us as u64);
         self.server = Some(server);
+        self.forget_pending();
         Ok(end.map_or(Vec::new(), |end| end.encode()))
     }
 
@@ -108,7 +120,7 @@ impl OfflineWorker {
 
     /// The page sends a message: gives the record of it.
     pub fn receive(&mut self, now_us: f64, message: Vec<u8>) -> Vec<u8> {
-        self.note(now_us, ConnNews::Bytes(message))
+        self.note(now_us, ConnNews::of_message(message))
     }
 
     /// The page is gone: gives the record of it.
@@ -152,6 +164,13 @@ impl OfflineWorker {
         self.is_closed
     }
 
+    /// Forgets all that is under way: it belongs to the journal before.
+    fn forget_pending(&mut self) {
+        self.pending.clear();
+        self.outgoing.clear();
+        self.is_closed = false;
+    }
+
     fn note(&mut self, now_us: f64, news: ConnNews) -> Vec<u8> {
         let before_us = match self.pending.back() {
             Some(entry) => entry.at_us,
@@ -183,19 +202,13 @@ impl OfflineWorker {
     }
 }
 
-/// True if a page's first message is that of somebody new.
-#[wasm_bindgen]
-pub fn is_newcomer(message: &[u8]) -> bool {
-    begins_anew(message)
-}
-
 /// The message for a page in whose place another window has the study.
 #[wasm_bindgen]
 pub fn make_superseded() -> Vec<u8> {
     control::encode(&ServerMessage::Superseded)
 }
 
-/// True if it is that of somebody who has a session.
+/// True if a page's first message is that of somebody who has a session.
 #[wasm_bindgen]
 pub fn is_returning(message: &[u8]) -> bool {
     comes_back(message)

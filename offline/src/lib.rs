@@ -13,5 +13,5 @@ pub mod journal;
 mod server;
 mod storage;
 
-pub use server::{ConnEffect, OfflineServer, begins_anew, comes_back};
+pub use server::{ConnEffect, OfflineServer, begins_anew, comes_back, name_person};
 pub use storage::{Kept, StoredFiles};

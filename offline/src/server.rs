@@ -10,10 +10,12 @@ use archive::Episode;
 use archive::work::{perform_work, repeat_ended};
 use protocol::Era;
 use protocol::control::{self, ClientMessage, Entry, ServerMessage};
-use protocol::hash::sha256;
+use protocol::hash::{sha256, sha256_hex};
 use server_core::arbiter::{Arbiter, ClientKey, ConnId, Effect, Event, Random, Restored, Work};
 use server_core::language_model::{ModelFailure, ModelReply};
 use server_core::limits::Limits;
+use study::Study;
+use study::recruitment::Provider;
 
 use crate::bundle::{RunnableStudy, list_stored};
 use crate::journal::{ConnNews, Journal, JournalEntry, JournalStart};
@@ -45,12 +47,15 @@ impl OfflineServer {
     /// Begins a journal. One that `keeps` has everything at the end for those who import it ([`Self::into_kept`]).
     pub fn new(runnable: RunnableStudy, start: &JournalStart, keeps: bool) -> Self {
         let storage = MemoryStorage::new(list_stored(&runnable.study), keeps);
+        // A recruiter's link has an identifier, and nobody comes in without it.
+        let provider = runnable.study.recruitment.provider;
+        let is_open = matches!(provider, Provider::None | Provider::Kiosk);
         let arbiter = Arbiter::new(
             start.begun_us,
             Arc::new(runnable.study),
             Limits::default(),
             runnable.stages,
-            true,
+            is_open,
             make_random(start.secret),
             Restored::default(),
         );
@@ -191,12 +196,27 @@ fn make_random(secret: [u8; 32]) -> Random {
     })
 }
 
-/// True if a page's first message is that of somebody new, who begins a journal of their own.
-pub fn begins_anew(message: &[u8]) -> bool {
-    read_entry(message) == Some(Entry::Open)
+/// True if a page's first message is that of somebody of whom nothing is known, who begins a journal.
+pub fn begins_anew(study: &Study, message: &[u8]) -> bool {
+    match read_entry(message) {
+        Some(Entry::Open) => true,
+        Some(Entry::Sent(parameters)) => find_identifier(study, &parameters).is_none(),
+        _ => false,
+    }
 }
 
-/// True if a page's first message is that of somebody who has a session.
+/// The SHA-256 of the recruiter's identifier in a page's first message, lower-case hex: each identifier has a journal.
+pub fn name_person(study: &Study, message: &[u8]) -> Option<String> {
+    match read_entry(message) {
+        Some(Entry::Sent(parameters)) => {
+            let identifier = find_identifier(study, &parameters)?;
+            Some(sha256_hex(identifier.as_bytes()))
+        }
+        _ => None,
+    }
+}
+
+/// True if it is that of somebody who has a session.
 pub fn comes_back(message: &[u8]) -> bool {
     matches!(read_entry(message), Some(Entry::Resume { .. }))
 }
@@ -206,4 +226,18 @@ fn read_entry(message: &[u8]) -> Option<Entry> {
         Ok(ClientMessage::Hello { entry, .. }) => Some(entry),
         _ => None,
     }
+}
+
+/// The recruiter's identifier among the parameters of a link, as the arbiter reads it.
+fn find_identifier(study: &Study, parameters: &[(String, String)]) -> Option<String> {
+    let recruitment = &study.recruitment;
+    let wanted = match recruitment.provider {
+        Provider::Prolific => "PROLIFIC_PID",
+        Provider::Parameters => recruitment.parameters.get("participant")?,
+        Provider::None => "label",
+        Provider::Mturk | Provider::Kiosk => return None,
+    };
+    let mut values = parameters.iter().rev().filter(|(name, _)| name == wanted);
+    let given = values.find(|(_, value)| !value.trim().is_empty());
+    recruitment.read_identifier(&given?.1)
 }

@@ -14,7 +14,7 @@ export async function host(t, folder, prefix, posts) {
     if (asked.method === 'POST' && posts) {
       const parts = [];
       for await (const part of asked) parts.push(part);
-      answer.writeHead(posts.status?.() ?? 200, { 'access-control-allow-origin': '*' }).end();
+      answer.writeHead(await posts.status?.() ?? 200, { 'access-control-allow-origin': '*' }).end();
       return posts.push({ type: asked.headers['content-type'], body: Buffer.concat(parts) });
     }
     const { pathname } = new URL(asked.url, 'http://host');

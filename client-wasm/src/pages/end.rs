@@ -1,6 +1,7 @@
 //! The last page: what was said, the completion code, and the way back to whoever sent the participant.
 //!
-//! It is shown only when everything of the participant is durable on the server, so it may lead away.
+//! It is shown only when everything of the participant is durable on the server, so it may lead away. A study without a
+//! server has the data in the browser: its last page leads away only once they are handed over.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -10,6 +11,7 @@ use web_sys::HtmlElement;
 
 use crate::messages;
 use crate::pages::screening;
+use crate::shell::offline_data::{Handover, HandoverState};
 use crate::shell::{credentials, dom, iframe, layout, offline_data};
 
 /// The time for which the last page stays before it leads away by itself, seconds.
@@ -23,6 +25,14 @@ pub(crate) struct Last {
     /// The page.
     pub(crate) page: HtmlElement,
     leave: Option<Leave>,
+    held: Option<Held>,
+}
+
+/// The way back of somebody whose data are still in this browser alone.
+struct Held {
+    handover: HandoverState,
+    outcome: String,
+    farewell: Farewell,
 }
 
 /// The way back, which is taken by itself after a while.
@@ -60,16 +70,43 @@ impl Last {
         if !farewell.code.is_empty() {
             dom::add_children(&card, &[&code(farewell)]);
         }
-        if let Some(block) = offline_data::make_block() {
-            dom::add_children(&card, &[&block]);
+        let handover = hand_over(&card, farewell);
+        let mut last = Self {
+            page: card,
+            leave: None,
+            held: None,
+        };
+        match handover {
+            Some(handover) => {
+                last.held = Some(Held {
+                    handover,
+                    outcome: outcome.to_owned(),
+                    farewell: farewell.clone(),
+                });
+            }
+            None => last.show_way(now_ms, outcome, farewell, true),
         }
+        last
+    }
+
+    /// Shows the way back, which is taken by itself after a while if it `counts` down.
+    fn show_way(&mut self, now_ms: f64, outcome: &str, farewell: &Farewell, counts: bool) {
         iframe::tell_parent(outcome, &farewell.code, &farewell.receipt);
-        let leave = onward(&card, now_ms, &farewell.onward);
-        Self { page: card, leave }
+        let until_ms = counts.then_some(now_ms + STAY_S * 1_000.0);
+        self.leave = onward(&self.page, until_ms, &farewell.onward);
     }
 
     /// Counts down, and leaves when it is time.
     pub(crate) fn tick(&mut self, now_ms: f64) {
+        let is_free = |held: &mut Held| held.handover.get() != Handover::Pending;
+        if let Some(held) = self.held.take_if(is_free) {
+            // Where it failed, nobody is led away from the data: they decide themselves.
+            let counts = held.handover.get() == Handover::Done;
+            if counts && !held.farewell.withdrawal.is_empty() {
+                credentials::forget_session();
+            }
+            self.show_way(now_ms, &held.outcome, &held.farewell, counts);
+        }
         let Some(leave) = &self.leave else { return };
         if leave.stays.get() {
             leave.hint.remove();
@@ -87,6 +124,18 @@ impl Last {
             leave.button.click();
         }
     }
+}
+
+/// Adds what hands the data of a study without a server over, and gives its state if the way back waits for it. Who has
+/// withdrawn hands nothing over: it is erased.
+fn hand_over(card: &HtmlElement, farewell: &Farewell) -> Option<HandoverState> {
+    if !farewell.withdrawal.is_empty() {
+        return offline_data::erase();
+    }
+    let (block, handover) = offline_data::make_block()?;
+    dom::add_children(card, &[&block]);
+    // The next person comes to the same browser, which keeps the data of both.
+    (farewell.onward != Onward::Again).then_some(handover)
 }
 
 /// The code, large, with a button that copies it, and below it the number of the visit and the pay.
@@ -110,7 +159,8 @@ fn code(farewell: &Farewell) -> HtmlElement {
     block
 }
 
-fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
+/// The way back; one that is taken by itself has a time for it.
+fn onward(card: &HtmlElement, until_ms: Option<f64>, onward: &Onward) -> Option<Leave> {
     let actions = dom::make_element("div.actions");
     let (button, name) = match onward {
         Onward::Nowhere => return None,
@@ -157,6 +207,10 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
             (button, "Mechanical Turk".to_owned())
         }
     };
+    let Some(until_ms) = until_ms else {
+        dom::add_children(card, &[&actions]);
+        return None;
+    };
     let hint = dom::make_element("p.hint");
     let stays = Rc::new(Cell::new(false));
     let stay = Rc::clone(&stays);
@@ -169,7 +223,7 @@ fn onward(card: &HtmlElement, now_ms: f64, onward: &Onward) -> Option<Leave> {
         button,
         hint,
         name,
-        until_ms: now_ms + STAY_S * 1_000.0,
+        until_ms,
         stays,
     })
 }

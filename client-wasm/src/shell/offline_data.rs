@@ -2,6 +2,9 @@
 //!
 //! `web/offline_page.js` has the way to the Worker that keeps them; this module must not know how.
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use js_sys::{Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::{JsFuture, spawn_local};
@@ -12,6 +15,20 @@ use crate::messages;
 
 /// The word in place of the address of a server.
 const OFFLINE: &str = "offline";
+
+/// The way of the data out of this browser: they are handed over, or erased here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Handover {
+    /// Not yet.
+    Pending,
+    /// It was tried and failed; the person may try again.
+    Failed,
+    /// It is done.
+    Done,
+}
+
+/// The handover of a last page, as it goes on.
+pub(crate) type HandoverState = Rc<Cell<Handover>>;
 
 /// True if the study has no server.
 pub(crate) fn is_offline() -> bool {
@@ -26,8 +43,9 @@ pub(crate) fn open_socket() -> Option<WebSocket> {
 
 /// The part of the last page that hands the data over: they are posted if the study names an address, and saved as a file
 /// otherwise. `None` if there is a server.
-pub(crate) fn make_block() -> Option<HtmlElement> {
+pub(crate) fn make_block() -> Option<(HtmlElement, HandoverState)> {
     let posts = call("hasAddress")?.is_truthy();
+    let handover = Rc::new(Cell::new(Handover::Pending));
     let say = messages::current_words();
     let block = dom::make_element("div.offline-data");
     let status = dom::make_element("p");
@@ -35,18 +53,31 @@ pub(crate) fn make_block() -> Option<HtmlElement> {
     dom::set_text(&status, say.data_here);
     let actions = dom::make_element("div.actions");
     let kind = if posts { "secondary" } else { "primary" };
-    let save = dom::make_button(kind, say.save_data, || drop(call("save")));
+    let saved = Rc::clone(&handover);
+    let save = dom::make_button(kind, say.save_data, move || follow("save", &saved, |_| ()));
     if posts {
-        let (told, shown) = (status.clone(), actions.clone());
-        let again = dom::make_button("primary", say.send_again, move || post(&told, &shown));
+        let (told, shown, sent) = (status.clone(), actions.clone(), Rc::clone(&handover));
+        let again = dom::make_button("primary", say.send_again, move || {
+            post(&told, &shown, &sent)
+        });
         dom::add_children(&actions, &[&again]);
     }
     dom::add_children(&actions, &[&save]);
     dom::add_children(&block, &[&status, &actions]);
     if posts {
-        post(&status, &actions);
+        post(&status, &actions, &handover);
     }
-    Some(block)
+    Some((block, handover))
+}
+
+/// Erases in this browser what the page has stored, for somebody who has withdrawn. `None` if there is a server.
+pub(crate) fn erase() -> Option<HandoverState> {
+    if !is_offline() {
+        return None;
+    }
+    let handover = Rc::new(Cell::new(Handover::Pending));
+    follow("forget", &handover, |_| ());
+    Some(handover)
 }
 
 /// The button that saves the data on a page that has failed; `None` if there is a server.
@@ -61,15 +92,12 @@ pub(crate) fn make_lasting_button() -> Option<HtmlElement> {
 }
 
 /// Posts the data, and says so; the buttons are there only if it failed.
-fn post(status: &HtmlElement, actions: &HtmlElement) {
+fn post(status: &HtmlElement, actions: &HtmlElement, handover: &HandoverState) {
     let say = messages::current_words();
     dom::set_text(status, say.data_sending);
     dom::show_element(actions, false);
-    let Some(sending) = call("post") else { return };
     let (status, actions) = (status.clone(), actions.clone());
-    spawn_local(async move {
-        let sent = JsFuture::from(Promise::resolve(&sending)).await;
-        let is_sent = sent.is_ok_and(|sent| sent.is_truthy());
+    follow("post", handover, move |is_sent| {
         let told = if is_sent {
             say.data_sent
         } else {
@@ -77,6 +105,23 @@ fn post(status: &HtmlElement, actions: &HtmlElement) {
         };
         dom::set_text(&status, told);
         dom::show_element(&actions, !is_sent);
+    });
+}
+
+/// Calls a function of `coplayOffline` that gives a promise, tells `then` whether it succeeded, and notes that. What has been
+/// handed over once stays so.
+fn follow(name: &str, handover: &HandoverState, then: impl FnOnce(bool) + 'static) {
+    let Some(promise) = call(name) else { return };
+    let handover = Rc::clone(handover);
+    spawn_local(async move {
+        let result = JsFuture::from(Promise::resolve(&promise)).await;
+        let is_done = result.is_ok_and(|result| result.is_truthy());
+        then(is_done);
+        match is_done {
+            true => handover.set(Handover::Done),
+            false if handover.get() == Handover::Pending => handover.set(Handover::Failed),
+            false => {}
+        }
     });
 }
 
