@@ -17,10 +17,14 @@ const EACH: Duration = Duration::from_millis(20);
 struct Dev {
     process: Child,
     told: Value,
+    /// The file of what it says on its standard error.
+    said: std::path::PathBuf,
 }
 
 impl Dev {
     fn start(study: &Path, data: &Path, more: &[&str]) -> Self {
+        let said = study.with_extension("said");
+        let errors = std::fs::File::create(&said).unwrap();
         let mut process = Command::new(env!("CARGO_BIN_EXE_coplay"))
             .args([
                 "dev",
@@ -33,7 +37,7 @@ impl Dev {
             ])
             .args(more)
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            .stderr(errors)
             .spawn()
             .unwrap();
         let mut line = String::new();
@@ -41,7 +45,11 @@ impl Dev {
             .read_line(&mut line)
             .unwrap();
         let told = serde_json::from_str(&line).unwrap();
-        Self { process, told }
+        Self {
+            process,
+            told,
+            said,
+        }
     }
 
     /// The answer of the server to a path: the head and the body.
@@ -70,7 +78,10 @@ impl Dev {
             let (_, body) = self.ask("/dev/state").unwrap_or_default();
             match serde_json::from_str(&body) {
                 Ok(news) if wanted(&news) => return news,
-                news => assert!(begin.elapsed() < SOON, "{news:?}"),
+                news => {
+                    let said = std::fs::read_to_string(&self.said).unwrap_or_default();
+                    assert!(begin.elapsed() < SOON, "{news:?} {said}");
+                }
             }
             // Each question takes a port of the machine for a minute, and a busy machine would run out of them.
             std::thread::sleep(EACH);

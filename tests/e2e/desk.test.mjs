@@ -23,7 +23,7 @@ async function begun(t, { serve = false, partner = false, ...changes } = {}) {
   const file = path.join(study, 'study.yaml');
   const text = await readFile(file, 'utf8');
   const paid = text.replace('timeline:', 'recruitment: {currency: EUR, base: 3.00, minutes: 10}\n\ntimeline:');
-  const helped = paid.replace('on_disconnect: {grace_s: 15}', 'on_disconnect: {grace_s: 15, second_half: bot, bot: {policy: cook}}');
+  const helped = paid.replace('on_disconnect: {grace_s: 15}', 'on_disconnect: {grace_s: 15, first_half: bot, second_half: bot, bot: {policy: cook}}');
   await writeFile(file, partner ? helped : paid);
   const server = await Server.start({ study, data: `${folder}/data`, serve, args: ['--links', '4'] });
   t.after(() => server.kill());
@@ -277,7 +277,7 @@ test('a participant and a researcher write to each other, over a reload and a se
   t.after(() => again.kill());
   await ada.page.locator('.help li').nth(1).waitFor({ timeout: SOON });
   await asks(ada, 'Thank you');
-  await ada.page.locator('.help li').nth(2).locator('.state').waitFor({ timeout: SOON });
+  await ada.page.locator('.help li').nth(2).locator('.state').filter({ hasText: 'Sent' }).waitFor({ timeout: SOON });
 
   await again.stop();
   const { code } = await verified(server.data);

@@ -30,7 +30,7 @@ for (const [look, device] of LOOKS) {
     t.after(() => Promise.all([stayer, late].map(person => person.context.close())));
     await late.says(/no free place/);
     if (process.env.COPLAY_SHOTS) await late.page.screenshot({ path: `${process.env.COPLAY_SHOTS}/full-${look}.png` });
-    const button = late.page.locator('button.primary');
+    const button = late.page.getByRole('button', { name: 'Reload' });
     assert.equal(await button.count(), 1);
     await button.click();
     await late.says(/no free place/);
@@ -40,8 +40,10 @@ for (const [look, device] of LOOKS) {
     for (const until = Date.now() + SOON; ;) {
       await button.click();
       await late.page.waitForLoadState();
-      const label = await late.page.waitForFunction(
-        () => document.querySelector('button.primary')?.textContent, null, { timeout: SOON });
+      const label = await late.page.waitForFunction(() => {
+        const shown = [...document.querySelectorAll('button.primary')].find(it => it.checkVisibility());
+        return shown?.textContent;
+      }, null, { timeout: SOON });
       if (await label.jsonValue() !== 'Reload') break;
       assert.ok(Date.now() < until, 'the place that became free is given away');
     }
