@@ -9,11 +9,11 @@ async fn an_older_database_is_left_alone_while_a_server_uses_it() {
     let dir = tempfile::tempdir().unwrap();
     let lock = DataDir::open(dir.path()).unwrap();
     let store = SqliteStore::open(dir.path()).await.unwrap();
-    let older = "DROP TABLE model_calls; ALTER TABLE messages DROP COLUMN partner; PRAGMA user_version = 17";
+    let older = "DROP TABLE desk_messages; PRAGMA user_version = 18";
     raw_sql(older).execute(&store.pool).await.unwrap();
     let refused = open_beside_server(dir.path()).await.unwrap_err();
     assert!(refused.to_string().contains("older version"), "{refused}");
-    assert_eq!(store.version().await.unwrap(), 17);
+    assert_eq!(store.version().await.unwrap(), 18);
     drop(lock);
     let opened = open_beside_server(dir.path()).await.unwrap();
     opened.append_audit("desk", "a link").await.unwrap();
