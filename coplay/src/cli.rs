@@ -120,7 +120,7 @@ Examples:
   coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
       If study.example.edu is another machine than this one, and participants' networks block most ports except 443.
-  coplay serve my-study --url https://study.example.edu --webhook https://lab.example.edu/hook --webhook-secret hook.secret
+  coplay serve my-study --listen 127.0.0.1:8080 --webhook https://lab.example.edu/hook --webhook-secret hook.secret
       Post what happens to a program of yours as it happens; docs/webhook.md describes the posts.")]
     Serve(ServeArgs),
     /// Write the page of a study as plain files, for any web host.
