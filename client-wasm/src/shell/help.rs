@@ -73,7 +73,7 @@ impl Help {
         button.set_hidden(true);
         news.set_hidden(true);
         dom::set_attribute(&news, "role", "status");
-        let (told, open) = (dom::make_element("p"), make_opener("primary", inbox));
+        let (told, open) = (dom::make_element("p"), make_opener("lead", inbox));
         dom::add_children(&news, &[&told, &open]);
         Self {
             button,
@@ -273,7 +273,7 @@ fn make_form(inbox: &Inbox) -> (HtmlElement, HtmlElement, HtmlTextAreaElement, H
     ] {
         dom::set_attribute(&field, name, value);
     }
-    let send = dom::make_element("button.primary");
+    let send = dom::make_element("button.lead");
     dom::set_attribute(&send, "type", "submit");
     let row = dom::make_element("div.row");
     dom::add_children(&row, &[&field, &send]);

@@ -107,7 +107,7 @@ impl Question {
         ] {
             dom::set_attribute(&field, name, value);
         }
-        let send = dom::make_text("button.primary", say.help_answer);
+        let send = dom::make_text("button.lead", say.help_answer);
         dom::set_attribute(&send, "type", "submit");
         let row = dom::make_element("div.row");
         dom::add_children(&row, &[&field, &send]);
