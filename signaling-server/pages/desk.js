@@ -148,7 +148,7 @@ function listen() {
  */
 function confirm({ title, text, yes, fields = [], run }) {
   at('ask-title').textContent = title;
-  at('ask-text').textContent = text;
+  at('ask-about').textContent = text;
   at('ask-error').textContent = '';
   at('ask-yes').textContent = yes;
   at('ask-yes').disabled = false;
