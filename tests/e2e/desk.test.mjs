@@ -352,7 +352,7 @@ test('in a game, help takes no key and no picture, a question is answered, and a
   assert.deepEqual([check.participant_id, check.answer, check.correct], [named, 'blue', 'true']);
   assert.equal(episodes[0].ended_on, 'played');
   assert.ok(events.some(one => JSON.stringify(one).includes('cook')), 'the hand-over is in the tables');
-  assert.deepEqual(interventions.map(one => [one.intervention, one.detail]).slice(1), [
+  assert.deepEqual(interventions.map(one => [one.intervention, one.detail.replace(/^'/, '')]).slice(1), [
     ['check_attention', ''], ['give_seat', 'technical, bonus 50: the keyboard broke'],
   ]);
 });
