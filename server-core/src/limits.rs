@@ -14,12 +14,12 @@ pub struct Rate {
 /// Limits. The defaults hold a study of some hundred participants on a small machine.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Pages that are connected at once; more are told that there is no place, and closed.
+    /// Pages that are connected at once. Further pages read that there is no place, and are closed.
     pub connections: usize,
     /// Connections of one client address at once, those that fetch files included. One more, and the one closes that has
     /// been silent longest; if none is, it is turned away.
     pub client_connections: usize,
-    /// Session sockets of one client address at once; more are told that there is no place, and closed, unless one has
+    /// Session sockets of one client address at once. Further ones read that there is no place, and are closed, unless one has
     /// said nothing for some time.
     pub client_pages: usize,
     /// The time that a session socket has for its first message before another one may take its place.

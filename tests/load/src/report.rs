@@ -194,7 +194,7 @@ impl LoadReport {
                 "",
             ),
             (
-                "one page more is told that the server is full",
+                "the next page reads that the server is full",
                 f64::from(u8::from(self.is_full_told)),
                 "",
             ),
