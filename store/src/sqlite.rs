@@ -204,17 +204,21 @@ impl SqliteStore {
 
     async fn migrate(&self) -> Result<(), StoreError> {
         let found = self.version().await?;
-        for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
+        if found < MIGRATIONS.len() {
+            // In one transaction: a new file waits for the disk once, and a crash leaves an old one as it was.
             let mut transaction = self.begin_write().await?;
-            raw_sql(*migration).execute(&mut *transaction).await?;
-            if done + 1 == ledger::WHOLE {
-                ledger::adopt_rows(&mut transaction).await?;
-            }
-            if done + 1 == identifiers::FIRST {
-                self.seal_plain_rows(&mut transaction).await?;
+            for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
+                raw_sql(*migration).execute(&mut *transaction).await?;
+                if done + 1 == ledger::WHOLE {
+                    ledger::adopt_rows(&mut transaction).await?;
+                }
+                if done + 1 == identifiers::FIRST {
+                    self.seal_plain_rows(&mut transaction).await?;
+                }
             }
             // A pragma takes no parameters; the number is ours.
-            let version = sqlx::AssertSqlSafe(format!("PRAGMA user_version = {}", done + 1));
+            let version = format!("PRAGMA user_version = {}", MIGRATIONS.len());
+            let version = sqlx::AssertSqlSafe(version);
             raw_sql(version).execute(&mut *transaction).await?;
             transaction.commit().await?;
         }
