@@ -14,7 +14,9 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, dist, exports, hosts, modules, net, parity, rehearse, tidy};
+use crate::{
+    browsers, build, deny, dist, exports, hosts, modules, net, parity, rehearse, tidy, trunk,
+};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -32,7 +34,7 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
 --all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
            and TensorFlow export today (some gigabytes the first time), the release build and
            with it every pairing of browsers and the kill test of `rehearse`, a release as
-           `dist` makes it, installed and tried, and trunk where it is installed. Puts the result into docs/testing.md";
+           `dist` makes it, installed and tried, and the page by trunk. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
 cargo xtask lints [--page]
@@ -209,12 +211,7 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("kill test (coplay rehearse)", |_| {
         run("200 bots, 20 kills", &mut rehearse::order(workspace, &[]))
     })?;
-    if setup::find("trunk").is_some() {
-        let mut trunk = workspace.command("trunk");
-        trunk.args(["build", "--dist"]);
-        trunk.arg(workspace.target.join("trunk"));
-        tally.step("page (trunk)", |_| run("trunk build", &mut trunk))?;
-    }
+    trunk::step(workspace, &chromium, tally)?;
     write_result(workspace, tally)
 }
 
