@@ -118,7 +118,7 @@ timeline:
   assert.equal(infos.length, steps.length, 'the info of every step, and no other info');
   assert.ok(infos.every(row => row.name === 'found' && row.seat === '0'));
   const found = infos.map(row => Number(row.value));
-  assert.deepEqual([found[0], found.at(-1)], [0, 2]);
+  assert.equal(found.at(-1), 2);
   for (const [index, row] of steps.entries()) {
     const before = index > 0 ? found[index - 1] : 0;
     assert.equal(found[index] - before, row.action_name === 'wait' ? 0 : 1, `tick ${row.tick}`);
