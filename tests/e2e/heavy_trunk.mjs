@@ -28,9 +28,8 @@ async function freePort() {
   return port;
 }
 
-/** Runs `trunk serve` until the test is over, and gives its address once it answers. */
-async function serveByTrunk(t) {
-  const address = `http://127.0.0.1:${await freePort()}/`;
+/** Runs `trunk serve` at an address until the test is over; waits until it answers. */
+async function serveByTrunk(t, address) {
   const words = ['serve', '--release', '--address', '127.0.0.1', '--port', new URL(address).port];
   const trunk = spawn(process.env.COPLAY_TRUNK, words, { cwd: ROOT, stdio: 'inherit' });
   const gone = once(trunk, 'exit');
@@ -41,7 +40,7 @@ async function serveByTrunk(t) {
   const begin = Date.now();
   for (;;) {
     const answer = await fetch(address).catch(() => null);
-    if (answer?.ok) return address;
+    if (answer?.ok) return;
     assert.equal(trunk.exitCode, null, 'trunk serves');
     assert.ok(Date.now() - begin < COMPILED, 'trunk serves in time');
     await new Promise(resolve => { setTimeout(resolve, 200); });
@@ -53,9 +52,11 @@ test('two people play through trunk, and every request that is not for the page 
   const study = `${folder}/study`;
   const { code, stderr } = await coplay('new', 'overcooked', study);
   assert.equal(code, 0, stderr);
-  const server = await Server.start({ study, data: `${folder}/data`, port: BEHIND });
+  const address = `http://127.0.0.1:${await freePort()}/`;
+  const args = ['--origin', new URL(address).origin];
+  const server = await Server.start({ study, data: `${folder}/data`, port: BEHIND, args });
   t.after(() => server.kill());
-  const address = await serveByTrunk(t);
+  await serveByTrunk(t, address);
   const page = await (await fetch(address)).text();
   assert.ok(!page.includes('data-trunk'), 'no mark of a build tool in the page');
   const links = server.links.slice(0, 2).map(link => link.replace(server.url, address));
