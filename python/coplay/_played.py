@@ -47,6 +47,8 @@ class Played:
     agents: tuple[str | None, ...]
     """Who played each seat: `PEOPLE`, or an AI partner by its name; `None` where this changed."""
     participants: tuple[str | None, ...]
+    missing: str = ""
+    """Why the environment cannot be opened here; empty if it can."""
 
     @cached_property
     def spec(self) -> Spec:
@@ -106,17 +108,23 @@ def _from_episode(data: Dataset, episode: Episode) -> Played | None:
         return None
     shape = (episode.ticks, seats)
     controllers = steps["controller"].to_numpy(object).reshape(shape)
+    source, missing = "", ""
+    try:
+        source = data._source(episode)
+    except ValueError as error:
+        missing = str(error)
     return Played(
         id=episode.id,
         stage=episode.stage,
         env=episode.env,
-        source=data._source(episode),
+        source=source,
         params=episode.params,
         seed=episode.seed,
         actions=steps["action"].to_numpy(np.int64).reshape(shape),
         is_human=np.asarray(controllers == "human", np.bool_),
         agents=tuple(_name_agent(column) for column in controllers.T),
         participants=tuple(episode.participants),
+        missing=missing,
     )
 
 
@@ -145,7 +153,7 @@ def choose(
         raise ValueError(f"the data have no episode of {wanted}; they have {listed}")
     if len({it.env for it in found}) > 1:
         raise ValueError(f"the data have several environments; name one (env): {listed}")
-    return found
+    return _check(found)
 
 
 def with_params(played: Sequence[Played], env: str, params: dict[str, Any]) -> list[Played]:
@@ -160,7 +168,15 @@ def with_params(played: Sequence[Played], env: str, params: dict[str, Any]) -> l
         there = sorted({json.dumps(it.params, sort_keys=True) for it in of_env})
         listed = "; ".join(there) if there else "no episode of it at all"
         raise ValueError(f"people: the data have no episode of {env} with {json.dumps(params)}; they have {listed}")
-    return found
+    return _check(found)
+
+
+def _check(played: list[Played]) -> list[Played]:
+    """The episodes. Raises `ValueError` if the environment of one cannot be opened here."""
+    for it in played:
+        if it.missing:
+            raise ValueError(it.missing)
+    return played
 
 
 def fill(env: str, params: dict[str, Any]) -> dict[str, Any]:

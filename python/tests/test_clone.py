@@ -229,6 +229,14 @@ def test_bad_data_are_refused_with_what_there_is(pairs, trained, tmp_path):
     assert not out.exists()
 
 
+@needs_program
+def test_an_environment_that_is_not_here_is_named(pairs, tmp_path, monkeypatch):
+    monkeypatch.setattr("coplay.dataset.environments", list)
+    assert len(read_played(pairs)) == 40, "others may still be chosen"
+    with pytest.raises(ValueError, match="which this package does not have; open the data folder itself"):
+        clone.train(pairs, tmp_path / "human.onnx")
+
+
 def test_the_command_trains_on_trials_and_prints_json(tmp_path):
     order = [sys.executable, "-m", "coplay.clone", TRIALS / "of_2019.csv", "--out", tmp_path / "human.onnx"]
     more = ["--steps", "200", "--episodes", "2", "--hidden", "16", "--json", "--report", tmp_path / "report.json"]
