@@ -230,11 +230,16 @@ def test_bad_data_are_refused_with_what_there_is(pairs, trained, tmp_path):
 
 
 @needs_program
-def test_an_environment_that_is_not_here_is_named(pairs, tmp_path, monkeypatch):
+def test_an_environment_that_is_not_here_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("coplay.dataset.environments", list)
-    assert len(read_played(pairs)) == 40, "others may still be chosen"
+    folder = copied("overcooked-pairs", tmp_path)
+    data = coplay.Dataset(folder, cache=tmp_path / "cache")
+    (one, *_) = read_played(data)
+    assert one.source.endswith(".wasm") and one.spec.id == "overcooked", "the module that the study stored"
+    shutil.rmtree(folder / "modules")
+    assert len(read_played(data)) == 40, "others may still be chosen"
     with pytest.raises(ValueError, match="which this package does not have; open the data folder itself"):
-        clone.train(pairs, tmp_path / "human.onnx")
+        clone.train(data, tmp_path / "human.onnx")
 
 
 def test_the_command_trains_on_trials_and_prints_json(tmp_path):
