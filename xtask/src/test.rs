@@ -14,7 +14,9 @@ use crate::options::{Options, Takes};
 use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
-use crate::{browsers, build, deny, dist, exports, hosts, modules, net, parity, rehearse, tidy};
+use crate::{
+    browsers, build, deny, dist, exports, formats, hosts, modules, net, parity, rehearse, tidy,
+};
 
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
@@ -30,7 +32,8 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            crates that differ from main (of the core crates if no file does); without
            browsers, tests in docs, rehearsals and crowds
 --all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
-           and TensorFlow export today (some gigabytes the first time), the release build and
+           and TensorFlow export today (some gigabytes the first time), the analysis in R where
+           R is, the release build and
            with it every pairing of browsers and the kill test of `rehearse`, a release as
            `dist` makes it, installed and tried, and trunk where it is installed. Puts the result into docs/testing.md";
 
@@ -199,6 +202,7 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("heavy environments in a browser", |count| {
         hosts::check_pages(workspace, &chromium, count)
     })?;
+    formats::check_all(workspace, tally)?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("release, installed (dist)", |count| {
         dist::check(workspace, count)
