@@ -1,11 +1,13 @@
-//! `formats`: the analysis of a study's tables in R.
+//! `formats`: a published study beside the validators of its standards, and the analysis of its tables in R.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
+use serde_json::Value;
 
 use crate::options::{Options, Takes};
+use crate::python::Venv;
 use crate::setup;
 use crate::tally::{Count, Tally};
 use crate::workspace::{CHECKED, Workspace, output, run};
@@ -13,11 +15,19 @@ use crate::workspace::{CHECKED, Workspace, output, run};
 const HELP: &str = "\
 cargo xtask formats
 
-Runs the R snippets of docs/analysis-r.md, one after the other, over the tables of a recorded
-study. Debian's R, dplyr and ggplot2 are installed if this user may.";
+Publishes a recorded study with `coplay crate`, and has it checked by the BIDS validator
+(bids-validator-deno) and by mlcroissant, which are installed into an environment of their
+own under target/. Then runs the R snippets of docs/analysis-r.md, one after the other, over
+the tables of the same study; Debian's R, dplyr and ggplot2 are installed if this user may.";
+
+/// The validators.
+const REQUIREMENTS: &str = "python/requirements-validators.txt";
 
 /// A data folder of people who are invented, as an earlier program wrote it.
 const DATA: &str = "tests/data-folders/v1/overcooked-coord/data";
+
+/// The facts that only authors know.
+const FACTS: &str = r#"{"description": "A rehearsal.", "authors": ["Ada Example", "Bo Example"], "license": "CC-BY-4.0", "url": "https://example.org"}"#;
 
 /// The page with the snippets in R.
 const PAGE: &str = "docs/analysis-r.md";
@@ -43,8 +53,11 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     result
 }
 
-/// The step, where there is R; the program is there.
+/// Both steps; the program is there.
 pub(crate) fn check_all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    tally.step("published study, by validators", |count| {
+        check_published(workspace, count)
+    })?;
     if !has_r() {
         R_PACKAGES
             .iter()
@@ -81,6 +94,48 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn check_published(workspace: &Workspace, count: &mut Count) -> Result<()> {
+    let place = copy_data(workspace)?;
+    let venv = Venv::with(workspace, workspace.target.join("validators"), REQUIREMENTS)?;
+    let facts = place.join("facts.json");
+    fs::write(&facts, FACTS)?;
+    let study = place.join("study");
+    let mut publish = workspace.command(workspace.checked("coplay"));
+    publish.args(["crate", "--data"]).arg(place.join("data"));
+    publish.arg("--facts").arg(&facts).arg("--out").arg(&study);
+    run("publishing the study", &mut publish)?;
+
+    let report = place.join("bids.json");
+    let mut bids = venv.command(workspace, "bids-validator-deno");
+    bids.arg(&study).args(["--format", "json", "--outfile"]);
+    // It ends with an error if there is one; the report says which.
+    bids.arg(&report).status()?;
+    let errors = list_bids_errors(&fs::read_to_string(&report)?)?;
+    if !errors.is_empty() {
+        bail!("the BIDS validator reports:\n{}", errors.join("\n"));
+    }
+    count.passed += 1;
+
+    let mut croissant = venv.command(workspace, "mlcroissant");
+    croissant
+        .args(["validate", "--jsonld"])
+        .arg(study.join("croissant.json"));
+    run("mlcroissant validate", &mut croissant)?;
+    count.passed += 1;
+    Ok(())
+}
+
+/// The errors of a report of the BIDS validator; warnings are none.
+fn list_bids_errors(report: &str) -> Result<Vec<String>> {
+    let report: Value = serde_json::from_str(report).context("reading the report on BIDS")?;
+    let issues = report["issues"]["issues"]
+        .as_array()
+        .context("the report on BIDS has no list of issues")?;
+    let errors = issues.iter().filter(|issue| issue["severity"] == "error");
+    let told = errors.map(|issue| format!("{}: {}", issue["location"], issue["code"]));
+    Ok(told.collect())
 }
 
 /// True if R is there with the packages.
@@ -130,6 +185,18 @@ fn list_snippets(page: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_of_the_bids_validator_are_told_from_warnings() {
+        let report = r#"{"issues": {"issues": [
+            {"code": "TOO_FEW_AUTHORS", "severity": "warning", "location": "/a"},
+            {"code": "NOT_INCLUDED", "severity": "error", "location": "/b"}]}}"#;
+        assert_eq!(
+            list_bids_errors(report).unwrap(),
+            ["\"/b\": \"NOT_INCLUDED\""]
+        );
+        assert!(list_bids_errors("{}").is_err());
+    }
 
     #[test]
     fn the_snippets_of_a_page_are_those_in_r() {

@@ -50,7 +50,7 @@ cargo xtask COMMAND [OPTIONS]
   record      trajectories of the Overcooked dialects, by their originals
   python      the Python package, its tests and its types
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
-  formats     the analysis of a study's tables in R
+  formats     a published study by validators of its standards; the analysis in R
   hosts       heavy environments from their packages through the host in Python
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows

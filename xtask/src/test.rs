@@ -32,8 +32,8 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            crates that differ from main (of the core crates if no file does); without
            browsers, tests in docs, rehearsals and crowds
 --all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
-           and TensorFlow export today (some gigabytes the first time), the analysis in R where
-           R is, the release build and
+           and TensorFlow export today (some gigabytes the first time), a published study by
+           validators of its standards, the analysis in R where R is, the release build and
            with it every pairing of browsers and the kill test of `rehearse`, a release as
            `dist` makes it, installed and tried, and trunk where it is installed. Puts the result into docs/testing.md";
 
