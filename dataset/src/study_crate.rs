@@ -3,6 +3,7 @@
 //!
 //! Nothing in it names a person: the database stays behind, and with it recruiters' identifiers, keys and sessions.
 
+mod bids;
 mod check;
 mod contents;
 mod croissant;
@@ -188,15 +189,7 @@ fn write_metadata(root: &Path, described: &Described<'_>) -> anyhow::Result<()> 
         &root.join("dataset_description.json"),
         &psych_ds::description(described),
     )?;
-    fs::write(
-        root.join("participants.tsv"),
-        psych_ds::participants(&root.join(DATA), described)?,
-    )?;
-    write_json(
-        &root.join("participants.json"),
-        &psych_ds::participants_dictionary(),
-    )?;
-    fs::write(root.join(".bidsignore"), psych_ds::BIDS_IGNORE)?;
+    bids::write_files(root, described)?;
     fs::write(root.join("README.md"), readme::readme(described))?;
     let tables = croissant::metadata(described, &root.join(TABLES))?;
     write_json(&root.join("croissant.json"), &tables)

@@ -13,6 +13,7 @@ mod dist;
 mod dst;
 mod exports;
 mod figures;
+mod formats;
 mod hostile;
 mod hosts;
 mod modules;
@@ -50,6 +51,7 @@ cargo xtask COMMAND [OPTIONS]
   record      trajectories of the Overcooked dialects, by their originals
   python      the Python package, its tests and its types
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
+  formats     a published study by validators of its standards; the analysis in R
   hosts       heavy environments from their packages through the host in Python
   trunk       the page by trunk beside ours, and `trunk serve` in a browser
   bench       the figures of docs/benchmarks.md
@@ -76,6 +78,7 @@ fn dispatch() -> Result<()> {
             Some("dist") => dist::command(parser),
             Some("dst") => dst::command(parser),
             Some("exports") => exports::command(parser),
+            Some("formats") => formats::command(parser),
             Some("hostile") => hostile::command(parser),
             Some("lints") => test::lints_command(parser),
             Some("net") => net::command(parser),

@@ -15,7 +15,8 @@ use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
 use crate::{
-    browsers, build, deny, dist, exports, hosts, modules, net, parity, rehearse, tidy, trunk,
+    browsers, build, deny, dist, exports, formats, hosts, modules, net, parity, rehearse, tidy,
+    trunk,
 };
 
 const HELP: &str = "\
@@ -32,7 +33,8 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            crates that differ from main (of the core crates if no file does); without
            browsers, tests in docs, rehearsals and crowds
 --all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
-           and TensorFlow export today (some gigabytes the first time), the release build and
+           and TensorFlow export today (some gigabytes the first time), a published study by
+           validators of its standards, the analysis in R where R is, the release build and
            with it every pairing of browsers and the kill test of `rehearse`, a release as
            `dist` makes it, installed and tried, and the page by trunk. Puts the result into docs/testing.md";
 
@@ -201,6 +203,7 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("heavy environments in a browser", |count| {
         hosts::check_pages(workspace, &chromium, count)
     })?;
+    formats::check_all(workspace, tally)?;
     tally.step("release build", |_| build::all(workspace, false))?;
     tally.step("release, installed (dist)", |count| {
         dist::check(workspace, count)

@@ -1,20 +1,14 @@
 //! The description of the data set for Psych-DS and for BIDS, which share one file.
 //!
-//! Source: Psych-DS specification 1.0 (names of files, `variableMeasured`), and BIDS 1.10 (`dataset_description.json`,
-//! `participants.tsv`).
+//! Source: Psych-DS specification 1.0 (names of files, `variableMeasured`), and BIDS 1.10 (`dataset_description.json`).
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use super::described::Described;
-use crate::cells::unquote_cell;
-
-/// Files and folders that BIDS does not describe.
-pub(super) const BIDS_IGNORE: &str = "data/\ntables/\nrecord/\nstudies/\n*.json\n";
 
 /// The name of a table in `data/`: `study-dyad_description-stepEvents_data.csv`.
 pub(super) fn table_path(data: &Path, study: &str, table: &str) -> PathBuf {
@@ -32,7 +26,7 @@ pub(super) fn table_path(data: &Path, study: &str, table: &str) -> PathBuf {
 }
 
 /// The letters and digits of a name.
-fn letters_of(name: &str) -> String {
+pub(super) fn letters_of(name: &str) -> String {
     name.chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
@@ -74,44 +68,5 @@ pub(super) fn description(described: &Described<'_>) -> Value {
         "Authors": facts.authors,
         "EthicsApprovals": described.protocol.iter().collect::<Vec<_>>(),
         "GeneratedBy": [{"Name": "Coplay", "Version": env!("CARGO_PKG_VERSION")}],
-    })
-}
-
-/// `participants.tsv`: one row per session.
-pub(super) fn participants(data: &Path, described: &Described<'_>) -> anyhow::Result<String> {
-    let path = table_path(data, &described.study, "sessions");
-    let mut reader =
-        csv::Reader::from_path(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let head = reader.headers()?.clone();
-    let mut text = "participant_id\tpseudonym\toutcome\ttreatment\n".to_owned();
-    for row in reader.records() {
-        let row = row?;
-        let cell = |name: &str| {
-            let at = head.iter().position(|column| column == name);
-            let cell = at.and_then(|at| row.get(at)).unwrap_or_default();
-            let plain = unquote_cell(cell).replace(['\t', '\n', '\r'], " ");
-            if plain.is_empty() {
-                "n/a".to_owned()
-            } else {
-                plain
-            }
-        };
-        let pseudonym = cell("participant_id");
-        let (outcome, treatment) = (cell("outcome"), cell("treatment"));
-        text.push_str(&format!(
-            "sub-{}\t{pseudonym}\t{outcome}\t{treatment}\n",
-            letters_of(&pseudonym)
-        ));
-    }
-    Ok(text)
-}
-
-/// `participants.json`.
-pub(super) fn participants_dictionary() -> Value {
-    json!({
-        "participant_id": {"Description": "The pseudonym as BIDS writes it: letters and digits."},
-        "pseudonym": {"Description": "The pseudonym in all other tables."},
-        "outcome": {"Description": "The outcome of the session."},
-        "treatment": {"Description": "The levels of all factors between participants, joined by slashes."},
     })
 }

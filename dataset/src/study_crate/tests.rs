@@ -136,6 +136,16 @@ async fn every_standard_describes_every_column_and_nothing_names_a_person() {
         let name = table["name"].as_str().unwrap();
         assert!(psych_ds::table_path(&out.join(DATA), "overcooked-dyad", name).is_file());
     }
+    let people = fs::read_to_string(out.join("participants.tsv")).unwrap();
+    assert!(people.lines().count() > 1);
+    for person in people.lines().skip(1) {
+        let subject = person.split('\t').next().unwrap();
+        let file = format!("{subject}/beh/{subject}_task-overcookeddyad_beh.tsv");
+        let rows = fs::read_to_string(out.join(file)).unwrap();
+        assert!(rows.starts_with("stage_id\tgroup_id\tround\t"), "{rows}");
+    }
+    let sidecar = read(&out.join("task-overcookeddyad_beh.json"));
+    assert!(sidecar["TaskName"].is_string() && sidecar["score"]["Description"].is_string());
     for key in ["Name", "BIDSVersion", "name", "description"] {
         assert!(psych_ds[key].is_string(), "{key}");
     }
