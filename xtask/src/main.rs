@@ -20,6 +20,7 @@ mod net;
 mod notices;
 mod options;
 mod parity;
+mod postgres;
 mod python;
 mod record;
 mod rehearse;
@@ -50,6 +51,7 @@ cargo xtask COMMAND [OPTIONS]
   python      the Python package, its tests and its types
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
   hosts       heavy environments from their packages through the host in Python
+  postgres    two servers of one study over a real PostgreSQL server
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
   advisories  known vulnerabilities of third-party crates
@@ -79,6 +81,7 @@ fn dispatch() -> Result<()> {
             Some("net") => net::command(parser),
             Some("hosts") => hosts::command(parser),
             Some("parity") => parity::command(parser),
+            Some("postgres") => postgres::command(parser),
             Some("python") => python::command(parser),
             Some("record") => record::command(parser),
             Some("rehearse") => rehearse::command(parser),
