@@ -11,7 +11,7 @@ use protocol::{Life, Tick};
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::{sleep, sleep_until, timeout};
 
 use super::game::{Match, meet};
 use super::host::{HORIZON, Host, Running};
@@ -23,6 +23,9 @@ const VARIABLE: &str = "COPLAY_TEST_POSTGRES";
 
 /// Time of one tick of the study.
 const TICK: Duration = Duration::from_millis(100);
+
+/// Time from when pages are told the start to the first tick, and some more.
+const COUNTDOWN: Duration = Duration::from_secs(4);
 
 /// A server in a process of its own.
 struct Process {
@@ -124,46 +127,56 @@ fn make_database(name: &str) -> Option<String> {
     Some(format!("{server}/{name}"))
 }
 
+/// An episode between two people, at the pace of the study, which servers hold pages to.
+struct Paced {
+    game: Match,
+    began: Instant,
+}
+
+impl Paced {
+    /// Plays up to a tick and uploads; gives what is then final.
+    async fn play_to(&mut self, ticks: u32) -> Tick {
+        sleep_until((self.began + COUNTDOWN + TICK * ticks).into()).await;
+        self.game.play(ticks).await;
+        self.game.archive_both().await
+    }
+
+    /// Both pages come to the second server, which has what was acknowledged, and play to the end there.
+    async fn go_on(&mut self, running: &Running, through: Tick) {
+        for seat in 0..2 {
+            let entry = Entry::Resume {
+                token: self.game.pages[seat].token.clone(),
+                playing: Some((self.game.era, Life(0))),
+            };
+            let mut page = Page::enter(running, entry).await;
+            let resumed = |message| match message {
+                ServerMessage::Running { through, .. } => Some(through),
+                _ => None,
+            };
+            let found = page.until(resumed).await;
+            assert_eq!(found, through, "what was acknowledged is there");
+            self.game.pages[seat] = page;
+        }
+        sleep_until((self.began + COUNTDOWN + TICK * HORIZON).into()).await;
+        self.game.play(HORIZON).await;
+        self.game.finish().await;
+    }
+}
+
 /// Two servers, of which the first has the study and the second waits, and an episode at the first of which so much is
 /// acknowledged.
-async fn play_at_first(host: &Host, database: &str) -> ([Process; 2], Match, Running, Tick) {
+async fn play_at_first(host: &Host, database: &str) -> ([Process; 2], Paced, Running, Tick) {
     let mut first = Process::start(host, "first", database);
     let running = first.run().await;
     let second = Process::start(host, "second", database);
     second.until_said("this server waits").await;
-    let mut game = meet(&running).await;
-    let through = play_to(&mut game, 20).await;
+    let mut game = Paced {
+        game: meet(&running).await,
+        began: Instant::now(),
+    };
+    let through = game.play_to(20).await;
     assert!(through.0 >= 20);
     ([first, second], game, running, through)
-}
-
-/// Plays at the pace of the study, which the server holds pages to.
-async fn play_to(game: &mut Match, ticks: u32) -> Tick {
-    let left = ticks.saturating_sub(game.sessions[0].confirmed().0);
-    sleep(TICK * left).await;
-    game.play(ticks).await;
-    game.archive_both().await
-}
-
-/// Both pages come to the second server, and play to the end there.
-async fn go_on(running: &Running, game: &mut Match, through: Tick) {
-    for seat in 0..2 {
-        let entry = Entry::Resume {
-            token: game.pages[seat].token.clone(),
-            playing: Some((game.era, Life(0))),
-        };
-        let mut page = Page::enter(running, entry).await;
-        let running = |message| match message {
-            ServerMessage::Running { through, .. } => Some(through),
-            _ => None,
-        };
-        let found = page.until(running).await;
-        assert_eq!(found, through, "what was acknowledged is there");
-        game.pages[seat] = page;
-    }
-    play_to(game, HORIZON - 1).await;
-    game.play(HORIZON).await;
-    game.finish().await;
 }
 
 async fn assert_whole(data: &Path) {
@@ -185,7 +198,7 @@ async fn a_server_is_killed_in_a_running_episode_and_another_takes_over_without_
         let running = second.run().await;
         let took = killed.elapsed();
         println!("taken over {} ms after the kill", took.as_millis());
-        go_on(&running, &mut game, through).await;
+        game.go_on(&running, through).await;
         assert_eq!(running.links, before.links);
         running.links
     };
@@ -227,6 +240,6 @@ async fn a_server_that_was_stopped_and_returns_is_fenced_and_says_so() {
         said.contains("another server has taken this study over, so this one stops"),
         "{said}"
     );
-    go_on(&running, &mut game, through).await;
+    game.go_on(&running, through).await;
     assert_whole(&second.stop().await).await;
 }
