@@ -1,5 +1,6 @@
 //! The shared parts around pages and episodes: elements, frames of animation, the inbox, and the last resort.
 
+pub(crate) mod bubbles;
 pub(crate) mod credentials;
 pub(crate) mod dom;
 pub(crate) mod frames;

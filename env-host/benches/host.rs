@@ -14,6 +14,16 @@ use serde_json::json;
 
 const STEPS: usize = 4_000;
 
+/// Episodes that are played at once, one after the other until they are too many.
+const CROWDS: [usize; 10] = [4, 8, 16, 32, 64, 96, 128, 192, 256, 384];
+
+/// Ticks of each of them, and the time between two.
+const TICKS: u32 = 100;
+const PERIOD: Duration = Duration::from_millis(50);
+
+/// The most ticks that may be done later than when the next one is due, of a hundred.
+const MOST_LATE: f64 = 1.0;
+
 fn main() {
     let python = find_interpreter(None).expect("Python is needed");
     let world = envs::open("overcooked", "").expect("it is in this program");
@@ -31,6 +41,7 @@ fn main() {
         "ms",
     );
     report(&mut shapes, "16 numbers", "20 shapes");
+    measure_crowds(&python);
     let numpy = std::process::Command::new(&python)
         .args(["-c", "import numpy"])
         .output();
@@ -48,6 +59,53 @@ fn open(python: &Path, name: &str) -> (ProcessHost, Duration) {
     let began = Instant::now();
     let host = ProcessHost::open(&command, &world, HostLimits::default()).expect("it is sound");
     (host, began.elapsed())
+}
+
+/// Prints how many episodes keep time, each with a process of its own, which steps and draws for its two seats.
+fn measure_crowds(python: &Path) {
+    let mut most = 0;
+    let mut hosts: Vec<ProcessHost> = Vec::new();
+    for crowd in CROWDS {
+        while hosts.len() < crowd {
+            hosts.push(open(python, "Timed").0);
+        }
+        let begin = Instant::now() + Duration::from_millis(200);
+        let late: u32 = std::thread::scope(|scope| {
+            let play = |host| scope.spawn(move || count_late_ticks(host, begin));
+            let playing: Vec<_> = hosts.iter_mut().map(play).collect();
+            let late = playing.into_iter().map(|it| it.join().expect("it plays"));
+            late.sum()
+        });
+        let share = 100.0 * f64::from(late) / (f64::from(TICKS) * crowd as f64);
+        eprintln!("    {crowd} episodes: {share:.2} % of the ticks are late");
+        if share > MOST_LATE {
+            break;
+        }
+        most = crowd;
+    }
+    assert!(most > 0, "a few episodes keep time");
+    print(
+        "episodes of a cheap world in Python at 20 ticks a second, before 1 % of ticks are late",
+        most as f64,
+        "episodes",
+    );
+}
+
+/// Plays one episode by the clock; gives the number of ticks that were not done when the next one was due.
+fn count_late_ticks(host: &mut ProcessHost, begin: Instant) -> u32 {
+    host.reset(1).expect("it is sound");
+    let mut picture = Picture::None;
+    let mut late = 0;
+    for tick in 0..TICKS {
+        let due = begin + PERIOD * tick;
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        host.step(&[(tick % 2) as u16, 0]).expect("it is sound");
+        for seat in 0..2 {
+            host.picture(seat, &mut picture).expect("it is sound");
+        }
+        late += u32::from(Instant::now() > due + PERIOD);
+    }
+    late
 }
 
 fn report(host: &mut ProcessHost, observed: &str, drawn: &str) {

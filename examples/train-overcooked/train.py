@@ -4,11 +4,13 @@
     python examples/train-overcooked/train.py self-play agent.onnx --minutes 15
     python examples/train-overcooked/train.py best-response response.onnx --partners agent.onnx
     python examples/train-overcooked/train.py population pool --agents 4
+    python examples/train-overcooked/train.py self-play agent.onnx --target 7.5 --curve curve.svg
 
 `self-play` plays both seats with one policy. `best-response` plays one seat beside fixed partners, on both sides.
 `population` is fictitious co-play (Strouse et al. 2021): agents of several seeds, each kept at its start, halfway and
 at its end, and then a best response to all of them. Beside each file there is a learning curve (`.csv`) and a recording
-(`.npz`), with which `coplay agent check` certifies that the file plays here as it did in training.
+(`.npz`), with which `coplay agent check` certifies that the file plays here as it did in training. The last line of a
+training says after how many minutes it made `--target` deliveries an episode; `--curve` draws how it got there.
 """
 
 from __future__ import annotations
@@ -130,7 +132,8 @@ class Kitchens:
             ended = terminated | truncated
             last = info["final_obs"] if "final_obs" in info else observed
             parts.append([array.copy() for array in (observed, reward, ended, last)])
-            delivered += float(info["events"][:, self.delivery].sum()) / self.worth
+            # Those of all seats: beside a partner, the caller plays one.
+            delivered += float(env.events[:, :, self.delivery].sum()) / self.worth
             at += env.num_envs
         observed, reward, ended, last = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
         return observed, reward, ended, last, delivered
@@ -250,6 +253,45 @@ def train(plan: Plan, partners: Sequence[str] = ()) -> Trained:
     return Trained(agent, curve, snapshots)
 
 
+def minutes_to(target: float, curve: Sequence[dict[str, float]], smoothed: int = 10) -> float | None:
+    """Minutes until the mean of so many rollouts reached the target; `None` if it never did."""
+    for at in range(smoothed, len(curve) + 1):
+        if np.mean([row["deliveries"] for row in curve[at - smoothed : at]]) >= target:
+            return curve[at - 1]["seconds"] / 60
+    return None
+
+
+def draw(curve: Sequence[dict[str, float]], target: float, path: Path) -> None:
+    """A picture of the deliveries per episode over the minutes, as SVG."""
+    width, height, left, top, bottom = 640, 320, 52, 16, 44
+    minutes = np.array([row["seconds"] / 60 for row in curve])
+    made = np.array([row["deliveries"] for row in curve])
+    most, last = max(1.0, target, made.max()) * 1.05, max(minutes[-1], 1e-6)
+
+    def place(minute: float, value: float) -> tuple[float, float]:
+        x = left + (width - left - 12) * minute / last
+        return x, top + (height - top - bottom) * (1 - value / most)
+
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in map(place, minutes, made))
+    (begin, base), (end, wanted) = place(0, 0), place(last, target)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'font-family="sans-serif" font-size="13" role="img" aria-label="Deliveries per episode over minutes of training">',
+        f'<rect width="{width}" height="{height}" fill="#fff"/>',
+        f'<path d="M{begin} {top} V{base} H{end}" fill="none" stroke="#555"/>',
+        f'<path d="M{begin} {wanted:.1f} H{end}" stroke="#b33" stroke-dasharray="4 4"/>',
+        f'<text x="{end}" y="{wanted - 5:.1f}" text-anchor="end" fill="#b33">{target:g} deliveries</text>',
+        f'<polyline points="{points}" fill="none" stroke="#14508c" stroke-width="1.5"/>',
+    ]
+    for share in (0, 0.5, 1):
+        x, _ = place(last * share, 0)
+        _, y = place(0, most * share)
+        parts.append(f'<text x="{x:.0f}" y="{base + 18:.0f}" text-anchor="middle">{last * share:.1f}</text>')
+        parts.append(f'<text x="{left - 6}" y="{y + 4:.0f}" text-anchor="end">{most * share:.1f}</text>')
+    parts.append(f'<text x="{(begin + end) / 2:.0f}" y="{height - 6}" text-anchor="middle">minutes of training</text>')
+    path.write_text("\n".join([*parts, "</svg>\n"]), encoding="utf-8")
+
+
 def save(agent: Agent, path: Path, plan: Plan, curve: Sequence[dict[str, float]] = ()) -> Path:
     """Writes the model, its learning curve, and the recording for its certificate."""
     spec = coplay.parallel_env("overcooked", **plan.kitchen).world_spec
@@ -337,8 +379,12 @@ def read_arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=10**12, help="steps of the kitchen of each training, at most")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--instances", type=int, default=128)
+    parser.add_argument("--target", type=float, default=7.5, help="deliveries per episode, whose minutes are told")
+    parser.add_argument("--curve", type=Path, help="a picture of the learning curve, as SVG")
     parser.add_argument("--kitchen", type=json.loads, default={}, help="parameters of the environment, as JSON")
     given = parser.parse_args(arguments)
+    if given.curve is not None and given.kind == "population":
+        parser.error("--curve draws one training, and a population has several")
     if (given.kind == "best-response") != bool(given.partners):
         parser.error("--partners names the models that `best-response` responds to, and goes with nothing else")
     return given
@@ -355,6 +401,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         partners = [partner(path) for path in given.partners]
         trained = train(plan, partners)
         save(trained.agent, given.out, plan, trained.curve)
+        minutes = minutes_to(given.target, trained.curve)
+        took = "never" if minutes is None else f"after {minutes:.1f} minutes"
+        print(f"{given.target:g} deliveries an episode: {took}, on {torch.get_num_threads()} threads")
+        if given.curve is not None:
+            draw(trained.curve, given.target, given.curve)
         pool = {path.stem: partner(path) for path in [given.out, *given.partners]}
         folder = given.out.parent
     result = deliveries(pool, plan)

@@ -1,12 +1,14 @@
 """The cross-play matrix of a pool of agents: everybody with everybody, on all sides, at the speed of the vector API.
 
-`cross_play` plays it, and gives a `CrossPlay` with one row for each pair: returns, collisions, idle share and
-action diversity, with tables and a picture. `iqm` and `interval` are the statistics by themselves.
+`cross_play` plays it, and gives a `CrossPlay` with one row for each pair: returns, collisions, idle share, action diversity
+and interdependence, with tables and a picture, and with rows of the people of a study beside them. `iqm` and `interval` are
+the statistics by themselves.
 """
 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
@@ -15,17 +17,14 @@ from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
-from numpy.typing import NDArray
 
-from coplay import _coplay
-from coplay.spec import Spec, params_json, source
+from coplay._interdependence import measure_interdependence
+from coplay._played import PEOPLE, Played, read_played, with_params
+from coplay._vectors import Floats, Recording, Vectors, play, replay
+from coplay.dataset import Dataset
+from coplay.spec import params_json, source
 
-__all__ = ["CrossPlay", "Pairing", "cross_play", "interval", "iqm"]
-
-Floats = NDArray[np.float64]
-
-COLLISIONS = ("collision", "collided", "blocked")
-"""Names of events that count as collisions, or that these are a part of."""
+__all__ = ["PEOPLE", "CrossPlay", "Pairing", "cross_play", "interval", "iqm"]
 
 
 def iqm(values: Floats | Sequence[float]) -> float:
@@ -67,6 +66,9 @@ class Pairing:
     """The number of collisions, if the environment reports them."""
     lengths: Floats
     """The number of steps."""
+    interdependence: Floats | None = None
+    """`[episode, seat]`: the share of the events that rely on somebody else, in the first episodes; `None` if the
+    environment reports no events, or has moves alone."""
 
 
 @dataclass
@@ -74,6 +76,7 @@ class CrossPlay:
     """The result of `cross_play`."""
 
     names: list[str]
+    """The agents of the pool; then, if people are compared, `people` and the partners that they had beside the pool."""
     pairings: list[Pairing]
     best_responses: dict[str, str] = field(default_factory=dict)
 
@@ -84,9 +87,17 @@ class CrossPlay:
             raise KeyError(f"{agent} and {partner} did not play together; there are {self.names}")
         return np.concatenate(found)
 
+    def has(self, agent: str, partner: str) -> bool:
+        """Whether two agents played together."""
+        return any(set(it.agents) == {agent, partner} for it in self.pairings)
+
     def matrix(self) -> Floats:
-        """`[agent, partner]`: the inter-quartile mean of the returns of two agents."""
-        return np.array([[iqm(self.returns(a, b)) for b in self.names] for a in self.names])
+        """`[agent, partner]`: the inter-quartile mean of the returns of two agents; NaN if they never played together."""
+
+        def cell(agent: str, partner: str) -> float:
+            return iqm(self.returns(agent, partner)) if self.has(agent, partner) else np.nan
+
+        return np.array([[cell(a, b) for b in self.names] for a in self.names])
 
     def best_response_proximity(self, agent: str) -> float:
         """The inter-quartile mean, over partners and episodes, of the return divided by that of the best response.
@@ -103,9 +114,11 @@ class CrossPlay:
         return iqm(np.concatenate(shares))
 
     def rows(self) -> list[dict[str, Any]]:
-        """A table with a row for each agent and partner."""
+        """A table with a row for each agent and partner who played together."""
         found = []
         for agent, partner in itertools.product(self.names, self.names):
+            if not self.has(agent, partner):
+                continue
             mine = [
                 (it, seat)
                 for it in self.pairings
@@ -115,6 +128,7 @@ class CrossPlay:
             returns = self.returns(agent, partner)
             low, high = interval(returns)
             hits = [it.collisions for it, _ in mine]
+            relied = [(it.interdependence, seat) for it, seat in mine]
             found.append(
                 {
                     "agent": agent,
@@ -127,6 +141,7 @@ class CrossPlay:
                     "idle_share": _mean([it.idle[:, seat] for it, seat in mine]),
                     "action_diversity": _mean([it.diversity[:, seat] for it, seat in mine]),
                     "collisions": _mean([it for it in hits if it is not None]),
+                    "interdependence": _mean([it[:, seat] for it, seat in relied if it is not None]),
                 }
             )
         return found
@@ -142,13 +157,13 @@ class CrossPlay:
         head = ["", *self.names]
         lines = [head, ["---", *("---:" for _ in self.names)]]
         for name, row in zip(self.names, self.matrix(), strict=True):
-            lines.append([name, *(f"{value:.1f}" for value in row)])
+            lines.append([name, *(_written(value) for value in row)])
         return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
     def svg(self, path: str | PathLike[str] | None = None) -> str:
-        """A picture of the matrix; darker is more. Written to a file if one is named."""
+        """A picture of the matrix; darker is more, and empty is never played. Written to a file if one is named."""
         values = self.matrix()
-        low, high = float(values.min()), float(values.max())
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
         left, cell, top = 9 * max(len(name) for name in self.names) + 12, 72, 34
         size = len(self.names) * cell
         parts = [
@@ -162,13 +177,14 @@ class CrossPlay:
             parts.append(f'<text x="{left + middle:.0f}" y="{top - 10}" text-anchor="middle">{label}</text>')
         for (row, column), value in np.ndenumerate(values):
             share = (value - low) / (high - low) if high > low else 0.5
-            ink = "#fff" if share > 0.55 else "#111"
-            shade = [round(245 - share * (245 - end)) for end in (20, 80, 140)]
+            is_played = not np.isnan(value)
+            ink = "#fff" if is_played and share > 0.55 else "#111"
+            shade = [round(245 - share * (245 - end)) for end in (20, 80, 140)] if is_played else [255] * 3
             x, y = left + column * cell, top + row * cell
             parts.append(f'<rect x="{x}" y="{y}" width="{cell}" height="{cell}" fill="rgb{tuple(shade)}"/>')
             parts.append(
                 f'<text x="{x + cell / 2:.0f}" y="{y + cell / 2 + 4:.0f}" fill="{ink}" '
-                f'text-anchor="middle">{value:.1f}</text>'
+                f'text-anchor="middle">{_written(value)}</text>'
             )
         text = "\n".join([*parts, "</svg>\n"])
         if path is not None:
@@ -183,68 +199,85 @@ def cross_play(
     episodes: int = 64,
     seed: int = 0,
     best_responses: Mapping[str, str] | None = None,
+    people: str | PathLike[str] | Dataset | None = None,
+    interdependence: int = 4,
     threads: int | None = None,
     **params: Any,
 ) -> CrossPlay:
     """Lets every two agents of a pool play `episodes` episodes together on each side.
 
     The pool has a name for each agent: a script such as `"cook"`, the path of a model, or a
-    `coplay.Agent`. With more than two seats, the partner has all seats but one.
+    `coplay.Agent`. With more than two seats, the partner has all seats but one. `people` is the data of a study: its
+    episodes with these parameters become rows of `people`, and of the AI partners that they had, by their names there.
+    `interdependence` is the number of episodes of each pair in which that is measured; 0 leaves it out.
+    Raises `ValueError` if the pool or the data have nothing that can be played.
     """
     names = list(pool)
     unknown = [it for pair in (best_responses or {}).items() for it in pair if it not in pool]
     if not names or unknown or episodes < 1:
         what = f"best_responses names {unknown}" if unknown else "nobody plays"
         raise ValueError(f"{what}; the pool is {names}, and each pair plays at least one episode")
-    spec = Spec.from_json(_coplay.World(source(env), params_json(params)).spec())
+    if people is not None and PEOPLE in pool:
+        raise ValueError(f"pool: {PEOPLE!r} is the name of the people in the data; give the agent another one")
+    vectors = Vectors(source(env), params_json(params), threads or 0)
+    spec = vectors.spec
     if spec.seats < 2:
         raise ValueError(f"`{spec.id}` has one seat with these parameters, and two agents need two")
     pairings = []
+    if people is not None:
+        played = with_params(read_played(people), spec.id, json.loads(vectors.params))
+        pairings = pair_people(played, interdependence)
+    seeds = [seed + episode for episode in range(episodes)]
     for agent, partner in itertools.product(names, names):
         seated = (agent, *[partner] * (spec.seats - 1))
-        vector = _coplay.Vector(
-            source(env),
-            params_json(params),
-            episodes,
-            threads=threads or 0,
-            autoreset="disabled",
-            compact=False,
-            partners=[str(pool[name]) for name in seated],
-        )
-        pairings.append(_play(vector, spec, seated, episodes, seed))
+        recording = play(vectors, [str(pool[name]) for name in seated], seeds)
+        pairings.append(pair(vectors, recording, seated, interdependence))
+    beside = sorted({name for it in pairings for name in it.agents} - {PEOPLE, *pool})
+    names += [PEOPLE, *beside] if people is not None else []
     return CrossPlay(names, pairings, dict(best_responses or {}))
 
 
-def _play(
-    vector: _coplay.Vector, spec: Spec, agents: tuple[str, ...], episodes: int, seed: int
+def pair_people(played: Sequence[Played], interdependence: int = 0) -> list[Pairing]:
+    """A pairing for each composition of seats that people played in; episodes in which a seat changed hands are left out."""
+    groups: dict[tuple[str, tuple[str, ...]], list[Played]] = {}
+    for it in played:
+        agents = tuple(name for name in it.agents if name is not None)
+        if PEOPLE in agents and len(agents) == len(it.agents):
+            groups.setdefault((json.dumps([it.source, it.params], sort_keys=True), agents), []).append(it)
+    pairings = []
+    for (_, agents), own in groups.items():
+        vectors = Vectors(own[0].source, json.dumps(own[0].params))
+        recording = replay(vectors, [it.seed for it in own], [it.actions for it in own])
+        pairings.append(pair(vectors, recording, agents, interdependence))
+    return pairings
+
+
+def pair(
+    vectors: Vectors, recording: Recording, agents: tuple[str, ...], interdependence: int = 0
 ) -> Pairing:
-    arrays, nobody = vector.arrays, np.zeros(0, np.int64)
-    vector.reset([seed + episode for episode in range(episodes)])
-    kinds = [any(part in name for part in COLLISIONS) for name in spec.events]
-    counts = np.zeros((episodes, spec.seats, len(spec.actions)))
-    hits, returns, lengths = np.zeros(episodes), np.zeros(episodes), np.zeros(episodes)
-    running = np.ones(episodes, np.bool_)
-    episode, seat = np.indices((episodes, spec.seats))
-    while running.any():
-        vector.step(nobody)
-        counts[episode, seat, vector.actions()] += running[:, None]
-        if any(kinds):
-            hits += running * arrays["events"][:, :, kinds].sum(axis=(1, 2))
-        ended = (arrays["terminated"] | arrays["truncated"]).astype(np.bool_).all(axis=1)
-        returns[running] = arrays["episode_return"].mean(axis=1)[running]
-        lengths += running
-        running &= ~ended
-    shares = counts / lengths[:, None, None]
+    """What agents made of recorded episodes."""
+    spec = vectors.spec
+    counts = np.zeros((len(recording.seeds), spec.seats, len(spec.actions)))
+    running = np.arange(len(recording.actions))[:, None] < recording.lengths
+    episode, seat = np.indices(counts.shape[:2])
+    for joint, still in zip(recording.actions, running, strict=True):
+        counts[episode, seat, joint] += still[:, None]
+    shares = counts / recording.lengths[:, None, None]
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return Pairing(
         agents=agents,
-        returns=returns,
+        returns=recording.returns.mean(axis=1),
         idle=shares[:, :, spec.noop],
         diversity=-(shares * logs).sum(axis=2) / np.log(len(spec.actions)),
-        collisions=hits if any(kinds) else None,
-        lengths=lengths,
+        collisions=recording.collisions,
+        lengths=recording.lengths.astype(np.float64),
+        interdependence=measure_interdependence(vectors, recording, interdependence),
     )
 
 
 def _mean(parts: Sequence[Floats]) -> float | None:
     return float(np.concatenate(parts).mean()) if parts else None
+
+
+def _written(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:.1f}"

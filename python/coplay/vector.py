@@ -130,6 +130,15 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         return self.world_spec.observation
 
     @property
+    def events(self) -> Array:
+        """What happened in the last step, `[instance, seat, kind]`: the amounts of `world_spec.events`, for all seats.
+
+        `infos["events"]` has those of the seats that the caller plays.
+        """
+        events: Array = self._vector.arrays["events"]
+        return events
+
+    @property
     def threads(self) -> int:
         """Number of threads that step the instances."""
         return self._vector.threads

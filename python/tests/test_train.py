@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 pytest.importorskip("onnx")
 
 SCRIPT = Path(__file__).parents[2] / "examples/train-overcooked/train.py"
+SHIPPED = SCRIPT.with_name("self_play.onnx")
 SMALL = {"layout": "cramped_room", "horizon": 100}
 
 
@@ -66,6 +67,42 @@ def test_a_best_response_and_a_population_come_from_the_same_file(script, tmp_pa
     assert all((tmp_path / f"{name}.onnx").is_file() for name in pool)
     result = cross_play("overcooked", pool, episodes=2, rewards=script.DELIVERIES, **SMALL)
     assert result.matrix().shape == (4, 4) and (result.matrix() >= 0).all()
+
+
+def test_deliveries_of_partners_count_in_a_best_response(script):
+    plan = script.Plan(instances=2, kitchen={"layout": "cramped_room", "horizon": 200})
+    kitchens = script.Kitchens(plan, ["cook"])
+    kitchens.reset(1)
+    idle = np.full(kitchens.rows, kitchens.spec.noop)
+    delivered = sum(kitchens.step(idle)[-1] for _ in range(200))
+    world = coplay._coplay.World("overcooked", coplay.spec.params_json(plan.kitchen))
+    points = 0
+    for seat, first in enumerate((1, 10_001)):
+        for seed in (first, first + 1):
+            world.reset(seed)
+            cook = coplay._coplay.Partner("cook", world)
+            cook.reset(1 - seat, seed)
+            while not world.over:
+                action = cook.act(world.observe(1 - seat))
+                world.step([6, action] if seat == 0 else [action, 6])
+            points += world.score()
+    assert delivered == points / 20 > 0
+
+
+def test_the_minutes_to_a_target_are_read_from_the_curve(script, tmp_path):
+    curve = [{"seconds": 30.0 * at, "deliveries": float(at)} for at in range(1, 21)]
+    assert script.minutes_to(7.5, curve) == 6.0, "the mean of the rollouts 3 to 12 is 7.5"
+    assert script.minutes_to(99, curve) is None and script.minutes_to(1, curve[:5]) is None
+    script.draw(curve, 7.5, tmp_path / "curve.svg")
+    picture = (tmp_path / "curve.svg").read_text()
+    assert picture.count("<polyline") == 1 and "7.5 deliveries" in picture
+
+
+@pytest.mark.skipif(not SHIPPED.exists(), reason="no trained model lies beside the example")
+def test_the_shipped_model_makes_the_deliveries_that_it_is_shipped_for(script):
+    plan = script.Plan()
+    result = script.deliveries({"agent": script.partner(SHIPPED)}, plan)
+    assert result.matrix()[0, 0] >= 7.5
 
 
 def test_the_command_line_refuses_a_response_to_nobody(script, capsys):

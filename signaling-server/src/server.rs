@@ -52,6 +52,9 @@ use crate::world_faults::WorldFaults;
 /// Messages of pages that may wait for the arbiter.
 const EVENTS: usize = 1_024;
 
+/// Connections that fetch files beside those of pages: as many as pages, and no fewer than this. A browser opens six.
+const FETCHING: usize = 64;
+
 /// The query that Prolific fills in for every participant.
 const PROLIFIC_QUERY: &str =
     "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}";
@@ -245,8 +248,8 @@ impl Server {
             calls,
         ));
         let slots = Arc::new(Semaphore::new(limits.connections));
-        // Pages, and as many connections that fetch files.
-        let gate = ConnectionGate::new(sockets.web.min(2 * limits.connections), &limits);
+        let connections_max = limits.connections + limits.connections.max(FETCHING);
+        let gate = ConnectionGate::new(sockets.web.min(connections_max), &limits);
         let (modules_dir, networks_dir) = (data.modules(), data.networks());
         let app = Arc::new(App {
             limits,

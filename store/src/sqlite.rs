@@ -238,17 +238,20 @@ impl SqliteStore {
 
     async fn migrate(&self) -> Result<(), StoreError> {
         let found = self.version().await?;
-        for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
+        if found < MIGRATIONS.len() {
+            // In one transaction: a new file waits for the disk once, and a crash leaves an old one as it was.
             let mut transaction = self.pool.begin_write().await?;
-            run_script(&mut transaction, migration).await?;
-            if done + 1 == ledger::WHOLE {
-                ledger::adopt_rows(&mut transaction).await?;
-            }
-            if done + 1 == identifiers::FIRST {
-                self.seal_plain_rows(&mut transaction).await?;
+            for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
+                run_script(&mut transaction, migration).await?;
+                if done + 1 == ledger::WHOLE {
+                    ledger::adopt_rows(&mut transaction).await?;
+                }
+                if done + 1 == identifiers::FIRST {
+                    self.seal_plain_rows(&mut transaction).await?;
+                }
             }
             // A pragma takes no parameters; the number is ours.
-            let version = format!("PRAGMA user_version = {}", done + 1);
+            let version = format!("PRAGMA user_version = {}", MIGRATIONS.len());
             run_script(&mut transaction, &version).await?;
             transaction.commit().await?;
         }

@@ -4,14 +4,12 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { copyFile, mkdir, writeFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { Participant, ROOT, Server, launch, scratch } from './harness.mjs';
+import { ROOT, launch } from './harness.mjs';
+import { COMPILED, playAlone } from './hosted.mjs';
 import { exported, verified } from './match.mjs';
-
-/** JAX compiles before the first step. */
-const COMPILED = 120_000;
 
 const ROMS = execFileSync(process.env.COPLAY_PYTHON, [
   '-c', 'import ale_py, pathlib; print(pathlib.Path(ale_py.__file__).parent / "roms")',
@@ -21,32 +19,10 @@ let browser;
 before(async () => { browser = await launch(); });
 after(() => browser.close());
 
+const WORLDS = { 'jax_worlds.py': await readFile(path.join(ROOT, 'python/heavy/jax_worlds.py'), 'utf8') };
+
 /** One person in a game; `files` are written beside the study. */
-async function open(t, env, players, more, files = {}) {
-  const folder = await scratch(t);
-  const study = path.join(folder, 'study');
-  await mkdir(study);
-  await writeFile(path.join(study, 'study.yaml'), `format: 1
-study: {id: heavy, version: 1.0.0, title: A game, contact: lab@example.edu}
-timeline:
-  - {id: play, type: env, env: ${env}, players: ${players}${more}}
-  - {id: thanks, type: end, file: thanks.md}
-`);
-  await writeFile(path.join(study, 'thanks.md'), '# Thanks\n');
-  for (const [name, text] of Object.entries(files)) await writeFile(path.join(study, name), text);
-  await copyFile(path.join(ROOT, 'python/heavy/jax_worlds.py'), path.join(study, 'jax_worlds.py'));
-  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', '1'], soon: COMPILED });
-  t.after(() => server.kill());
-  const received = { bytes: 0 };
-  const count = ({ payload }) => { received.bytes += payload.length; };
-  const person = await Participant.open(browser, server.links[0], {
-    listen: page => page.on('websocket', socket => socket.on('framereceived', count)),
-  });
-  t.after(() => person.context.close());
-  await person.knows(({ status }) => status === 'playing', COMPILED);
-  received.bytes = 0;
-  return { server, person, received };
-}
+const open = (t, env, players, more, files = {}) => playAlone(t, browser, { env, players, more, files: { ...WORLDS, ...files } });
 
 /** The person reads the outcome; the episode repeats itself, and its tables. */
 async function finish({ server, person }, names) {
@@ -119,7 +95,7 @@ for (const [name, world, size] of [
     assert.equal(episode.ticks, 6);
     const downs = keys.filter(row => row.down === 'true');
     assert.equal(downs.length, 6);
-    assert.ok(downs.every(row => Number(row.shown_us) >= Number(row.at_us)), 'each key has the frame that answered it');
-    console.error(`    ${name}: ${Math.round(game.received.bytes / 6 / 1000)} kB a key, ${downs.map(row => Math.round((row.shown_us - row.at_us) / 1000)).join(', ')} ms from key to frame`);
+    assert.ok(downs.every(row => Number(row.shown_unix_us) >= Number(row.at_unix_us)), 'each key has the frame that answered it');
+    console.error(`    ${name}: ${Math.round(game.received.bytes / 6 / 1000)} kB a key, ${downs.map(row => Math.round((row.shown_unix_us - row.at_unix_us) / 1000)).join(', ')} ms from key to frame`);
   });
 }

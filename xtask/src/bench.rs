@@ -26,7 +26,8 @@ agents     a decision of a 2x64 network, JaxMARL's convolutional network and a G
            bytes that a page downloads, and on a processor that is slowed four times
 env        the environments alone: in batches, in wasm, from Python, beside their peers
            (CoGrid, overcooked-ai, JaxMARL, installed from their packages), with curves
-host       what a host adds to the environment's own step: natively, and in Python over its pipe
+host       what a host adds to the environment's own step: natively, and in Python over its pipe; how many episodes
+           keep time; from key to picture at three round trips, and the bytes that a page receives
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
 data       the data of a study: episodes verified per second and core, rows exported per second,

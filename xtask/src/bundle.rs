@@ -104,11 +104,8 @@ fn gather(dir: &Path, prefix: &str, files: &mut Files) -> Result<()> {
     Ok(())
 }
 
-/// The link to a style sheet in the page, up to its path and after it; trunk reads it, too.
-const SHEET: (&str, &str) = ("<link data-trunk rel=\"inline\" href=\"", "\">");
-
-/// The beginning of a line that tells trunk about a file.
-const MARKUP: &str = "<link data-trunk ";
+/// The link to a style sheet in the page, up to its path and after it.
+const SHEET: (&str, &str) = ("<link rel=\"stylesheet\" href=\"", "\">");
 
 /// Puts the style sheets into the page itself: what it says first needs no second answer of the server.
 fn inline(files: &mut Files) -> Result<()> {
@@ -124,13 +121,7 @@ fn inline(files: &mut Files) -> Result<()> {
         let sheet = std::str::from_utf8(sheet).with_context(|| format!("{path} is not UTF-8"))?;
         whole.push_str(&format!("<style>\n{sheet}</style>{rest}"));
     }
-    // The other links are for trunk alone.
-    let is_page = |line: &&str| !line.trim_start().starts_with(MARKUP);
-    let page: String = whole.split_inclusive('\n').filter(is_page).collect();
-    if page.contains("data-trunk") {
-        bail!("index.html has a link for trunk that is not alone on its line");
-    }
-    files.insert("index.html".to_owned(), page.into_bytes());
+    files.insert("index.html".to_owned(), whole.into_bytes());
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `hosts`: heavy environments from their packages, unmodified, through the host in Python.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
@@ -52,6 +52,12 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
 
 /// The folder of the Python with the packages.
 const FOLDER: &str = ".tools/hosts";
+
+/// The Python with the packages, if they were installed.
+pub(crate) fn python(workspace: &Workspace) -> Option<PathBuf> {
+    let python = workspace.root.join(FOLDER).join("bin/python");
+    python.is_file().then_some(python)
+}
 
 /// Plays each in a browser, once [`check`] has installed the packages.
 pub(crate) fn check_pages(workspace: &Workspace, chromium: &Path, count: &mut Count) -> Result<()> {

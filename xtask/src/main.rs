@@ -28,6 +28,7 @@ mod setup;
 mod tally;
 mod test;
 mod tidy;
+mod trunk;
 mod workspace;
 
 use anyhow::{Result, bail};
@@ -52,6 +53,7 @@ cargo xtask COMMAND [OPTIONS]
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
   hosts       heavy environments from their packages through the host in Python
   postgres    two servers of one study over a real PostgreSQL server
+  trunk       the page by trunk beside ours, and `trunk serve` in a browser
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
   advisories  known vulnerabilities of third-party crates
@@ -88,6 +90,7 @@ fn dispatch() -> Result<()> {
             Some("setup") => setup::command(parser),
             Some("test") => test::command(parser),
             Some("tidy") => tidy::command(parser),
+            Some("trunk") => trunk::command(parser),
             Some("help") => options::help(HELP),
             _ => bail!(
                 "there is no command {}; `cargo xtask` lists them",

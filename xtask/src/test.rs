@@ -16,6 +16,7 @@ use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
 use crate::{
     browsers, build, deny, dist, exports, hosts, modules, net, parity, postgres, rehearse, tidy,
+    trunk,
 };
 
 const HELP: &str = "\
@@ -35,7 +36,7 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            and TensorFlow export today (some gigabytes the first time), the release build and
            with it every pairing of browsers and the kill test of `rehearse`, a release as
            `dist` makes it, installed and tried, two servers over PostgreSQL where that is
-           installed, and trunk where it is installed. Puts the result into docs/testing.md";
+           installed, and the page by trunk. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
 cargo xtask lints [--page]
@@ -213,12 +214,7 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         run("200 bots, 20 kills", &mut rehearse::order(workspace, &[]))
     })?;
     postgres::check_if_there(workspace, tally)?;
-    if setup::find("trunk").is_some() {
-        let mut trunk = workspace.command("trunk");
-        trunk.args(["build", "--dist"]);
-        trunk.arg(workspace.target.join("trunk"));
-        tally.step("page (trunk)", |_| run("trunk build", &mut trunk))?;
-    }
+    trunk::step(workspace, &chromium, tally)?;
     write_result(workspace, tally)
 }
 

@@ -5,12 +5,11 @@
 use client_core::chat::Chat;
 use protocol::Seat;
 use protocol::control::Line;
-use wasm_bindgen::prelude::*;
 use web_sys::{Event, HtmlElement, HtmlTextAreaElement, KeyboardEvent};
 
 use crate::messages;
 use crate::shell::inbox::{Inbox, Input};
-use crate::shell::{dom, layout};
+use crate::shell::{bubbles, dom, layout};
 
 /// The number of characters left from which on it is told.
 const FEW: usize = 60;
@@ -173,26 +172,21 @@ impl Pane {
         for line in &talk.lines[self.drawn.len()..] {
             let is_own = line.place == talk.place;
             let name = messages::name_writer(talk, line.place);
-            dom::add_children(&self.lines, &[&bubble(is_own, &name, &line.text, "")]);
+            let entry = bubbles::make_bubble(is_own, &name, &line.text, "");
+            dom::add_children(&self.lines, &[&entry]);
             self.drawn.push(key(line));
         }
         self.waiting.set_text_content(None);
         let own = messages::name_writer(talk, talk.place);
         for draft in chat.unsaid() {
-            let entry = bubble(true, &own, &draft.text, messages::current_words().not_sent);
-            entry.class_list().add_1("unsaid").ok();
+            let say = messages::current_words();
+            let entry = bubbles::make_refused_bubble(&own, &draft.text, say.not_sent);
             dom::add_children(&self.waiting, &[&entry]);
         }
         for draft in chat.queue() {
-            dom::add_children(
-                &self.waiting,
-                &[&bubble(
-                    true,
-                    &own,
-                    &draft.text,
-                    messages::current_words().sending,
-                )],
-            );
+            let say = messages::current_words();
+            let entry = bubbles::make_bubble(true, &own, &draft.text, say.sending);
+            dom::add_children(&self.waiting, &[&entry]);
         }
         if at_end {
             self.scroll.set_scroll_top(self.scroll.scroll_height());
@@ -240,53 +234,22 @@ fn counts(field: &HtmlTextAreaElement, count: &HtmlElement) {
     dom::set_text(count, &told);
 }
 
-/// One message.
-fn bubble(is_own: bool, name: &str, text: &str, state: &str) -> HtmlElement {
-    let entry = dom::make_element(if is_own { "li.own" } else { "li" });
-    let who = dom::make_text("span.who", name);
-    let words = dom::make_text("span.words", text);
-    dom::set_attribute(&words, "dir", "auto");
-    dom::add_children(&entry, &[&who, &words]);
-    if !state.is_empty() {
-        dom::add_children(&entry, &[&dom::make_text("span.state", state)]);
-    }
-    entry
-}
-
 /// The field with its button, and the count of what is left of it.
 fn form(inbox: &Inbox) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElement) {
-    let (form, label) = (
-        dom::make_element("form"),
-        dom::make_text("label", messages::current_words().your_message),
-    );
-    let field: HtmlTextAreaElement = dom::make_element("textarea").unchecked_into();
-    field.set_id("message");
-    field.set_rows(1);
-    dom::set_attribute(&label, "for", "message");
-    dom::set_attribute(&field, "enterkeyhint", "send");
-    dom::set_attribute(&field, "autocomplete", "off");
-    dom::set_attribute(&field, "dir", "auto");
+    let say = messages::current_words();
+    let form = dom::make_element("form");
+    let (label, field) = bubbles::make_message_field("message");
+    dom::set_text(&label, say.your_message);
     field.set_read_only(true);
-    let send = dom::make_text("button.primary", messages::current_words().send);
+    let send = dom::make_text("button.primary", say.send);
     dom::set_attribute(&send, "type", "submit");
     dom::set_attribute(&send, "disabled", "");
     let count = dom::make_element("span.count");
     let row = dom::make_element("div.row");
     dom::add_children(&row, &[&field, &send]);
     dom::add_children(&form, &[&label, &row, &count]);
-    let written = inbox.clone();
-    dom::add_listener(&form, "submit", move |event: Event| {
-        event.prevent_default();
-        written.send(Input::Write);
-    });
-    let written = inbox.clone();
-    dom::add_listener(&field, "keydown", move |event: KeyboardEvent| {
-        // With Shift it is a line break; while a word is composed, it takes that word.
-        if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
-            event.prevent_default();
-            written.send(Input::Write);
-        }
-    });
+    let inbox = inbox.clone();
+    bubbles::listen_for_sending(&form, &field, move || inbox.send(Input::Write));
     let (typed, told) = (field.clone(), count.clone());
     dom::add_listener(&field, "input", move |_: Event| counts(&typed, &told));
     (form, field, send, count)

@@ -8,12 +8,12 @@ mod question;
 use client_core::exchange::DeskExchange;
 use protocol::control::{DeskMessage, MAX_DESK_TEXT};
 use wasm_bindgen::JsCast as _;
-use web_sys::{Element, Event, HtmlElement, HtmlTextAreaElement, KeyboardEvent};
+use web_sys::{Element, HtmlElement, HtmlTextAreaElement, KeyboardEvent};
 
 use self::question::Question;
 use crate::messages;
-use crate::shell::dom;
 use crate::shell::inbox::{Inbox, Input};
+use crate::shell::{bubbles, dom};
 
 /// The button, the messages, and the news.
 pub(crate) struct Help {
@@ -215,8 +215,7 @@ impl Help {
         }
         let say = messages::current_words();
         for text in exchange.refused() {
-            let entry = make_bubble(true, text, say.not_sent);
-            entry.class_list().add_1("unsaid").ok();
+            let entry = bubbles::make_refused_bubble(say.you, text, say.not_sent);
             dom::add_children(&self.lines, &[&entry]);
         }
         let sending = if is_connected {
@@ -225,7 +224,8 @@ impl Help {
             say.chat_lost
         };
         for text in exchange.queue() {
-            dom::add_children(&self.lines, &[&make_bubble(true, text, sending)]);
+            let entry = bubbles::make_bubble(true, say.you, text, sending);
+            dom::add_children(&self.lines, &[&entry]);
         }
         dom::show_element(&self.hint, self.lines.child_element_count() == 0);
         if below < 80 {
@@ -260,41 +260,20 @@ fn make_opener(class: &str, inbox: &Inbox) -> HtmlElement {
 }
 
 fn make_form(inbox: &Inbox) -> (HtmlElement, HtmlElement, HtmlTextAreaElement, HtmlElement) {
-    let (form, label) = (dom::make_element("form"), dom::make_element("label"));
-    let field: HtmlTextAreaElement = dom::make_element("textarea").unchecked_into();
-    field.set_id("help-message");
-    field.set_rows(1);
+    let form = dom::make_element("form");
+    let (label, field) = bubbles::make_message_field("help-message");
     field.set_max_length(MAX_DESK_TEXT as i32);
-    dom::set_attribute(&label, "for", "help-message");
-    for (name, value) in [
-        ("enterkeyhint", "send"),
-        ("autocomplete", "off"),
-        ("dir", "auto"),
-    ] {
-        dom::set_attribute(&field, name, value);
-    }
     let send = dom::make_element("button.lead");
     dom::set_attribute(&send, "type", "submit");
     let row = dom::make_element("div.row");
     dom::add_children(&row, &[&field, &send]);
     dom::add_children(&form, &[&label, &row]);
-    let written = inbox.clone();
-    dom::add_listener(&form, "submit", move |event: Event| {
-        event.prevent_default();
-        written.send(Input::HelpWritten);
-    });
-    let written = inbox.clone();
-    dom::add_listener(&field, "keydown", move |event: KeyboardEvent| {
-        // With Shift it is a line break; while a word is composed, it takes that word.
-        if event.key() == "Enter" && !event.shift_key() && !event.is_composing() {
-            event.prevent_default();
-            written.send(Input::HelpWritten);
-        }
-    });
+    let inbox = inbox.clone();
+    bubbles::listen_for_sending(&form, &field, move || inbox.send(Input::HelpWritten));
     (form, label, field, send)
 }
 
-fn make_line(server_us: u64, message: &DeskMessage) -> Element {
+fn make_line(server_us: u64, message: &DeskMessage) -> HtmlElement {
     let say = messages::current_words();
     let state = match (&message.check, message.is_own) {
         (Some(check), _) => match &check.answer {
@@ -308,23 +287,9 @@ fn make_line(server_us: u64, message: &DeskMessage) -> Element {
         (None, true) => say.help_sent.to_owned(),
         (None, false) => String::new(),
     };
-    make_bubble(message.is_own, &message.text, &state)
-}
-
-/// One message.
-fn make_bubble(is_own: bool, text: &str, state: &str) -> Element {
-    let say = messages::current_words();
-    let entry = dom::make_element(if is_own { "li.own" } else { "li" });
-    let name = if is_own {
-        say.you
-    } else {
-        say.help_researchers
+    let name = match message.is_own {
+        true => say.you,
+        false => say.help_researchers,
     };
-    let words = dom::make_text("span.words", text);
-    dom::set_attribute(&words, "dir", "auto");
-    dom::add_children(&entry, &[&dom::make_text("span.who", name), &words]);
-    if !state.is_empty() {
-        dom::add_children(&entry, &[&dom::make_text("span.state", state)]);
-    }
-    entry.into()
+    bubbles::make_bubble(message.is_own, name, &message.text, &state)
 }

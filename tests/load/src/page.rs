@@ -14,7 +14,8 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{WebSocketStream, client_async};
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::crowd::Crowd;
 use crate::hands::{Hands, Native};
@@ -26,6 +27,9 @@ const OPENS_WITHIN: Duration = Duration::from_secs(30);
 
 /// Pages of one address: the server's limits of one address are not what is measured.
 const PAGES_OF_ADDRESS: usize = 50;
+
+/// Bytes that a connection reads at once. Each read fills as many with zeros first, and messages are short.
+const READ_BUFFER: usize = 4 * 1024;
 
 /// The time that somebody reads the first page, microseconds.
 const READS_US: u64 = 1_000_000;
@@ -211,7 +215,8 @@ impl LoadPage {
             let stream = socket.connect(self.crowd.address).await?;
             stream.set_nodelay(true)?;
             let url = format!("ws://{}/session", self.crowd.address);
-            anyhow::Ok(client_async(url, stream).await?.0)
+            let config = WebSocketConfig::default().read_buffer_size(READ_BUFFER);
+            anyhow::Ok(client_async_with_config(url, stream, Some(config)).await?.0)
         };
         timeout(OPENS_WITHIN, opens)
             .await

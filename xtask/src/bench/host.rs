@@ -1,6 +1,7 @@
-//! The time that a host adds to the environment's own step, without pages.
+//! The time that a host adds to the environment's own step, and what a page of it waits for and receives.
 
 use std::fs;
+use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
@@ -8,6 +9,7 @@ use super::{DOCUMENT, gather};
 use crate::figures::{machine, object, section, table};
 use crate::options::Options;
 use crate::workspace::{Workspace, output, say};
+use crate::{build, hosts, setup};
 
 /// `cargo xtask bench host`.
 pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
@@ -19,6 +21,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
         bench.env("COPLAY_PYTHON", python);
     }
     gather("host", &mut bench, &mut figures)?;
+    gather("host, in a page", &mut in_page(workspace)?, &mut figures)?;
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
     let (machine, date) = (machine(), date.trim());
     if options.has("json") {
@@ -39,4 +42,16 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
         say(format_args!("wrote {DOCUMENT}"));
     }
     Ok(())
+}
+
+/// What only a page can measure, with the release build of the server.
+fn in_page(workspace: &Workspace) -> Result<Command> {
+    let chromium = setup::browser(workspace)?;
+    build::all(workspace, false)?;
+    let mut node = workspace.node(&chromium);
+    node.arg("tests/e2e/bench_host.mjs");
+    if let Some(python) = hosts::python(workspace) {
+        node.env("COPLAY_PYTHON", python).arg("--heavy");
+    }
+    Ok(node)
 }
