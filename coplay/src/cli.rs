@@ -121,8 +121,10 @@ Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
       If study.example.edu is another machine than this one, and participants' networks block most ports except 443.
   coplay serve my-study --listen 127.0.0.1:8080 --webhook https://lab.example.edu/hook --webhook-secret hook.secret
-      Post what happens to a program of yours as it happens; docs/webhook.md describes the posts.")]
-    Serve(ServeArgs),
+      Post what happens to a program of yours as it happens; docs/webhook.md describes the posts.
+  coplay serve my-study --listen 10.0.0.5:8080 --url https://study.example.edu --database postgres://coplay@db.example.edu/study
+      Share the study with other servers, one of which has it; docs/several-servers.md says when and how.")]
+    Serve(Box<ServeArgs>),
     /// Write the page of a study as plain files, for any web host.
     #[command(after_help = "\
 The files work on every host of plain files, also in a folder below an address: GitHub Pages, S3, the web space of a

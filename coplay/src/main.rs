@@ -43,7 +43,9 @@ use signaling_server::origins::Origins;
 use signaling_server::server::{AccessRules, Server, ServerOptions};
 use signaling_server::site_rules::find_origin;
 use signaling_server::webhook::WebhookOptions;
+use store::data_folder::DataDir;
 use store::identifier_key::{KeyPlace, choose_place};
+use store::servers;
 use store::study_version::OnStudyChange;
 use tokio::net::TcpListener;
 use tracing_subscriber::EnvFilter;
@@ -102,7 +104,7 @@ fn log_to_stderr() {
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Dev(args) => try_out(args).await,
-        Command::Serve(args) => serve(args).await,
+        Command::Serve(args) => serve(*args).await,
         Command::Site(args) => match site::write_site(&args) {
             Ok(written) => report(&written, args.json).map(|()| ExitCode::SUCCESS),
             Err(error) => refused(&args.study, error),
@@ -405,8 +407,13 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         "{} has data of `coplay dev`, which can be deleted at any time; choose another folder with --data",
         data.display()
     );
-    // The port first: if it is taken, nothing of the data folder is touched.
-    let listener = bind(listen).await?;
+    let is_shared = names_database(&data, args.database.as_deref())?;
+    // The port first: if it is taken, nothing of the data folder is touched. Of several servers, only the one that has the
+    // study listens, so that a web server in front finds it.
+    let listener = match is_shared {
+        true => None,
+        false => Some(bind(listen).await?),
+    };
     if args.paced {
         choose_place(KeyPlace::Trial);
     }
@@ -420,6 +427,10 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     let server = match Server::start_with(options, clock, webhook).await {
         Ok(server) => server,
         Err(error) => return refused(&study, error),
+    };
+    let listener = match listener {
+        Some(listener) => listener,
+        None => bind(listen).await?,
     };
     if url.is_none() && listen.ip().is_unspecified() {
         tracing::warn!(
@@ -442,6 +453,14 @@ async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     });
     server.serve(listener, stop).await?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Has a data folder name a database that several servers share, if one is given. True if it names one now.
+fn names_database(data: &Path, address: Option<&str>) -> anyhow::Result<bool> {
+    if let Some(address) = address {
+        servers::choose_database(&DataDir::open(data)?, address)?;
+    }
+    Ok(servers::read_address(data)?.is_some())
 }
 
 /// Says what is wrong with a study.

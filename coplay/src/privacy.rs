@@ -7,6 +7,7 @@ use coplay::cli::EraseArgs;
 use dataset::who::find_people;
 use store::data_folder::{DataDir, is_there};
 use store::erasure::{Erasure, erase_participant};
+use store::servers;
 
 /// Erases a participant, whatever they were named by.
 pub(crate) async fn erase(args: &EraseArgs) -> anyhow::Result<Erasure> {
@@ -19,9 +20,13 @@ pub(crate) async fn erase(args: &EraseArgs) -> anyhow::Result<Erasure> {
         data.display()
     );
     // Nobody else writes from here on.
-    let folder = DataDir::open(data)?;
+    let folder = servers::join_alone(DataDir::open(data)?).await?;
     let found = find_one(data, participant).await?;
-    erase_participant(&folder, &found, args.unpaid).await
+    let erased = erase_participant(&folder, &found, args.unpaid).await?;
+    if let Some(lease) = folder.lease() {
+        lease.give_up().await?;
+    }
+    Ok(erased)
 }
 
 /// The pseudonym of the one participant who has an identifier.

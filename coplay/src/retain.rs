@@ -13,8 +13,8 @@ use catalog::read_study;
 use clock::Clock;
 use serde::Serialize;
 use signaling_server::server::{Server, ServerOptions};
-use store::data_folder;
-use store::{FILE, PayState, SqliteStore};
+use store::{PayState, SqliteStore};
+use store::{data_folder, servers};
 use study::plural::count;
 use tokio::net::TcpListener;
 
@@ -82,6 +82,7 @@ pub async fn retain(
     if dry_run {
         return Ok(due);
     }
+    servers::ensure_free(&dir).await?;
     let server = Server::start_by(options, clock).await?;
     // It stops before it takes anybody in; what is due is erased by then.
     let nobody = TcpListener::bind("127.0.0.1:0").await;
@@ -107,7 +108,7 @@ async fn due(data: &Path, days: u16, now_us: u64) -> anyhow::Result<Due> {
         retention_days: days,
         ..Due::default()
     };
-    if !data.join(FILE).try_exists()? {
+    if !store::has_database(data)? {
         return Ok(due);
     }
     let store = SqliteStore::read(data).await?;

@@ -67,7 +67,7 @@ pub async fn export(
     );
     let mut report = ExportReport::default();
     let database = data.join(store::FILE);
-    if !database.is_file() && !archive::files(data)?.is_empty() {
+    if !store::has_database(data)? && !archive::files(data)?.is_empty() {
         report.skipped.push(Skipped {
             path: database,
             reason: "it is missing, although there are episodes".into(),

@@ -83,7 +83,7 @@ pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Le
 
 async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
     anyhow::ensure!(
-        data.join(store::FILE).is_file(),
+        store::has_database(data)?,
         "there is no data folder {}; name the one that the server had with --data",
         data.display()
     );

@@ -182,7 +182,7 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     let mut known = store::episodes(data).await?;
     let files = archive::files(data)?;
     let mut report = VerifyReport {
-        lacks_database: !files.is_empty() && !data.join(store::FILE).is_file(),
+        lacks_database: !files.is_empty() && !store::has_database(data)?,
         ..VerifyReport::default()
     };
     report.read_ledger(store::ledger(data).await?);

@@ -84,7 +84,7 @@ pub struct FoundEpisode {
 /// # Errors
 /// There is no data folder or database, or it fails.
 pub async fn find_people(data: &Path, id: &str) -> anyhow::Result<Who> {
-    let is_there = data_folder::is_there(data) && data.join(store::FILE).is_file();
+    let is_there = data_folder::is_there(data) && store::has_database(data)?;
     anyhow::ensure!(
         is_there,
         "{} has no database of a server; name another folder with --data",

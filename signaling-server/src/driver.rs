@@ -4,7 +4,6 @@
 //! so that what is shown is durable before it is sent. Relayed datagrams overtake.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use clock::Clock;
@@ -14,6 +13,7 @@ use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
 use server_core::language_model::ModelRequest;
 use store::StoreError;
 use store::persistence::Persistence;
+use store::servers::EpisodeFiles;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 
@@ -48,8 +48,8 @@ pub struct Executor {
     pub disk: Arc<DiskRoom>,
     /// Environments that broke down.
     pub faults: Arc<WorldFaults>,
-    /// Folder of the episode files.
-    pub episodes: PathBuf,
+    /// Where the logs of episodes are written.
+    pub episodes: EpisodeFiles,
     /// Hears of matches that are over, if there is a TURN server.
     pub matches: Option<MatchWatch>,
     /// The threads of running episodes.

@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 
 use archive::Episode;
 use archive::work::{perform_work, repeat_ended};
 use protocol::Era;
 use server_core::arbiter::{Event, Work};
+use store::servers::EpisodeFiles;
+use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -23,15 +24,15 @@ pub struct EpisodeWriter {
 }
 
 impl EpisodeWriter {
-    /// Starts the thread of an episode. `open` gives the episode, or nothing: its file is then made by
-    /// [`Work::Open`] in `dir`. Results are reported as events; each answers one piece of work. An environment that breaks
+    /// Starts the thread of an episode. `open` gives the episode, or nothing: its log is then made by
+    /// [`Work::Open`] among `files`. Results are reported as events; each answers one piece of work. An environment that breaks
     /// down is reported to `faults`. `freed` is notified once the file of an ended episode is written to no more.
     ///
     /// # Errors
     /// The system has no more threads.
     pub fn start(
         era: Era,
-        dir: PathBuf,
+        files: EpisodeFiles,
         disk: Arc<DiskRoom>,
         faults: Arc<WorldFaults>,
         open: impl FnOnce() -> Option<Episode> + Send + 'static,
@@ -40,12 +41,13 @@ impl EpisodeWriter {
     ) -> std::io::Result<Self> {
         let (work, todo) = mpsc::channel();
         let name = format!("episode-{}", era.0);
+        let runtime = Handle::current();
         let thread = std::thread::Builder::new().name(name).spawn(move || {
             let mut episode = open();
             for work in todo {
                 disk.wait_for_room();
                 let result = guarded(era, &mut episode, work, |episode, work| {
-                    perform_work(era, episode, work, |header| Episode::create(&dir, header))
+                    perform_work(era, episode, work, |header| files.create(header, &runtime))
                 });
                 if let Some(fault) = episode.as_ref().and_then(world_fault) {
                     faults.report(fault);
@@ -108,16 +110,16 @@ fn guarded<E>(
 /// Starts a thread for each episode that was running when the server stopped.
 pub(crate) fn start_writers(
     logs: HashMap<Era, Episode>,
-    dir: &Path,
+    files: &EpisodeFiles,
     (disk, faults): (&Arc<DiskRoom>, &Arc<WorldFaults>),
     (results, freed): (&UnboundedSender<Event>, &Arc<Notify>),
 ) -> std::io::Result<HashMap<Era, EpisodeWriter>> {
     let start = |(era, log)| {
         let open = move || Some(log);
         let (disk, faults) = (Arc::clone(disk), Arc::clone(faults));
-        let dir = dir.to_owned();
+        let files = files.clone();
         let (results, freed) = (results.clone(), Arc::clone(freed));
-        let writer = EpisodeWriter::start(era, dir, disk, faults, open, results, freed)?;
+        let writer = EpisodeWriter::start(era, files, disk, faults, open, results, freed)?;
         Ok((era, writer))
     };
     logs.into_iter().map(start).collect()
@@ -140,7 +142,7 @@ mod tests {
         let (results, mut heard) = tokio::sync::mpsc::unbounded_channel();
         let writer = EpisodeWriter::start(
             Era(7),
-            dir.path().to_owned(),
+            EpisodeFiles::in_folder(dir.path()),
             Arc::new(DiskRoom::new(dir.path())),
             Arc::default(),
             || None,

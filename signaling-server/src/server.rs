@@ -14,8 +14,10 @@ use clock::Clock;
 use protocol::EnvWay;
 use server_core::arbiter::{Arbiter, EnvStage, EnvStages, Event};
 use server_core::limits::Limits;
+use store::StoreError;
 use store::data_folder::{DataDir, EnvModule};
 use store::persistence::Persistence;
+use store::servers;
 use store::study_version::OnStudyChange;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Provider, RecruiterAction};
@@ -158,6 +160,7 @@ impl Server {
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         let modules = store_files(&study, &facts, &data, &options.assets)?;
+        let data = servers::join(data).await?;
         let sites = declare_sites(&options, &study, &facts, &modules);
         let stages = env_stages(&study, facts, &modules);
         let sockets = FileBudget::divide(file_budget::raise_limit(), options.limits.reserved_files);
@@ -182,8 +185,13 @@ impl Server {
         }
         let faults = Arc::new(WorldFaults::default());
         let freed = Arc::new(Notify::new());
-        let writers = start_writers(logs, &data.episodes(), (&disk, &faults), (&results, &freed))
-            .context("a thread for a running episode")?;
+        let writers = start_writers(
+            logs,
+            &data.episode_files(),
+            (&disk, &faults),
+            (&results, &freed),
+        )
+        .context("a thread for a running episode")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
             .await?;
@@ -220,7 +228,7 @@ impl Server {
         let executor = Executor {
             persistence,
             connections: Arc::clone(&connections),
-            episodes: data.episodes(),
+            episodes: data.episode_files(),
             disk: Arc::clone(&disk),
             faults: Arc::clone(&faults),
             matches: turn.as_ref().map(|turn| turn.matches.clone()),
@@ -358,8 +366,16 @@ impl Server {
                 (&mut driver).await
             }
             ended = &mut driver => ended,
+            why = lose_study(&data) => {
+                // Whatever else it would store is refused, so nothing is to be waited for.
+                app.connections.close_all();
+                return Err(why.into());
+            }
         };
         app.connections.close_all();
+        if let (Ok(Ok(())), Some(lease)) = (&kept, data.lease()) {
+            lease.give_up().await?;
+        }
         drop(shut);
         if let Some(posting) = posting {
             let _ = tokio::time::timeout(LAST_POSTS, posting).await;
@@ -371,6 +387,14 @@ impl Server {
         serving.abort();
         drop((data, turn));
         kept?
+    }
+}
+
+/// Waits until another server has the study; for ever if there is none.
+async fn lose_study(data: &DataDir) -> StoreError {
+    match data.lease() {
+        Some(lease) => lease.lost().await,
+        None => std::future::pending().await,
     }
 }
 

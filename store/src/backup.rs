@@ -15,7 +15,7 @@ use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
 use crate::participant_links::LINKS_KEY;
-use crate::{FILE, SqliteStore, data_folder, desk_keys};
+use crate::{FILE, SqliteStore, data_folder, desk_keys, servers};
 
 /// The entry of an archive that says what is in it.
 pub const CONTENTS: &str = "backup.json";
@@ -108,6 +108,11 @@ struct ListedFile {
 /// There is no data folder, the file is there already or in the data folder, people withdraw all the time, or what the
 /// database or the disk says. Nothing is left behind then.
 pub async fn write_backup(data: &Path, out: &Path) -> anyhow::Result<Backup> {
+    anyhow::ensure!(
+        servers::read_address(data)?.is_none(),
+        "the database of {} is in PostgreSQL, with the logs of episodes and everything else; back it up there, with pg_dump",
+        data.display()
+    );
     anyhow::ensure!(
         data_folder::is_there(data) && data.join(FILE).is_file(),
         "{} is no data folder of a server: it has no database; name one with --data",

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::data_folder::{DataDir, DataError};
-use crate::{FILE, SqliteStore, StoreError};
+use crate::{SqliteStore, StoreError, has_database};
 
 /// Opens the database of a data folder for writing, also while a server writes to it. One that is missing or of an older
 /// version is made or brought up to date only if no server uses the folder.
@@ -13,7 +13,7 @@ use crate::{FILE, SqliteStore, StoreError};
 /// # Errors
 /// A server uses a database of an older version; or what the database or the disk says.
 pub async fn open_beside_server(data: &Path) -> anyhow::Result<SqliteStore> {
-    let is_there = data.join(FILE).try_exists()?;
+    let is_there = has_database(data)?;
     let opened = match is_there {
         true => SqliteStore::open_as_it_is(data).await,
         false => Err(StoreError::Older),

@@ -9,7 +9,8 @@ use protocol::hash::sha256_hex;
 use study::Study;
 use study::stage::{CERTIFICATE, CompiledModel};
 
-use crate::FILE;
+use crate::database::FILE;
+use crate::servers::{EpisodeFiles, StudyLease};
 
 /// Bytes of a file, from the program or from the disk.
 pub type Bytes = Cow<'static, [u8]>;
@@ -29,6 +30,8 @@ pub struct EnvModule {
 #[derive(Debug)]
 pub struct DataDir {
     dir: PathBuf,
+    /// The lease of the study, if several servers share it.
+    lease: Option<StudyLease>,
     /// Held until the folder is dropped.
     _lock: File,
 }
@@ -69,6 +72,7 @@ impl DataDir {
         match lock.try_lock() {
             Ok(()) => Ok(Self {
                 dir: dir.into(),
+                lease: None,
                 _lock: lock,
             }),
             Err(TryLockError::WouldBlock) => Err(DataError::Locked(dir.into())),
@@ -79,6 +83,20 @@ impl DataDir {
     /// The folder.
     pub fn path(&self) -> &Path {
         &self.dir
+    }
+
+    /// The lease of the study; `None` if the folder has a database of its own, or nothing has taken the study over.
+    pub fn lease(&self) -> Option<&StudyLease> {
+        self.lease.as_ref()
+    }
+
+    pub(crate) fn set_lease(&mut self, lease: StudyLease) {
+        self.lease = Some(lease);
+    }
+
+    /// Where the logs of episodes are written.
+    pub fn episode_files(&self) -> EpisodeFiles {
+        EpisodeFiles::new(self.episodes(), self.lease.as_ref().map(StudyLease::logs))
     }
 
     /// Folder of the episode files.
@@ -229,11 +247,29 @@ pub fn secret(dir: &Path, name: &str) -> io::Result<[u8; 32]> {
     fs::read(&path)?.try_into().map_err(damaged)
 }
 
+/// Writes a file for its owner alone, in place of one that is there.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    write_whole(path, &mut options, bytes)
+}
+
+/// Writes a file in place of one that is there; it has the old bytes or the new ones.
+pub(crate) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    write_whole(path, OpenOptions::new().write(true), bytes)
+}
+
 /// Writes a file, unless it is there, that is whole as soon as it has its name.
 fn write_once(path: &Path, options: &mut OpenOptions, bytes: &[u8]) -> io::Result<()> {
     if path.try_exists()? {
         return Ok(());
     }
+    write_whole(path, options, bytes)
+}
+
+fn write_whole(path: &Path, options: &mut OpenOptions, bytes: &[u8]) -> io::Result<()> {
     let part = path.with_extension("part");
     let mut file = options.create(true).truncate(true).open(&part)?;
     file.write_all(bytes)?;

@@ -71,7 +71,7 @@ pub async fn erase_participant(
     named: &str,
     unpaid: bool,
 ) -> anyhow::Result<Erasure> {
-    let store = SqliteStore::open(data.path())
+    let store = SqliteStore::open_for_server(data)
         .await
         .context("the database cannot be opened")?;
     let erased = erase_from(&store, data.path(), named, unpaid).await;
@@ -219,6 +219,19 @@ pub(crate) async fn remove_files(data: &Path, paths: &[String]) -> bool {
     true
 }
 
+/// Gives the database that several servers share the log of an episode as it is in the data folder now.
+async fn replace_shared_log(
+    store: &SqliteStore,
+    data: &Path,
+    path: &str,
+) -> Result<(), StoreError> {
+    let Some(logs) = store.shared_logs() else {
+        return Ok(());
+    };
+    let bytes = tokio::fs::read(data.join(path)).await;
+    logs.replace(path, &bytes.map_err(sqlx::Error::Io)?).await
+}
+
 /// Removes from the files of ended episodes what came from the pages of those who withdrew. False if a file still has
 /// some of it. `waits` leaves a file for later that the thread of its episode may still write to.
 pub(crate) async fn withdraw_files(
@@ -233,7 +246,10 @@ pub(crate) async fn withdraw_files(
         let work = move || withdraw_seats(&path, &participant, waits);
         let done = tokio::task::spawn_blocking(work).await;
         match done {
-            Ok(Ok(WithdrawnFile::Done | WithdrawnFile::Missing)) => {
+            Ok(Ok(found @ (WithdrawnFile::Done | WithdrawnFile::Missing))) => {
+                if found == WithdrawnFile::Done {
+                    replace_shared_log(store, data, &seat.path).await?;
+                }
                 store.mark_withdrawn_seat(&seat).await?;
             }
             Ok(Ok(WithdrawnFile::Busy)) => is_complete = false,

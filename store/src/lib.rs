@@ -9,12 +9,15 @@
 pub mod backup;
 pub mod beside;
 pub mod data_folder;
+mod database;
 pub mod desk_keys;
 pub mod erasure;
+mod error;
 pub mod identifier_key;
 pub mod participant_links;
 pub mod persistence;
 mod records;
+pub mod servers;
 mod sqlite;
 pub mod study_version;
 
@@ -24,105 +27,14 @@ use protocol::control::EndReason;
 use protocol::log::WITHDRAWN;
 use server_core::arbiter::{DepartureReason, WaitedFor};
 
+pub use error::{DiskFault, StoreError};
 pub use identifier_key::KeyError;
 pub use records::{
     Answers, AuditEntry, DeskMessage, Episode, Group, Identifier, Intervention, LedgerState,
     Member, Message, ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState,
     Payment, Response, Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
-pub use sqlite::{FILE, SqliteStore};
-
-/// Why the store did not do something. Nothing of it is then stored.
-#[derive(Debug, thiserror::Error)]
-pub enum StoreError {
-    /// The database failed.
-    #[error("database: {0}")]
-    Database(#[from] sqlx::Error),
-    /// The data folder was written by a newer program.
-    #[error("the data folder has version {found}; this program knows versions up to {known}")]
-    Newer {
-        /// Version found.
-        found: i64,
-        /// The last known one.
-        known: usize,
-    },
-    /// There is no session or episode of this name.
-    #[error("there is no {0} of this name")]
-    Unknown(&'static str),
-    /// An older program made the database, and a server may use it.
-    #[error(
-        "the database is of an older version of Coplay, and another coplay uses the data folder; stop that one, and run this \
-         again, which brings the database up to date"
-    )]
-    Older,
-    /// The disk is full.
-    #[error("the disk is full")]
-    NoRoom,
-    /// Recruiters' identifiers cannot be read or stored without their key.
-    #[error(transparent)]
-    Key(#[from] KeyError),
-    /// Somebody else has marked or corrected a payment meanwhile.
-    #[error("a payment was marked by another run, or corrected at the dashboard, meanwhile")]
-    Marked,
-}
-
-impl StoreError {
-    /// True if another program had the database for too long. It may be free the next time.
-    pub fn is_busy(&self) -> bool {
-        let Self::Database(error) = self else {
-            return false;
-        };
-        let code = error.as_database_error().and_then(|error| error.code());
-        let code: Option<u32> = code.and_then(|code| code.parse().ok());
-        // `SQLITE_BUSY`, in the lowest byte of extended result codes.
-        code.is_some_and(|code| code & 0xff == 5)
-    }
-
-    /// Why the disk did not take what was written; `None` if something else failed, which no waiting helps.
-    pub fn disk_fault(&self) -> Option<DiskFault> {
-        match self {
-            Self::NoRoom => Some(DiskFault::Full),
-            Self::Database(sqlx::Error::Io(error)) => Some(DiskFault::of_io(error)),
-            Self::Database(error) => {
-                let error = error.as_database_error()?;
-                let code = error.code()?.parse().ok()?;
-                DiskFault::of_code(code, error.message())
-            }
-            _ => None,
-        }
-    }
-}
-
-/// Why a disk does not take what is written.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DiskFault {
-    /// It is full, or a quota is used up.
-    Full,
-    /// Something else is wrong, as the system or the database names it.
-    Failing(String),
-}
-
-impl DiskFault {
-    /// The fault behind an error of the system.
-    pub fn of_io(error: &std::io::Error) -> Self {
-        use std::io::ErrorKind::{QuotaExceeded, StorageFull};
-        match error.kind() {
-            StorageFull | QuotaExceeded => Self::Full,
-            _ => Self::Failing(error.to_string()),
-        }
-    }
-
-    /// The fault behind a result code of SQLite, which says so.
-    ///
-    /// Source: result codes of SQLite, 10 (`SQLITE_IOERR`) and 13 (`SQLITE_FULL`), in the lowest byte of extended ones.
-    fn of_code(code: u32, said: &str) -> Option<Self> {
-        match code & 0xff {
-            13 => Some(Self::Full),
-            10 => Some(Self::Failing(format!("{said} (SQLite {code})"))),
-            _ => None,
-        }
-    }
-}
+pub use sqlite::{FILE, SqliteStore, has_database};
 
 /// The participants and groups that exports leave out, read also while a server writes to the folder.
 ///
@@ -206,31 +118,4 @@ pub fn reason_name(reason: EndReason) -> &'static str {
         .iter()
         .find(|(known, _)| *known == reason)
         .map_or("", |(_, name)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io::{Error, ErrorKind};
-
-    use super::*;
-
-    #[test]
-    fn a_full_disk_and_a_failing_one_are_told_apart() {
-        let full = Some(DiskFault::Full);
-        for kind in [ErrorKind::StorageFull, ErrorKind::QuotaExceeded] {
-            let error = StoreError::Database(sqlx::Error::Io(kind.into()));
-            assert_eq!(error.disk_fault(), full);
-        }
-        assert_eq!(StoreError::NoRoom.disk_fault(), full);
-        assert_eq!(DiskFault::of_code(13, "database or disk is full"), full);
-        // `SQLITE_IOERR_FSYNC`
-        let failing = DiskFault::of_code(1034, "disk I/O error");
-        let named = DiskFault::Failing("disk I/O error (SQLite 1034)".into());
-        assert_eq!(failing, Some(named));
-        let broken = StoreError::Database(sqlx::Error::Io(Error::other("a broken cable")));
-        let named = DiskFault::Failing("a broken cable".into());
-        assert_eq!(broken.disk_fault(), Some(named));
-        assert_eq!(DiskFault::of_code(11, "malformed"), None);
-        assert_eq!(StoreError::Marked.disk_fault(), None);
-    }
 }

@@ -38,7 +38,7 @@ impl Persistence {
     /// # Errors
     /// The database cannot be opened.
     pub async fn open(data: &DataDir, study: Arc<Study>) -> anyhow::Result<Self> {
-        let store = SqliteStore::open(data.path())
+        let store = SqliteStore::open_for_server(data)
             .await
             .context("the database cannot be opened")?;
         Self::with_store(store, data, study).await

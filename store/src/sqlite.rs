@@ -1,4 +1,5 @@
-//! The store in one SQLite file, with a write-ahead log that is synchronised on every commit.
+//! The store: in one SQLite file, with a write-ahead log that is synchronised on every commit, or in a PostgreSQL server
+//! that the data folder names ([`crate::servers`]).
 
 mod audit;
 mod desk;
@@ -22,48 +23,28 @@ use std::time::Duration;
 
 use protocol::Era;
 use server_core::token::token_hash;
-use sqlx::sqlite::{
-    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteRow,
-    SqliteSynchronous,
-};
-use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{AssertSqlSafe, Row as _, raw_sql};
 
 use super::identifier_key::{IdentifierKey, KeyPlace};
 use super::{ParticipantLink, StoreError};
-
-/// The file of [`SqliteStore`] in a data folder.
-pub const FILE: &str = "coplay.sqlite";
+use crate::data_folder::DataDir;
+pub use crate::database::FILE;
+use crate::database::migrations::MIGRATIONS;
+use crate::database::value::Row;
+use crate::database::{Connection, Pool, Writer, postgres, query};
+use crate::servers::{SharedLogs, read_address};
 
 /// How long a statement waits for another program that has the database, milliseconds.
 const BUSY_MS: u64 = 10_000;
 
-/// The migrations: each brings the database of a data folder to its next version.
-const MIGRATIONS: [&str; 19] = [
-    include_str!("1_tables.sql"),
-    include_str!("2_visits.sql"),
-    include_str!("3_groups.sql"),
-    include_str!("4_visit.sql"),
-    include_str!("5_pages.sql"),
-    include_str!("6_waits.sql"),
-    include_str!("7_withdrawals.sql"),
-    include_str!("8_erased.sql"),
-    include_str!("9_messages.sql"),
-    include_str!("10_shown.sql"),
-    include_str!("11_ways.sql"),
-    include_str!("12_group_waits.sql"),
-    include_str!("13_signs_of_life.sql"),
-    include_str!("14_ledger.sql"),
-    include_str!("15_salts.sql"),
-    include_str!("16_audit.sql"),
-    include_str!("17_privacy.sql"),
-    include_str!("18_model_calls.sql"),
-    include_str!("19_desk_messages.sql"),
-];
+/// The most connections of a store to a PostgreSQL server: to write, and to read beside it.
+const CONNECTIONS: u32 = 2;
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.
 #[derive(Clone, Debug)]
 pub struct SqliteStore {
-    pool: SqlitePool,
+    pool: Pool,
     /// The data folder.
     data: PathBuf,
     /// Where the key of recruiters' identifiers is.
@@ -75,7 +56,7 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    fn new(pool: SqlitePool, data: &Path, place: KeyPlace) -> Self {
+    fn new(pool: Pool, data: &Path, place: KeyPlace) -> Self {
         Self {
             pool,
             data: data.to_owned(),
@@ -90,6 +71,11 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError`]
     pub async fn open(data: &Path) -> Result<Self, StoreError> {
+        #[cfg(test)]
+        crate::servers::trial::choose(data).await;
+        if let Some(address) = read_address(data)? {
+            return Self::open_shared(data, &address, Writer::Command).await;
+        }
         let options = options(data)
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
@@ -97,6 +83,27 @@ impl SqliteStore {
         let store = Self::new(connect(options).await?, data, KeyPlace::chosen());
         store.migrate().await?;
         Ok(store)
+    }
+
+    /// Opens the store of the server that has a data folder: its writes fail once another server has taken over.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub(crate) async fn open_for_server(data: &DataDir) -> Result<Self, StoreError> {
+        match data.lease() {
+            Some(lease) => {
+                let writer = Writer::Server(lease.generation());
+                Self::open_shared(data.path(), lease.address(), writer).await
+            }
+            None => Self::open(data.path()).await,
+        }
+    }
+
+    async fn open_shared(data: &Path, address: &str, writer: Writer) -> Result<Self, StoreError> {
+        let pool = postgres::connect(address, CONNECTIONS, false).await?;
+        postgres::migrate(&pool, &MIGRATIONS).await?;
+        let pool = Pool::Postgres(pool, writer);
+        Ok(Self::new(pool, data, KeyPlace::chosen()))
     }
 
     /// Opens the store of a rehearsal on a virtual clock: nothing waits for the disk, and rows have the time that
@@ -138,7 +145,13 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError`], also if there is none.
     pub async fn read(data: &Path) -> Result<Self, StoreError> {
-        let pool = connect(options(data).read_only(true)).await?;
+        let pool = match read_address(data)? {
+            Some(address) => {
+                let pool = postgres::connect(&address, CONNECTIONS, true).await?;
+                Pool::Postgres(pool, Writer::Command)
+            }
+            None => connect(options(data).read_only(true)).await?,
+        };
         let store = Self::new(pool, data, KeyPlace::chosen());
         store.version().await?;
         Ok(store)
@@ -149,6 +162,9 @@ impl SqliteStore {
     /// # Errors
     /// [`StoreError::Older`] if it would have to be; [`StoreError`] otherwise.
     pub(crate) async fn open_as_it_is(data: &Path) -> Result<Self, StoreError> {
+        if read_address(data)?.is_some() {
+            return Self::open(data).await;
+        }
         let options = options(data).synchronous(SqliteSynchronous::Full);
         let store = Self::new(connect(options).await?, data, KeyPlace::chosen());
         match store.version().await? {
@@ -165,7 +181,7 @@ impl SqliteStore {
     /// # Errors
     /// As [`Self::read`].
     pub async fn find(data: &Path) -> Result<Option<Self>, StoreError> {
-        match data.join(FILE).try_exists().map_err(sqlx::Error::Io)? {
+        match has_database(data).map_err(sqlx::Error::Io)? {
             true => Self::read(data).await.map(Some),
             false => Ok(None),
         }
@@ -177,11 +193,26 @@ impl SqliteStore {
             let said = format!("{} is no text", file.display());
             sqlx::Error::Io(std::io::Error::other(said))
         })?;
+        let pool = self.pool.sqlite().ok_or(StoreError::NeedsFile)?;
         sqlx::query("VACUUM INTO ?")
             .bind(path)
-            .execute(&self.pool)
+            .execute(pool)
             .await?;
         Ok(())
+    }
+
+    /// The logs of episodes in the database; `None` if they lie in the data folder alone.
+    pub(crate) fn shared_logs(&self) -> Option<SharedLogs> {
+        match &self.pool {
+            Pool::Sqlite(_) => None,
+            Pool::Postgres(pool, writer) => Some(SharedLogs::new(pool.clone(), *writer)),
+        }
+    }
+
+    /// The pool of a SQLite file.
+    #[cfg(test)]
+    fn file(&self) -> &sqlx::SqlitePool {
+        self.pool.sqlite().expect("this test is of SQLite alone")
     }
 
     /// Closes the file.
@@ -191,10 +222,13 @@ impl SqliteStore {
 
     /// How many migrations the file has.
     async fn version(&self) -> Result<usize, StoreError> {
-        let found: i64 = sqlx::query("PRAGMA user_version")
-            .fetch_one(&self.pool)
-            .await?
-            .try_get(0)?;
+        let found: i64 = match &self.pool {
+            Pool::Sqlite(pool) => sqlx::query("PRAGMA user_version")
+                .fetch_one(pool)
+                .await?
+                .try_get(0)?,
+            Pool::Postgres(pool, _) => postgres::read_version(pool).await?,
+        };
         let known = MIGRATIONS.len();
         let version = usize::try_from(found)
             .ok()
@@ -206,9 +240,9 @@ impl SqliteStore {
         let found = self.version().await?;
         if found < MIGRATIONS.len() {
             // In one transaction: a new file waits for the disk once, and a crash leaves an old one as it was.
-            let mut transaction = self.begin_write().await?;
+            let mut transaction = self.pool.begin_write().await?;
             for (done, migration) in MIGRATIONS.iter().enumerate().skip(found) {
-                raw_sql(*migration).execute(&mut *transaction).await?;
+                run_script(&mut transaction, migration).await?;
                 if done + 1 == ledger::WHOLE {
                     ledger::adopt_rows(&mut transaction).await?;
                 }
@@ -218,24 +252,17 @@ impl SqliteStore {
             }
             // A pragma takes no parameters; the number is ours.
             let version = format!("PRAGMA user_version = {}", MIGRATIONS.len());
-            let version = sqlx::AssertSqlSafe(version);
-            raw_sql(version).execute(&mut *transaction).await?;
+            run_script(&mut transaction, &version).await?;
             transaction.commit().await?;
         }
         // A crash may have come between an erasure, or the encryption of what was plain, and this.
         self.empty_log().await
     }
 
-    /// Begins a transaction that writes. It has the right to write from its first statement on: one that gets it only after
-    /// it has read fails at once if another program has written meanwhile.
-    async fn begin_write(&self) -> Result<Transaction<'static, Sqlite>, StoreError> {
-        Ok(self.pool.begin_with("BEGIN IMMEDIATE").await?)
-    }
-
     /// Makes a participant link; one that is there stays as it is.
     pub async fn issue_link(&self, token: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO links (token_hash) VALUES (?) ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        query(sql)
             .bind(token_hash(token))
             .execute(&self.pool)
             .await?;
@@ -246,8 +273,8 @@ impl SqliteStore {
     pub async fn links(&self) -> Result<Vec<ParticipantLink>, StoreError> {
         let sql = "SELECT links.token_hash, participant, links.created_at FROM links \
                    LEFT JOIN sessions ON link_hash = links.token_hash ORDER BY links.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
-        let link = |row: &SqliteRow| {
+        let rows = query(sql).fetch_all(&self.pool).await?;
+        let link = |row: &Row| {
             Ok(ParticipantLink {
                 token_hash: row.try_get(0)?,
                 participant: row.try_get(1)?,
@@ -259,9 +286,9 @@ impl SqliteStore {
 
     /// Keeps a study in canonical form under its hash; makes it the last one.
     pub async fn keep_study(&self, hash: &str, canonical: &str) -> Result<(), StoreError> {
-        let sql = "INSERT INTO studies (hash, canonical) VALUES (?, ?) ON CONFLICT DO UPDATE \
+        let sql = "INSERT INTO studies (hash, canonical) VALUES (?, ?) ON CONFLICT (hash) DO UPDATE \
                    SET at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now')";
-        sqlx::query(sql)
+        query(sql)
             .bind(hash)
             .bind(canonical)
             .execute(&self.pool)
@@ -275,7 +302,7 @@ impl SqliteStore {
         if self.version().await? < 4 {
             return Ok(Vec::new());
         }
-        let rows = sqlx::query("SELECT canonical FROM studies ORDER BY at, rowid")
+        let rows = query("SELECT canonical FROM studies ORDER BY at, rowid")
             .fetch_all(&self.pool)
             .await?;
         Ok(rows
@@ -287,22 +314,22 @@ impl SqliteStore {
     /// The era of the next episode; 0 before any was set.
     pub async fn next_era(&self) -> Result<Era, StoreError> {
         let sql = "SELECT value FROM counters WHERE name = 'next_era'";
-        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        let row = query(sql).fetch_optional(&self.pool).await?;
         Ok(Era(row.map_or(Ok(0), |row| row.try_get(0))?))
     }
 
     /// Sets the era of the next episode.
     pub async fn set_next_era(&self, era: Era) -> Result<(), StoreError> {
         let sql = "INSERT INTO counters (name, value) VALUES ('next_era', ?) \
-                   ON CONFLICT DO UPDATE SET value = excluded.value";
-        sqlx::query(sql).bind(era.0).execute(&self.pool).await?;
+                   ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        query(sql).bind(era.0).execute(&self.pool).await?;
         Ok(())
     }
 
     /// The seed of all assignments; `None` before it was set.
     pub async fn seed(&self) -> Result<Option<u64>, StoreError> {
         let sql = "SELECT value FROM counters WHERE name = 'seed'";
-        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
+        let row = query(sql).fetch_optional(&self.pool).await?;
         let seed: Option<i64> = row.map(|row| row.try_get(0)).transpose()?;
         Ok(seed.map(i64::cast_unsigned))
     }
@@ -310,7 +337,7 @@ impl SqliteStore {
     /// Sets what everything is drawn from; the first one stands.
     pub async fn set_seed(&self, seed: u64) -> Result<(), StoreError> {
         let sql = "INSERT INTO counters (name, value) VALUES ('seed', ?) ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        query(sql)
             .bind(seed.cast_signed())
             .execute(&self.pool)
             .await?;
@@ -328,12 +355,31 @@ fn options(data: &Path) -> SqliteConnectOptions {
 }
 
 /// One connection: SQLite has one writer, and its own queue is fairer than a busy file.
-async fn connect(options: SqliteConnectOptions) -> Result<SqlitePool, StoreError> {
+async fn connect(options: SqliteConnectOptions) -> Result<Pool, StoreError> {
     let pool = SqlitePoolOptions::new()
         .max_connections(1)
         .idle_timeout(None)
         .max_lifetime(None);
-    Ok(pool.connect_with(options).await?)
+    Ok(Pool::Sqlite(pool.connect_with(options).await?))
+}
+
+/// Tells whether a data folder has a database, or names a server that has it.
+///
+/// # Errors
+/// The disk refused.
+pub fn has_database(data: &Path) -> std::io::Result<bool> {
+    Ok(data.join(FILE).try_exists()? || data.join(crate::servers::FILE).try_exists()?)
+}
+
+/// Runs the statements of a migration of a SQLite file.
+async fn run_script(connection: &mut Connection, sql: &str) -> Result<(), StoreError> {
+    let Connection::Sqlite(connection) = connection else {
+        return Err(StoreError::NeedsFile);
+    };
+    // They are ours.
+    let sql = AssertSqlSafe(sql.to_owned());
+    raw_sql(sql).execute(&mut **connection).await?;
+    Ok(())
 }
 
 #[cfg(test)]

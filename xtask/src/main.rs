@@ -21,6 +21,7 @@ mod net;
 mod notices;
 mod options;
 mod parity;
+mod postgres;
 mod python;
 mod record;
 mod rehearse;
@@ -53,6 +54,7 @@ cargo xtask COMMAND [OPTIONS]
   exports     policies exported by PyTorch, JAX and TensorFlow today, beside onnxruntime
   formats     a published study by validators of its standards; the analysis in R
   hosts       heavy environments from their packages through the host in Python
+  postgres    two servers of one study over a real PostgreSQL server
   trunk       the page by trunk beside ours, and `trunk serve` in a browser
   bench       the figures of docs/benchmarks.md
   tidy        the rules of the house that no compiler knows
@@ -84,6 +86,7 @@ fn dispatch() -> Result<()> {
             Some("net") => net::command(parser),
             Some("hosts") => hosts::command(parser),
             Some("parity") => parity::command(parser),
+            Some("postgres") => postgres::command(parser),
             Some("python") => python::command(parser),
             Some("record") => record::command(parser),
             Some("rehearse") => rehearse::command(parser),

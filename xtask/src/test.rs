@@ -15,8 +15,8 @@ use crate::setup::{self, WASM};
 use crate::tally::{Beside, Tally, counted};
 use crate::workspace::{CHECKED, Workspace, output, run};
 use crate::{
-    browsers, build, deny, dist, exports, formats, hosts, modules, net, parity, rehearse, tidy,
-    trunk,
+    browsers, build, deny, dist, exports, formats, hosts, modules, net, parity, postgres, rehearse,
+    tidy, trunk,
 };
 
 const HELP: &str = "\
@@ -36,7 +36,8 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            and TensorFlow export today (some gigabytes the first time), a published study by
            validators of its standards, the analysis in R where R is, the release build and
            with it every pairing of browsers and the kill test of `rehearse`, a release as
-           `dist` makes it, installed and tried, and the page by trunk. Puts the result into docs/testing.md";
+           `dist` makes it, installed and tried, two servers over PostgreSQL where that is
+           installed, and the page by trunk. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
 cargo xtask lints [--page]
@@ -59,7 +60,7 @@ const CORE: [&str; 3] = ["env-core", "protocol", "rollback"];
 const SEEDS: &str = "150";
 
 /// All tests but those in docs. Examples are modules for wasm, which the page's build compiles.
-const TESTS: [&str; 3] = ["--lib", "--bins", "--tests"];
+pub(crate) const TESTS: [&str; 3] = ["--lib", "--bins", "--tests"];
 
 /// With the program that bundles the page, which no test needs.
 const BUNDLE: [&str; 2] = ["--features", "xtask/bundle"];
@@ -214,6 +215,7 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("kill test (coplay rehearse)", |_| {
         run("200 bots, 20 kills", &mut rehearse::order(workspace, &[]))
     })?;
+    postgres::check_if_there(workspace, tally)?;
     trunk::step(workspace, &chromium, tally)?;
     write_result(workspace, tally)
 }
@@ -273,7 +275,7 @@ fn start(
 }
 
 /// The tests of the whole workspace, compiled in one profile with one set of features.
-fn tests(workspace: &Workspace, which: &[&str]) -> Result<Command> {
+pub(crate) fn tests(workspace: &Workspace, which: &[&str]) -> Result<Command> {
     compiled(workspace, "test", which)
 }
 

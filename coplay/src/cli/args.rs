@@ -72,6 +72,11 @@ pub struct ServeArgs {
     /// File with the secret under which posts to the webhook are signed, at least 16 characters.
     #[arg(long, value_name = "FILE", requires = "webhook")]
     pub webhook_secret: Option<PathBuf>,
+    /// Address of a PostgreSQL database that several servers of the study share, such as postgres://coplay@db.example.edu/study.
+    /// One server has the study, and the others take over when it fails. The data folder, one for each server, stays with
+    /// the database.
+    #[arg(long, value_name = "ADDRESS")]
+    pub database: Option<String>,
     /// Limits.
     #[command(flatten)]
     pub limits: LimitArgs,

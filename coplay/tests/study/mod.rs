@@ -13,6 +13,7 @@ mod page;
 mod privacy;
 mod requests;
 mod retention;
+mod servers;
 mod turns;
 mod visits;
 

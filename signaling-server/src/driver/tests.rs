@@ -86,7 +86,7 @@ async fn a_hosted_episode_loses_what_was_withdrawn_while_the_server_runs() {
         connections: Arc::default(),
         disk: Arc::new(DiskRoom::new(data.path())),
         faults: Arc::default(),
-        episodes: data.episodes(),
+        episodes: data.episode_files(),
         matches: None,
         writers: HashMap::new(),
         models: Arc::new(ModelClient::new(ModelAccess::Refuse)),

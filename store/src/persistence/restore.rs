@@ -11,11 +11,13 @@ use server_core::arbiter::{
 };
 use server_core::token::token_hash;
 use study::{Outcome, Progress};
+use tokio::runtime::Handle;
 
 use super::{Persistence, place};
 use crate::Session;
 use crate::data_folder::DataDir;
 use crate::participant_links::LinkKey;
+use crate::servers;
 use crate::study_version::{self, OnStudyChange};
 
 impl Persistence {
@@ -58,6 +60,8 @@ impl Persistence {
         restored.desk_messages = desk_messages.map(|message| message.row).collect();
         restored.model_calls = self.store.model_costs().await?;
         let logs = self.episodes(&mut restored, data).await?;
+        // Others that take over later know then which versions of the study continue each other.
+        servers::share_new_files(data).await?;
         Ok((restored, logs))
     }
 
@@ -127,7 +131,8 @@ impl Persistence {
         let mut logs = HashMap::new();
         for row in self.store.running_episodes().await? {
             let path = data.path().join(&row.path);
-            let read = tokio::task::spawn_blocking(move || Episode::recover(&path)).await?;
+            let (files, runtime) = (data.episode_files(), Handle::current());
+            let read = tokio::task::spawn_blocking(move || files.recover(&path, &runtime)).await?;
             let found = read.map_err(anyhow::Error::from).and_then(|mut file| {
                 let draw = serde_json::from_str(&row.draw).context("the draw is damaged")?;
                 let episode = restore_episode(&self.study, row.era, row.visits, draw, &mut file)?;

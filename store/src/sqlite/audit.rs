@@ -1,8 +1,7 @@
 //! The audit trail: uses of what is not for everybody.
 
-use sqlx::Row as _;
-
 use super::SqliteStore;
+use crate::database::query;
 use crate::{AuditEntry, StoreError};
 
 /// The first version of the database that has it.
@@ -11,7 +10,7 @@ const FIRST: usize = 16;
 impl SqliteStore {
     /// Records what a command showed or wrote; once this has returned, it may do so.
     pub async fn append_audit(&self, command: &str, action: &str) -> Result<(), StoreError> {
-        sqlx::query("INSERT INTO audit (command, action) VALUES (?, ?)")
+        query("INSERT INTO audit (command, action) VALUES (?, ?)")
             .bind(command)
             .bind(action)
             .execute(&self.pool)
@@ -25,7 +24,7 @@ impl SqliteStore {
         if self.version().await? < FIRST {
             return Ok(Vec::new());
         }
-        let rows = sqlx::query("SELECT at, command, action FROM audit ORDER BY number")
+        let rows = query("SELECT at, command, action FROM audit ORDER BY number")
             .fetch_all(&self.pool)
             .await?;
         let entries = rows.iter().map(|row| {

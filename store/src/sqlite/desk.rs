@@ -2,11 +2,11 @@
 //! of the audit trail about it.
 
 use server_core::desk::RecruitmentState;
-use sqlx::Row as _;
 
 use super::SqliteStore;
 use super::ledger::append_payment;
 use super::payments::PAID_AND_WITHDRAWN;
+use crate::database::query;
 use crate::{Intervention, PayState, StoreError};
 
 /// The command that the audit trail names for what was done at the dashboard.
@@ -42,19 +42,19 @@ impl SqliteStore {
 
     /// Sets the places, all of them or none: one number in all, or one for each treatment. None is left of those before.
     pub async fn set_places(&self, places: &[u32]) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
-        sqlx::query("DELETE FROM counters WHERE name LIKE ? || '%'")
+        let mut transaction = self.pool.begin_write().await?;
+        query("DELETE FROM counters WHERE name LIKE ? || '%'")
             .bind(PLACES)
             .execute(&mut *transaction)
             .await?;
         for (number, value) in places.iter().enumerate() {
-            sqlx::query("INSERT INTO counters (name, value) VALUES (?, ?)")
+            query("INSERT INTO counters (name, value) VALUES (?, ?)")
                 .bind(format!("{PLACES}{number}"))
                 .bind(value)
                 .execute(&mut *transaction)
                 .await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Enters into the audit trail what a researcher did.
@@ -84,14 +84,14 @@ impl SqliteStore {
         participant: &str,
         payment: &study::Payment,
     ) -> Result<bool, StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let state = match payment.total {
             0 => PayState::Skipped,
             _ => PayState::Due,
         };
         let sql = "UPDATE payments SET currency = ?, bonus = ?, total = ?, extra = ?, note = ?, state = ? \
                    WHERE session = (SELECT id FROM sessions WHERE participant = ?) AND state <> 'paid'";
-        let changed = sqlx::query(sql)
+        let changed = query(sql)
             .bind(&payment.currency)
             .bind(payment.bonus.cast_signed())
             .bind(payment.total.cast_signed())
@@ -106,9 +106,7 @@ impl SqliteStore {
             append_payment(&mut transaction, participant, Some(payment)).await?;
         }
         // Nothing may be due any more to somebody who withdrew.
-        let forgotten = sqlx::query(PAID_AND_WITHDRAWN)
-            .execute(&mut *transaction)
-            .await?;
+        let forgotten = query(PAID_AND_WITHDRAWN).execute(&mut *transaction).await?;
         transaction.commit().await?;
         if forgotten.rows_affected() > 0 {
             self.empty_log().await?;
@@ -117,7 +115,7 @@ impl SqliteStore {
     }
 
     async fn counter(&self, name: &str) -> Result<Option<i64>, StoreError> {
-        let row = sqlx::query("SELECT value FROM counters WHERE name = ?")
+        let row = query("SELECT value FROM counters WHERE name = ?")
             .bind(name)
             .fetch_optional(&self.pool)
             .await?;
@@ -126,8 +124,8 @@ impl SqliteStore {
 
     async fn set_counter(&self, name: &str, value: i64) -> Result<(), StoreError> {
         let sql = "INSERT INTO counters (name, value) VALUES (?, ?) \
-                   ON CONFLICT DO UPDATE SET value = excluded.value";
-        sqlx::query(sql)
+                   ON CONFLICT (name) DO UPDATE SET value = excluded.value";
+        query(sql)
             .bind(name)
             .bind(value)
             .execute(&self.pool)

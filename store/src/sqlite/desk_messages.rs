@@ -1,10 +1,10 @@
 //! Messages between participants and researchers.
 
 use server_core::arbiter::{DeskCheckRow, DeskMessageRow};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
+use crate::database::query;
+use crate::database::value::Row;
 use crate::{DeskMessage, StoreError};
 
 /// The first version of the database that has them.
@@ -21,7 +21,7 @@ impl SqliteStore {
                    within_s, choices, expected) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
         let check = row.check.as_ref();
         let choices = check.map(|check| serde_json::Value::from(check.choices.clone()).to_string());
-        sqlx::query(sql)
+        query(sql)
             .bind(&row.participant)
             .bind(row.number)
             .bind(&row.by)
@@ -48,9 +48,9 @@ impl SqliteStore {
         before: u32,
         at_us: u64,
     ) -> Result<(), StoreError> {
-        let sql = "UPDATE desk_messages SET read_us = ? WHERE participant = ? AND (by = '') = ? AND number < ? \
+        let sql = "UPDATE desk_messages SET read_us = ? WHERE participant = ? AND iif(by = '', 1, 0) = ? AND number < ? \
                    AND read_us IS NULL";
-        sqlx::query(sql)
+        query(sql)
             .bind(at_us.cast_signed())
             .bind(participant)
             .bind(own)
@@ -70,7 +70,7 @@ impl SqliteStore {
     ) -> Result<(), StoreError> {
         let sql = "UPDATE desk_messages SET answer = ?, answered_us = ? WHERE participant = ? AND number = ? \
                    AND answer IS NULL";
-        sqlx::query(sql)
+        query(sql)
             .bind(answer)
             .bind(at_us.cast_signed())
             .bind(participant)
@@ -82,7 +82,7 @@ impl SqliteStore {
 
     /// Erases the messages of a participant, and of the researchers to them.
     pub async fn forget_desk_messages(&self, participant: &str) -> Result<(), StoreError> {
-        sqlx::query("DELETE FROM desk_messages WHERE participant = ?")
+        query("DELETE FROM desk_messages WHERE participant = ?")
             .bind(participant)
             .execute(&self.pool)
             .await?;
@@ -98,12 +98,12 @@ impl SqliteStore {
         let sql = "SELECT desk_messages.*, sessions.study AS study, study_version FROM desk_messages \
                    JOIN sessions USING (participant) WHERE ?1 IS NULL OR participant = ?1 \
                    ORDER BY sessions.rowid, desk_messages.number";
-        let rows = sqlx::query(sql).bind(of).fetch_all(&self.pool).await?;
+        let rows = query(sql).bind(of).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(desk_message).collect::<Result<_, _>>()?)
     }
 }
 
-fn desk_message(row: &SqliteRow) -> Result<DeskMessage, sqlx::Error> {
+fn desk_message(row: &Row) -> Result<DeskMessage, sqlx::Error> {
     let us = |name: &str| {
         let value: Option<i64> = row.try_get(name)?;
         Ok::<_, sqlx::Error>(value.map(i64::cast_unsigned))

@@ -2,13 +2,13 @@
 
 use protocol::control::EndReason;
 use protocol::log::Ending;
-use sqlx::Row as _;
 
 use super::SqliteStore;
 use super::rows::episode;
 use crate::Episode;
 use crate::NewEpisode;
 use crate::StoreError;
+use crate::database::query;
 use crate::reason_name;
 
 /// Episodes with what was drawn for their group, and the visits and people of their seats as JSON.
@@ -21,7 +21,7 @@ const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN
 impl SqliteStore {
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
     pub async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let people = || {
             let seats = (0_u8..).zip(&new.participants);
             seats.filter(|(_, participant)| !participant.is_empty())
@@ -29,7 +29,7 @@ impl SqliteStore {
         // Of a group that a lobby made, everything is there already.
         let sql =
             "INSERT INTO groups (id, stage, draw, size) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
-        let made = sqlx::query(sql)
+        let made = query(sql)
             .bind(&new.group)
             .bind(&new.stage)
             .bind(&new.draw)
@@ -39,7 +39,7 @@ impl SqliteStore {
         if made.rows_affected() > 0 {
             for (place, (_, participant)) in (0_u8..).zip(people()) {
                 let sql = "INSERT INTO members (group_id, seat, participant) VALUES (?, ?, ?)";
-                sqlx::query(sql)
+                query(sql)
                     .bind(&new.group)
                     .bind(place)
                     .bind(participant)
@@ -48,7 +48,7 @@ impl SqliteStore {
             }
         }
         let sql = "INSERT INTO episodes (id, era, group_id, stage, path, bindings) VALUES (?, ?, ?, ?, ?, ?)";
-        sqlx::query(sql)
+        query(sql)
             .bind(&new.id)
             .bind(new.era.0)
             .bind(&new.group)
@@ -62,7 +62,7 @@ impl SqliteStore {
                 continue;
             };
             let sql = "INSERT INTO players (episode, seat, participant, visit) VALUES (?, ?, ?, ?)";
-            sqlx::query(sql)
+            query(sql)
                 .bind(&new.id)
                 .bind(seat)
                 .bind(participant)
@@ -70,7 +70,7 @@ impl SqliteStore {
                 .execute(&mut *transaction)
                 .await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Ends an episode; the first end stands.
@@ -85,7 +85,7 @@ impl SqliteStore {
                    ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), \
                    reason = iif(state = 'ended', reason, ?), ticks = iif(state = 'ended', ticks, ?), \
                    score = iif(state = 'ended', score, ?), digest = iif(state = 'ended', digest, ?) WHERE id = ?";
-        let ended = sqlx::query(sql)
+        let ended = query(sql)
             .bind(reason_name(reason))
             .bind(ending.map(|ending| ending.ticks.0))
             .bind(ending.map(|ending| ending.score))
@@ -103,7 +103,7 @@ impl SqliteStore {
     /// All episodes, oldest first.
     pub async fn episodes(&self) -> Result<Vec<Episode>, StoreError> {
         let sql = format!("{EPISODES} ORDER BY episodes.rowid");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+        let rows = query(sqlx::AssertSqlSafe(sql))
             .fetch_all(&self.pool)
             .await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
@@ -112,7 +112,7 @@ impl SqliteStore {
     /// Episodes without an end, oldest first.
     pub async fn running_episodes(&self) -> Result<Vec<Episode>, StoreError> {
         let sql = format!("{EPISODES} WHERE state = 'running' ORDER BY episodes.rowid");
-        let rows = sqlx::query(sqlx::AssertSqlSafe(sql))
+        let rows = query(sqlx::AssertSqlSafe(sql))
             .fetch_all(&self.pool)
             .await?;
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
@@ -131,7 +131,7 @@ impl SqliteStore {
                    (SELECT max(visit) FROM players AS other JOIN episodes AS played ON played.id = other.episode \
                    WHERE other.participant = players.participant AND played.stage = ?2 AND played.state = 'ended') \
                    ORDER BY episodes.rowid";
-        let rows = sqlx::query(sql)
+        let rows = query(sql)
             .bind(token_hash)
             .bind(stage)
             .fetch_all(&self.pool)

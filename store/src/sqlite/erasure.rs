@@ -2,13 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use sqlx::{Row as _, Sqlite, SqliteConnection, Transaction, raw_sql};
+use sqlx::{Row as _, SqliteConnection, raw_sql};
 
 use super::payments::PAID_AND_WITHDRAWN;
+use super::rows::json;
 use super::{BUSY_MS, SqliteStore};
 use crate::StoreError;
 use crate::Withdrawn;
 use crate::WithdrawnSeat;
+use crate::database::{Transaction, query};
 
 /// Forgets what a language model was told of a participant, and what it said. What that cost still counts.
 const FORGET_WORDS: &str = "UPDATE model_calls SET prompt = '', answer = '', directive = '', refusal = '' WHERE participant = ?";
@@ -23,10 +25,10 @@ impl SqliteStore {
         receipt: &str,
         group: bool,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let sql = "INSERT INTO withdrawals (session, receipt, scope) SELECT id, ?, ? FROM sessions WHERE participant = ? \
                    ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        query(sql)
             .bind(receipt)
             .bind(if group { "group" } else { "own" })
             .bind(participant)
@@ -45,22 +47,24 @@ impl SqliteStore {
             "DELETE FROM desk_messages WHERE participant = ?",
             FORGET_WORDS,
         ] {
-            sqlx::query(sql)
+            query(sql)
                 .bind(participant)
                 .execute(&mut *transaction)
                 .await?;
         }
-        sqlx::query(PAID_AND_WITHDRAWN)
-            .execute(&mut *transaction)
-            .await?;
+        query(PAID_AND_WITHDRAWN).execute(&mut *transaction).await?;
         transaction.commit().await?;
         self.empty_log().await
     }
 
     /// Empties the database's log, in which everything that was written since it was last emptied can still be read. It
     /// waits for nobody: while another program reads the database, [`Self::has_erased_log`] says that it is still to be done.
+    /// A PostgreSQL server has its own log, which is its administrator's.
     pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await?;
+        let Some(pool) = self.pool.sqlite() else {
+            return Ok(());
+        };
+        let mut connection = pool.acquire().await?;
         set_patience(&mut connection, 0).await?;
         let is_emptied = checkpoint(&mut connection).await;
         set_patience(&mut connection, BUSY_MS).await?;
@@ -70,7 +74,10 @@ impl SqliteStore {
 
     /// The same, but it waits for a while for another program that reads the database.
     pub(crate) async fn wait_to_empty_log(&self) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await?;
+        let Some(pool) = self.pool.sqlite() else {
+            return Ok(());
+        };
+        let mut connection = pool.acquire().await?;
         let is_emptied = checkpoint(&mut connection).await?;
         self.has_erased_log.store(!is_emptied, Ordering::Relaxed);
         Ok(())
@@ -87,10 +94,7 @@ impl SqliteStore {
         let sql = "SELECT path FROM episodes WHERE group_id IN (SELECT group_id FROM members WHERE participant = ?1) \
                    AND NOT EXISTS (SELECT 1 FROM members JOIN sessions USING (participant) WHERE \
                    members.group_id = episodes.group_id AND erased_at IS NULL AND participant <> ?1)";
-        let rows = sqlx::query(sql)
-            .bind(participant)
-            .fetch_all(&self.pool)
-            .await?;
+        let rows = query(sql).bind(participant).fetch_all(&self.pool).await?;
         Ok(rows
             .iter()
             .map(|row| row.try_get("path"))
@@ -107,7 +111,7 @@ impl SqliteStore {
                    OR NOT EXISTS (SELECT 1 FROM members JOIN sessions USING (participant) WHERE \
                    members.group_id = episodes.group_id AND erased_at IS NULL AND sessions.id NOT IN \
                    (SELECT session FROM withdrawals)))";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows
             .iter()
             .map(|row| row.try_get("path"))
@@ -121,7 +125,7 @@ impl SqliteStore {
                    JOIN episodes USING (group_id) WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM withdrawn_seats \
                    WHERE episode = episodes.id AND withdrawn_seats.participant = sessions.participant) \
                    ORDER BY episodes.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         let seats = rows.iter().map(|row| {
             Ok(WithdrawnSeat {
                 episode: row.try_get("episode")?,
@@ -135,7 +139,7 @@ impl SqliteStore {
     /// Notes that the file of an episode has nothing of a participant's page any more.
     pub async fn mark_withdrawn_seat(&self, seat: &WithdrawnSeat) -> Result<(), StoreError> {
         let sql = "INSERT INTO withdrawn_seats (episode, participant) VALUES (?, ?) ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        query(sql)
             .bind(&seat.episode)
             .bind(&seat.participant)
             .execute(&self.pool)
@@ -145,7 +149,7 @@ impl SqliteStore {
 
     /// Forgets episodes, whose files are gone.
     pub async fn forget_episodes(&self, paths: &[String]) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         delete_episodes(&mut transaction, paths).await?;
         transaction.commit().await?;
         self.empty_log().await
@@ -154,7 +158,7 @@ impl SqliteStore {
     /// Erases what was recorded of a participant: the recruiter's identifier, answers, times and waits, and these
     /// episodes, whose files are gone. Their session stays with its outcome and payment.
     pub async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         delete_episodes(&mut transaction, episodes).await?;
         for sql in [
             "DELETE FROM identifiers WHERE session IN (SELECT id FROM sessions WHERE participant = ?)",
@@ -166,7 +170,7 @@ impl SqliteStore {
             FORGET_WORDS,
             "UPDATE sessions SET erased_at = coalesce(erased_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) WHERE participant = ?",
         ] {
-            sqlx::query(sql)
+            query(sql)
                 .bind(participant)
                 .execute(&mut *transaction)
                 .await?;
@@ -190,7 +194,7 @@ impl SqliteStore {
         for (count, (since, sql)) in counts.iter_mut().zip(counted) {
             // A folder that is only read may be older than the table.
             if version >= since {
-                *count = sqlx::query(sql).fetch_one(&self.pool).await?.try_get(0)?;
+                *count = query(sql).fetch_one(&self.pool).await?.try_get(0)?;
             }
         }
         Ok(counts)
@@ -202,7 +206,7 @@ impl SqliteStore {
         participant: &str,
         position: &str,
     ) -> Result<(), StoreError> {
-        sqlx::query("UPDATE sessions SET position = ? WHERE participant = ?")
+        query("UPDATE sessions SET position = ? WHERE participant = ?")
             .bind(position)
             .bind(participant)
             .execute(&self.pool)
@@ -212,10 +216,11 @@ impl SqliteStore {
 
     /// Returns whether the last study erases the episodes of whole groups if somebody withdraws.
     pub(crate) async fn erases_groups(&self) -> Result<bool, StoreError> {
-        let sql = "SELECT coalesce(json_extract(canonical, '$.study.on_withdraw'), '') = 'erase_group' FROM studies \
-                   ORDER BY at DESC, rowid DESC LIMIT 1";
-        let row = sqlx::query(sql).fetch_optional(&self.pool).await?;
-        Ok(row.map_or(Ok(false), |row| row.try_get(0))?)
+        let sql = "SELECT canonical FROM studies ORDER BY at DESC, rowid DESC LIMIT 1";
+        let row = query(sql).fetch_optional(&self.pool).await?;
+        let Some(row) = row else { return Ok(false) };
+        let canonical: serde_json::Value = json(row.try_get("canonical")?)?;
+        Ok(canonical["study"]["on_withdraw"] == "erase_group")
     }
 
     /// The participants and groups that exports leave out: those who withdrew, and those who are erased.
@@ -228,7 +233,7 @@ impl SqliteStore {
         }
         let sql = "SELECT sessions.participant, scope, group_id FROM withdrawals JOIN sessions ON id = session \
                    LEFT JOIN members ON members.participant = sessions.participant";
-        for row in sqlx::query(sql).fetch_all(&self.pool).await? {
+        for row in query(sql).fetch_all(&self.pool).await? {
             withdrawn.participants.insert(row.try_get("participant")?);
             let group: Option<String> = row.try_get("group_id")?;
             let scope: &str = row.try_get("scope")?;
@@ -236,7 +241,7 @@ impl SqliteStore {
         }
         if version >= 8 {
             let sql = "SELECT participant FROM sessions WHERE erased_at IS NOT NULL";
-            for row in sqlx::query(sql).fetch_all(&self.pool).await? {
+            for row in query(sql).fetch_all(&self.pool).await? {
                 withdrawn.participants.insert(row.try_get("participant")?);
             }
         }
@@ -262,19 +267,22 @@ async fn checkpoint(connection: &mut SqliteConnection) -> Result<bool, StoreErro
 
 /// Deletes the rows of episodes.
 async fn delete_episodes(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     paths: &[String],
 ) -> Result<(), StoreError> {
     for path in paths {
+        if transaction.is_shared() {
+            query("DELETE FROM episode_parts WHERE path = ?")
+                .bind(path)
+                .execute(&mut **transaction)
+                .await?;
+        }
         for sql in [
             "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
             "DELETE FROM withdrawn_seats WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
             "DELETE FROM episodes WHERE path = ?",
         ] {
-            sqlx::query(sql)
-                .bind(path)
-                .execute(&mut **transaction)
-                .await?;
+            query(sql).bind(path).execute(&mut **transaction).await?;
         }
     }
     Ok(())

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::Row as _;
-
 use super::SqliteStore;
 use super::rows::{json, wait};
 use crate::GONE;
@@ -11,17 +9,18 @@ use crate::Group;
 use crate::Member;
 use crate::StoreError;
 use crate::Wait;
+use crate::database::query;
 use crate::gone_name;
 
 impl SqliteStore {
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
     pub async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let sql = "INSERT INTO groups (id, stage, draw, size, has_ai, talk, wait) VALUES (?, ?, ?, ?, ?, ?, ?) \
-                   ON CONFLICT DO UPDATE SET has_ai = max(has_ai, excluded.has_ai), talk = excluded.talk, \
+                   ON CONFLICT (id) DO UPDATE SET has_ai = iif(groups.has_ai > excluded.has_ai, groups.has_ai, excluded.has_ai), talk = excluded.talk, \
                    wait = excluded.wait";
         let pair = |(round, at_us): (u16, u64)| format!("[{round},{at_us}]");
-        sqlx::query(sql)
+        query(sql)
             .bind(&group.id)
             .bind(&group.stage)
             .bind(&group.draw)
@@ -33,9 +32,9 @@ impl SqliteStore {
             .await?;
         for member in &group.members {
             let sql = "INSERT INTO members (group_id, seat, participant, gone, gone_at) VALUES (?1, ?2, ?3, ?4, \
-                       iif(?4 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) ON CONFLICT DO UPDATE SET \
-                       gone = coalesce(gone, excluded.gone), gone_at = coalesce(gone_at, excluded.gone_at)";
-            sqlx::query(sql)
+                       iif(?4 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))) ON CONFLICT (group_id, seat) DO UPDATE SET \
+                       gone = coalesce(members.gone, excluded.gone), gone_at = coalesce(members.gone_at, excluded.gone_at)";
+            query(sql)
                 .bind(&group.id)
                 .bind(member.place)
                 .bind(&member.participant)
@@ -43,7 +42,7 @@ impl SqliteStore {
                 .execute(&mut *transaction)
                 .await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// All groups, oldest first.
@@ -58,7 +57,7 @@ impl SqliteStore {
             "SELECT id, stage, draw, size, has_ai, {added}, seat, participant, gone FROM groups \
              LEFT JOIN members ON group_id = id ORDER BY groups.rowid, seat"
         ));
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         let mut groups: Vec<Group> = Vec::new();
         for row in &rows {
             let id: String = row.try_get("id")?;
@@ -95,7 +94,7 @@ impl SqliteStore {
         &self,
     ) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
         let sql = "SELECT participant, group_id FROM members JOIN groups ON groups.id = group_id ORDER BY groups.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for row in &rows {
             let group = row.try_get(1)?;
@@ -107,10 +106,10 @@ impl SqliteStore {
     /// Begins a wait, or ends the one that began at the same time.
     pub async fn save_wait(&self, wait: &Wait) -> Result<(), StoreError> {
         let sql = "INSERT INTO waits (participant, stage, visit, joined_us, left_us, why, group_id, \
-                   rtt_us, loss_permille) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET \
+                   rtt_us, loss_permille) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (participant, joined_us) DO UPDATE SET \
                    left_us = excluded.left_us, why = excluded.why, group_id = excluded.group_id, \
                    rtt_us = excluded.rtt_us, loss_permille = excluded.loss_permille";
-        sqlx::query(sql)
+        query(sql)
             .bind(&wait.participant)
             .bind(&wait.stage)
             .bind(wait.visit)
@@ -128,7 +127,7 @@ impl SqliteStore {
     /// Ends the waits that a stop of the server has ended, nobody knows when.
     pub async fn interrupt_waits(&self) -> Result<(), StoreError> {
         let sql = "UPDATE waits SET why = 'restart' WHERE why IS NULL";
-        sqlx::query(sql).execute(&self.pool).await?;
+        query(sql).execute(&self.pool).await?;
         Ok(())
     }
 
@@ -141,7 +140,7 @@ impl SqliteStore {
             }
             _ => "SELECT * FROM waits ORDER BY joined_us, participant",
         };
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(wait).collect::<Result<_, _>>()?)
     }
 }

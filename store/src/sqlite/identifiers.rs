@@ -2,12 +2,12 @@
 //! asked for.
 
 use server_core::arbiter::Identity;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, Sqlite, Transaction, raw_sql};
 
 use super::SqliteStore;
 use super::ledger::append_identifier;
 use super::rows::plain_identifier;
+use crate::database::value::Row;
+use crate::database::{Transaction, query};
 use crate::identifier_key::{IdentifierKey, SealedIdentifier};
 use crate::{Identifier, KeyError, StoreError};
 
@@ -23,21 +23,21 @@ impl SqliteStore {
         if self.key.get().is_some() {
             return Ok(());
         }
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         self.find_or_make_key(&mut transaction).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// The key of the data folder; a new one is noted in the database.
     async fn find_or_make_key(
         &self,
-        transaction: &mut Transaction<'_, Sqlite>,
+        transaction: &mut Transaction,
     ) -> Result<IdentifierKey, StoreError> {
         if let Some(key) = self.find_key(transaction).await? {
             return Ok(key);
         }
         let made = IdentifierKey::make(&self.place, &self.data)?;
-        sqlx::query("INSERT INTO identifier_key (id) VALUES (?)")
+        query("INSERT INTO identifier_key (id) VALUES (?)")
             .bind(made.id())
             .execute(&mut **transaction)
             .await?;
@@ -47,12 +47,12 @@ impl SqliteStore {
     /// The key of the data folder; `None` if it has none yet.
     async fn find_key(
         &self,
-        transaction: &mut Transaction<'_, Sqlite>,
+        transaction: &mut Transaction,
     ) -> Result<Option<IdentifierKey>, StoreError> {
         if let Some(key) = self.key.get() {
             return Ok(Some(key.clone()));
         }
-        let row = sqlx::query("SELECT id FROM identifier_key LIMIT 1")
+        let row = query("SELECT id FROM identifier_key LIMIT 1")
             .fetch_optional(&mut **transaction)
             .await?;
         let Some(row) = row else { return Ok(None) };
@@ -67,7 +67,7 @@ impl SqliteStore {
         if self.version().await? < FIRST {
             return Ok(None);
         }
-        let row = sqlx::query("SELECT id FROM identifier_key LIMIT 1")
+        let row = query("SELECT id FROM identifier_key LIMIT 1")
             .fetch_optional(&self.pool)
             .await?;
         Ok(row.map(|row| row.try_get("id")).transpose()?)
@@ -81,10 +81,10 @@ impl SqliteStore {
         identity: &Identity,
     ) -> Result<(), StoreError> {
         self.ensure_key().await?;
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         self.keep_identity(&mut transaction, participant, identity)
             .await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// The recruiters' identifiers, oldest session first.
@@ -94,7 +94,7 @@ impl SqliteStore {
     pub async fn identifiers(&self) -> Result<Vec<Identifier>, StoreError> {
         let sql = "SELECT identifiers.*, sessions.participant AS pseudonym FROM identifiers \
                    JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         // A folder that is only read may be older than their encryption.
         if self.version().await? < FIRST {
             let plain = rows.iter().map(plain_identifier);
@@ -103,11 +103,11 @@ impl SqliteStore {
         if rows.is_empty() {
             return Ok(Vec::new());
         }
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool.begin_read().await?;
         let key = self.find_key(&mut transaction).await?;
         transaction.rollback().await?;
         let key = key.ok_or(KeyError::Damaged)?;
-        let open = |row: &SqliteRow| {
+        let open = |row: &Row| {
             let session: String = row.try_get("session")?;
             let sealed: Vec<u8> = row.try_get("sealed")?;
             let pseudonym = row.try_get("pseudonym")?;
@@ -125,14 +125,14 @@ impl SqliteStore {
     /// [`Self::set_identity`].
     pub(super) async fn keep_identity(
         &self,
-        transaction: &mut Transaction<'_, Sqlite>,
+        transaction: &mut Transaction,
         participant: &str,
         identity: &Identity,
     ) -> Result<(), StoreError> {
         let sql = "SELECT id FROM sessions WHERE participant = ? AND erased_at IS NULL \
                    AND (id NOT IN (SELECT session FROM withdrawals) \
                    OR id IN (SELECT session FROM payments WHERE state = 'due'))";
-        let row = sqlx::query(sql)
+        let row = query(sql)
             .bind(participant)
             .fetch_optional(&mut **transaction)
             .await?;
@@ -146,16 +146,16 @@ impl SqliteStore {
     /// Encrypts the identifiers of a database that is older than [`FIRST`], and drops the plain ones.
     pub(super) async fn seal_plain_rows(
         &self,
-        transaction: &mut Transaction<'_, Sqlite>,
+        transaction: &mut Transaction,
     ) -> Result<(), StoreError> {
         let sql = "SELECT plain_identifiers.*, sessions.participant AS pseudonym FROM plain_identifiers \
                    JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
-        for row in sqlx::query(sql).fetch_all(&mut **transaction).await? {
+        for row in query(sql).fetch_all(&mut **transaction).await? {
             let plain = plain_identifier(&row)?;
             self.keep_identity(transaction, &plain.pseudonym, &plain.identity)
                 .await?;
         }
-        raw_sql("DROP TABLE plain_identifiers")
+        query("DROP TABLE plain_identifiers")
             .execute(&mut **transaction)
             .await?;
         Ok(())
@@ -163,13 +163,13 @@ impl SqliteStore {
 }
 
 async fn store_sealed(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     session: &str,
     stored: &SealedIdentifier,
 ) -> Result<(), StoreError> {
     let sql = "INSERT INTO identifiers (session, lookup, sealed) VALUES (?, ?, ?) ON CONFLICT (session) DO UPDATE SET \
                lookup = excluded.lookup, sealed = excluded.sealed";
-    sqlx::query(sql)
+    query(sql)
         .bind(session)
         .bind(&stored.lookup)
         .bind(&stored.sealed)

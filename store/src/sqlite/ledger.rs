@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::hash::sha256_hex;
 use serde_json::json;
-use sqlx::sqlite::SqliteRow;
-use sqlx::{Row as _, Sqlite, Transaction};
 
 use super::rows::payment;
 use super::{SqliteStore, identifiers};
+use crate::database::value::Row;
+use crate::database::{Transaction, query};
 use crate::{LedgerState, PayState, StoreError};
 
 /// The first version of the database that has it.
@@ -70,7 +70,7 @@ fn link(before: &str, number: i64, participant: &str, entry: &str) -> String {
 }
 
 /// The entry of a plain identifier; `None` of a session that has none.
-fn plain_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
+fn plain_entry(row: &Row) -> Result<Option<String>, sqlx::Error> {
     let Some(salt) = row.try_get::<Option<&str>, _>("salt")? else {
         return Ok(None);
     };
@@ -85,7 +85,7 @@ fn plain_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
 }
 
 /// The entry of an encrypted identifier; `None` of a session that has none.
-fn sealed_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
+fn sealed_entry(row: &Row) -> Result<Option<String>, sqlx::Error> {
     let Some(lookup) = row.try_get::<Option<&str>, _>("lookup")? else {
         return Ok(None);
     };
@@ -96,7 +96,7 @@ fn sealed_entry(row: &SqliteRow) -> Result<Option<String>, sqlx::Error> {
 
 /// Enters the payment of a participant, or that it was taken back.
 pub(super) async fn append_payment(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     participant: &str,
     payment: Option<&study::Payment>,
 ) -> Result<(), StoreError> {
@@ -106,10 +106,10 @@ pub(super) async fn append_payment(
 
 /// Enters that the payment of a session was made.
 pub(super) async fn append_mark(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     session: &str,
 ) -> Result<(), StoreError> {
-    let row = sqlx::query("SELECT participant FROM sessions WHERE id = ?")
+    let row = query("SELECT participant FROM sessions WHERE id = ?")
         .bind(session)
         .fetch_one(&mut **transaction)
         .await?;
@@ -118,11 +118,13 @@ pub(super) async fn append_mark(
 
 /// Enters the recruiter's identifier of a participant as it is stored now.
 pub(super) async fn append_identifier(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     participant: &str,
 ) -> Result<(), StoreError> {
-    let sql = sqlx::AssertSqlSafe(format!("SELECT * FROM ({IDENTIFIERS}) WHERE pseudonym = ?"));
-    let row = sqlx::query(sql)
+    let sql = sqlx::AssertSqlSafe(format!(
+        "SELECT * FROM ({IDENTIFIERS}) AS known WHERE pseudonym = ?"
+    ));
+    let row = query(sql)
         .bind(participant)
         .fetch_optional(&mut **transaction)
         .await?;
@@ -133,14 +135,12 @@ pub(super) async fn append_identifier(
 }
 
 /// Enters the marks and identifiers of a database that is older than [`WHOLE`].
-pub(super) async fn adopt_rows(
-    transaction: &mut Transaction<'_, Sqlite>,
-) -> Result<(), StoreError> {
+pub(super) async fn adopt_rows(transaction: &mut Transaction) -> Result<(), StoreError> {
     let paid = "SELECT session FROM payments WHERE state = 'paid' ORDER BY rowid";
-    for row in sqlx::query(paid).fetch_all(&mut **transaction).await? {
+    for row in query(paid).fetch_all(&mut **transaction).await? {
         append_mark(transaction, row.try_get("session")?).await?;
     }
-    for row in sqlx::query(PLAIN_IDENTIFIERS)
+    for row in query(PLAIN_IDENTIFIERS)
         .fetch_all(&mut **transaction)
         .await?
     {
@@ -152,11 +152,11 @@ pub(super) async fn adopt_rows(
 }
 
 async fn append_entry(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     participant: &str,
     entry: &str,
 ) -> Result<(), StoreError> {
-    let last = sqlx::query("SELECT number, chain FROM ledger ORDER BY number DESC LIMIT 1")
+    let last = query("SELECT number, chain FROM ledger ORDER BY number DESC LIMIT 1")
         .fetch_optional(&mut **transaction)
         .await?;
     let (number, before): (i64, String) = match last {
@@ -165,7 +165,7 @@ async fn append_entry(
     };
     let number = number + 1;
     let chain = link(&before, number, participant, entry);
-    sqlx::query("INSERT INTO ledger (number, participant, entry, chain) VALUES (?, ?, ?, ?)")
+    query("INSERT INTO ledger (number, participant, entry, chain) VALUES (?, ?, ?, ?)")
         .bind(number)
         .bind(participant)
         .bind(entry)
@@ -197,7 +197,7 @@ impl SqliteStore {
             return Ok(LedgerState::default());
         }
         // All rows as they were at one time, also while a server writes.
-        let mut transaction = self.pool.begin().await?;
+        let mut transaction = self.pool.begin_read().await?;
         let mut state = LedgerState::default();
         let mut entries = read_entries(&mut transaction, &mut state).await?;
         let altered = &mut state.altered;
@@ -211,14 +211,14 @@ impl SqliteStore {
 
 /// Adds the payments that are not as they were stored.
 async fn check_payments(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     version: usize,
     entries: &mut Entries,
     altered: &mut Vec<String>,
 ) -> Result<(), StoreError> {
     let sql = "SELECT payments.*, participant, sessions.outcome AS ended_as FROM payments \
                JOIN sessions ON sessions.id = session ORDER BY sessions.rowid";
-    for row in sqlx::query(sql).fetch_all(&mut **transaction).await? {
+    for row in query(sql).fetch_all(&mut **transaction).await? {
         let stored = payment(&row)?;
         let ended_as: Option<&str> = row.try_get("ended_as")?;
         let participant = &stored.participant;
@@ -256,7 +256,7 @@ async fn check_payments(
 
 /// Adds the recruiters' identifiers that are not as they were stored. Of somebody who withdrew or is erased none is left.
 async fn check_identifiers(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     version: usize,
     entries: &Entries,
     altered: &mut Vec<String>,
@@ -266,7 +266,7 @@ async fn check_identifiers(
         true => IDENTIFIERS,
         false => PLAIN_IDENTIFIERS,
     };
-    for row in sqlx::query(sql).fetch_all(&mut **transaction).await? {
+    for row in query(sql).fetch_all(&mut **transaction).await? {
         let participant: &str = row.try_get("pseudonym")?;
         let is_gone: bool = row.try_get("is_gone")?;
         let stored = match is_sealed {
@@ -287,10 +287,10 @@ async fn check_identifiers(
 
 /// Reads all entries; adds the first one that does not follow from the one before.
 async fn read_entries(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     state: &mut LedgerState,
 ) -> Result<Entries, StoreError> {
-    let rows = sqlx::query("SELECT number, participant, entry, chain FROM ledger ORDER BY number")
+    let rows = query("SELECT number, participant, entry, chain FROM ledger ORDER BY number")
         .fetch_all(&mut **transaction)
         .await?;
     let (mut entries, mut before) = (Entries::default(), String::new());

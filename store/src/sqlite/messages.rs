@@ -1,19 +1,18 @@
 //! Chat messages of groups.
 
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
-
 use super::{SqliteStore, model_calls};
 use crate::Message;
 use crate::Said;
 use crate::StoreError;
+use crate::database::query;
+use crate::database::value::Row;
 
 impl SqliteStore {
     /// Keeps a message.
     pub async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
         let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \
                    sent_us, at_us, text, partner) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        sqlx::query(sql)
+        query(sql)
             .bind(&message.group)
             .bind(message.number)
             .bind(&message.participant)
@@ -44,7 +43,7 @@ impl SqliteStore {
                    players.episode = messages.episode AND players.participant = messages.participant) AS seat \
                    FROM messages JOIN groups ON groups.id = group_id JOIN sessions ON sessions.participant = \
                    messages.participant ORDER BY groups.rowid, number";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows
             .iter()
             .map(|row| said(row, version))
@@ -52,7 +51,7 @@ impl SqliteStore {
     }
 }
 
-fn said(row: &SqliteRow, version: usize) -> Result<Said, sqlx::Error> {
+fn said(row: &Row, version: usize) -> Result<Said, sqlx::Error> {
     let us = |name: &str| row.try_get::<i64, _>(name).map(i64::cast_unsigned);
     Ok(Said {
         study: row.try_get("study")?,

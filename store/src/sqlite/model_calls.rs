@@ -2,10 +2,10 @@
 
 use protocol::{Seat, Tick};
 use server_core::arbiter::{ModelCallCost, ModelCallRow};
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 
 use super::SqliteStore;
+use crate::database::query;
+use crate::database::value::Row;
 use crate::{ModelCall, StoreError};
 
 /// The first version of the database that has them.
@@ -14,11 +14,17 @@ pub(super) const FIRST: usize = 18;
 impl SqliteStore {
     /// Keeps a request, or what has become of one.
     pub async fn save_model_call(&self, stage: &str, row: &ModelCallRow) -> Result<(), StoreError> {
-        let sql = "INSERT OR REPLACE INTO model_calls (episode, number, participant, stage, visit, partner, seat, \
+        let mut transaction = self.pool.begin_write().await?;
+        query("DELETE FROM model_calls WHERE episode = ? AND number = ?")
+            .bind(&row.episode)
+            .bind(row.number)
+            .execute(&mut *transaction)
+            .await?;
+        let sql = "INSERT INTO model_calls (episode, number, participant, stage, visit, partner, seat, \
                    provider, model, parameters, asked_for, prompt, answer, outcome, input_tokens, output_tokens, \
                    cost_micro, asked_us, latency_us, retries, tick_asked, message, directive, refusal, tick_applied) \
                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
-        sqlx::query(sql)
+        query(sql)
             .bind(&row.episode)
             .bind(row.number)
             .bind(&row.participant)
@@ -44,9 +50,9 @@ impl SqliteStore {
             .bind(&row.directive)
             .bind(&row.refusal)
             .bind(row.tick_applied.map(|tick| tick.0))
-            .execute(&self.pool)
+            .execute(&mut *transaction)
             .await?;
-        Ok(())
+        transaction.commit().await
     }
 
     /// All requests, in the order in which they were made.
@@ -58,15 +64,15 @@ impl SqliteStore {
         let sql = "SELECT model_calls.*, sessions.study AS study, study_version, group_id FROM model_calls \
                    JOIN sessions ON sessions.participant = model_calls.participant \
                    LEFT JOIN episodes ON episodes.id = episode ORDER BY model_calls.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(model_call).collect::<Result<_, _>>()?)
     }
 
     /// The costs of all requests.
     pub async fn model_costs(&self) -> Result<Vec<ModelCallCost>, StoreError> {
         let sql = "SELECT episode, number, participant, partner, cost_micro, asked_us FROM model_calls ORDER BY rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
-        let cost = |row: &SqliteRow| {
+        let rows = query(sql).fetch_all(&self.pool).await?;
+        let cost = |row: &Row| {
             Ok(ModelCallCost {
                 episode: row.try_get("episode")?,
                 number: row.try_get("number")?,
@@ -80,7 +86,7 @@ impl SqliteStore {
     }
 }
 
-fn model_call(row: &SqliteRow) -> Result<ModelCall, sqlx::Error> {
+fn model_call(row: &Row) -> Result<ModelCall, sqlx::Error> {
     let us = |name: &str| row.try_get::<i64, _>(name).map(i64::cast_unsigned);
     let latency_us: Option<i64> = row.try_get("latency_us")?;
     let tick = |name: &str| {

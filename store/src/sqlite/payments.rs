@@ -1,13 +1,12 @@
 //! Payments of sessions.
 
-use sqlx::{Sqlite, Transaction};
-
 use super::SqliteStore;
 use super::ledger::{append_mark, append_payment};
 use super::rows::payment;
 use crate::PayState;
 use crate::Payment;
 use crate::StoreError;
+use crate::database::{Transaction, query};
 
 /// Deletes the identifiers of those who withdrew and have no payment due any more.
 pub(super) const PAID_AND_WITHDRAWN: &str = "DELETE FROM identifiers WHERE session IN (SELECT session FROM withdrawals) \
@@ -18,18 +17,18 @@ impl SqliteStore {
     pub async fn payments(&self) -> Result<Vec<Payment>, StoreError> {
         let sql = "SELECT payments.*, participant FROM payments JOIN sessions ON sessions.id = session \
                    ORDER BY sessions.rowid";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
     }
 
     /// Marks the payments of these sessions as made; if one of them is not due, or is another amount than this one in all,
     /// marks none. Returns their number.
     pub async fn mark_paid(&self, made: &[(String, u64)]) -> Result<usize, StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         for (session, total) in made {
             let sql = "UPDATE payments SET state = 'paid', paid_at = strftime('%Y-%m-%dT%H:%M:%fZ', 'now') \
                        WHERE session = ? AND state = 'due' AND total = ?";
-            let marked = sqlx::query(sql)
+            let marked = query(sql)
                 .bind(session)
                 .bind(total.cast_signed())
                 .execute(&mut *transaction)
@@ -40,9 +39,7 @@ impl SqliteStore {
             append_mark(&mut transaction, session).await?;
         }
         // Of those who withdrew, the identifier stayed for the payment alone.
-        let forgotten = sqlx::query(PAID_AND_WITHDRAWN)
-            .execute(&mut *transaction)
-            .await?;
+        let forgotten = query(PAID_AND_WITHDRAWN).execute(&mut *transaction).await?;
         transaction.commit().await?;
         if forgotten.rows_affected() > 0 {
             self.empty_log().await?;
@@ -53,7 +50,7 @@ impl SqliteStore {
 
 /// Writes what a session is paid; the first payment stands.
 pub(super) async fn keep_payment(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     participant: &str,
     payment: &study::Payment,
 ) -> Result<(), StoreError> {
@@ -64,7 +61,7 @@ pub(super) async fn keep_payment(
         0 => PayState::Skipped,
         _ => PayState::Due,
     };
-    let stored = sqlx::query(sql)
+    let stored = query(sql)
         .bind(payment.outcome.name())
         .bind(payment.deed.name())
         .bind(&payment.code)

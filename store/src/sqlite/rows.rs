@@ -5,17 +5,16 @@ use std::collections::BTreeMap;
 use protocol::log::Ending;
 use protocol::{Era, Tick};
 use server_core::arbiter::Identity;
-use sqlx::Row as _;
-use sqlx::sqlite::SqliteRow;
 use study::Outcome;
 use study::recruitment::RecruiterAction;
 
 use super::super::{
     Episode, Identifier, PageTime, PayState, Payment, REASONS, Response, Session, Wait,
 };
+use crate::database::value::Row;
 
 /// An identifier of a database that is older than their encryption.
-pub(super) fn plain_identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Error> {
+pub(super) fn plain_identifier(row: &Row) -> Result<Identifier, sqlx::Error> {
     let parameters: &str = row.try_get("parameters")?;
     let damaged = |error: serde_json::Error| sqlx::Error::Decode(error.into());
     Ok(Identifier {
@@ -30,14 +29,14 @@ pub(super) fn plain_identifier(row: &SqliteRow) -> Result<Identifier, sqlx::Erro
 }
 
 /// A count as it is stored; never negative, whatever the file holds.
-pub(super) fn count(row: &SqliteRow, column: &str) -> Result<u64, sqlx::Error> {
+pub(super) fn count(row: &Row, column: &str) -> Result<u64, sqlx::Error> {
     let stored: i64 = row.try_get(column)?;
     Ok(stored.max(0).cast_unsigned())
 }
 
-pub(super) fn payment(row: &SqliteRow) -> Result<Payment, sqlx::Error> {
+pub(super) fn payment(row: &Row) -> Result<Payment, sqlx::Error> {
     fn known<T: Copy>(
-        row: &SqliteRow,
+        row: &Row,
         column: &str,
         all: impl IntoIterator<Item = (T, &'static str)>,
     ) -> Result<T, sqlx::Error> {
@@ -74,7 +73,7 @@ pub(super) fn payment(row: &SqliteRow) -> Result<Payment, sqlx::Error> {
     })
 }
 
-pub(super) fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
+pub(super) fn session(row: &Row) -> Result<Session, sqlx::Error> {
     let number: i64 = row.try_get("row")?;
     Ok(Session {
         number: usize::try_from(number - 1).unwrap_or(0),
@@ -98,7 +97,7 @@ pub(super) fn session(row: &SqliteRow) -> Result<Session, sqlx::Error> {
     })
 }
 
-pub(super) fn episode(row: &SqliteRow) -> Result<Episode, sqlx::Error> {
+pub(super) fn episode(row: &Row) -> Result<Episode, sqlx::Error> {
     let reason: Option<&str> = row.try_get("reason")?;
     let reason = reason
         .and_then(|name| REASONS.iter().find(|(_, known)| *known == name))
@@ -148,7 +147,7 @@ fn by_seat<T: Clone + Default + serde::de::DeserializeOwned>(
     Ok(values.collect())
 }
 
-pub(super) fn wait(row: &SqliteRow) -> Result<Wait, sqlx::Error> {
+pub(super) fn wait(row: &Row) -> Result<Wait, sqlx::Error> {
     let (joined_us, left_us): (i64, Option<i64>) =
         (row.try_get("joined_us")?, row.try_get("left_us")?);
     Ok(Wait {
@@ -168,7 +167,7 @@ pub(super) fn json<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, sqlx
     serde_json::from_str(text).map_err(|error| sqlx::Error::Decode(Box::new(error)))
 }
 
-pub(super) fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {
+pub(super) fn response(row: &Row) -> Result<Response, sqlx::Error> {
     Ok(Response {
         study: row.try_get("study")?,
         study_version: row.try_get("study_version")?,
@@ -187,7 +186,7 @@ pub(super) fn response(row: &SqliteRow) -> Result<Response, sqlx::Error> {
     })
 }
 
-pub(super) fn page_time(row: &SqliteRow) -> Result<PageTime, sqlx::Error> {
+pub(super) fn page_time(row: &Row) -> Result<PageTime, sqlx::Error> {
     Ok(PageTime {
         study: row.try_get("study")?,
         study_version: row.try_get("study_version")?,

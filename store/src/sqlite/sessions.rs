@@ -2,7 +2,6 @@
 
 use server_core::arbiter::Attendance;
 use server_core::token::token_hash;
-use sqlx::{Sqlite, SqliteConnection, Transaction};
 
 use super::SqliteStore;
 use super::ledger::append_payment;
@@ -15,6 +14,7 @@ use crate::Response;
 use crate::Session;
 use crate::StoreError;
 use crate::StoredPosition;
+use crate::database::{Transaction, query};
 
 impl SqliteStore {
     /// Makes a session and its participant.
@@ -22,17 +22,18 @@ impl SqliteStore {
         if new.identity.is_some() {
             self.ensure_key().await?;
         }
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let sql = "INSERT INTO participants (pseudonym) VALUES (?)";
-        sqlx::query(sql)
+        query(sql)
             .bind(&new.participant)
             .execute(&mut *transaction)
             .await?;
         let sql = "INSERT INTO sessions \
                    (rowid, id, participant, token_hash, link_hash, study, study_version, study_hash, position) \
-                   VALUES (?, 'S-' || hex(randomblob(8)), ?, ?, ?, ?, ?, ?, '{}')";
-        sqlx::query(sql)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, '{}')";
+        query(sql)
             .bind(row_of(new.number))
+            .bind(make_session_id()?)
             .bind(&new.participant)
             .bind(token_hash(&new.token))
             .bind(new.link.as_deref().map(token_hash))
@@ -46,13 +47,13 @@ impl SqliteStore {
             self.keep_identity(&mut transaction, &new.participant, identity)
                 .await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Forgets a session that has not begun, with what was noted of it: the recruiter's identifier and waits. One that has
     /// an answer, a group or a payment all the same stays, without its link and identifier, by which somebody may begin.
     pub async fn forget_session(&self, participant: &str) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let sql = "SELECT 1 FROM sessions WHERE participant = ?1 AND outcome IS NULL AND erased_at IS NULL \
                    AND NOT EXISTS (SELECT 1 FROM answers WHERE session = id) \
                    AND NOT EXISTS (SELECT 1 FROM pages WHERE session = id) \
@@ -61,7 +62,7 @@ impl SqliteStore {
                    AND NOT EXISTS (SELECT 1 FROM members WHERE participant = ?1) \
                    AND NOT EXISTS (SELECT 1 FROM players WHERE participant = ?1) \
                    AND NOT EXISTS (SELECT 1 FROM messages WHERE participant = ?1)";
-        let found = sqlx::query(sql)
+        let found = query(sql)
             .bind(participant)
             .fetch_optional(&mut *transaction)
             .await?;
@@ -78,18 +79,18 @@ impl SqliteStore {
             None => &forget[..2],
         };
         for sql in steps {
-            sqlx::query(*sql)
+            query(*sql)
                 .bind(participant)
                 .execute(&mut *transaction)
                 .await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Gives a session another token; the one before is then unknown.
     pub async fn set_token(&self, participant: &str, token: &str) -> Result<(), StoreError> {
         let sql = "UPDATE sessions SET token_hash = ? WHERE participant = ?";
-        let changed = sqlx::query(sql)
+        let changed = query(sql)
             .bind(token_hash(token))
             .bind(participant)
             .execute(&self.pool)
@@ -102,7 +103,7 @@ impl SqliteStore {
 
     /// All sessions, oldest first.
     pub async fn sessions(&self) -> Result<Vec<Session>, StoreError> {
-        let rows = sqlx::query("SELECT rowid AS row, * FROM sessions ORDER BY rowid")
+        let rows = query("SELECT rowid AS row, * FROM sessions ORDER BY rowid")
             .fetch_all(&self.pool)
             .await?;
         Ok(rows.iter().map(session).collect::<Result<_, _>>()?)
@@ -117,12 +118,12 @@ impl SqliteStore {
         place: &StoredPosition,
         answers: Option<&Answers>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         keep_place(&mut transaction, participant, place).await?;
         if let Some(of) = answers {
             save_answers(&mut transaction, participant, of).await?;
         }
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// Stores how long the participant of a session has been there.
@@ -133,7 +134,7 @@ impl SqliteStore {
     ) -> Result<(), StoreError> {
         let sql =
             "UPDATE sessions SET spent_us = ?, seen_us = ?, acted_us = ? WHERE participant = ?";
-        let changed = sqlx::query(sql)
+        let changed = query(sql)
             .bind(attendance.spent_us.cast_signed())
             .bind(attendance.seen_us.cast_signed())
             .bind(attendance.acted_us.cast_signed())
@@ -152,10 +153,10 @@ impl SqliteStore {
         participant: &str,
         place: &StoredPosition,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_write().await?;
+        let mut transaction = self.pool.begin_write().await?;
         let sql = "DELETE FROM payments WHERE total = 0 AND state = 'skipped' \
                    AND session = (SELECT id FROM sessions WHERE participant = ?)";
-        let taken_back = sqlx::query(sql)
+        let taken_back = query(sql)
             .bind(participant)
             .execute(&mut *transaction)
             .await?;
@@ -163,12 +164,12 @@ impl SqliteStore {
             append_payment(&mut transaction, participant, None).await?;
         }
         let sql = "UPDATE sessions SET outcome = NULL, ended_at = NULL WHERE participant = ?";
-        sqlx::query(sql)
+        query(sql)
             .bind(participant)
             .execute(&mut *transaction)
             .await?;
         keep_place(&mut transaction, participant, place).await?;
-        Ok(transaction.commit().await?)
+        transaction.commit().await
     }
 
     /// All answers, oldest session first, in the order of the study.
@@ -187,7 +188,7 @@ impl SqliteStore {
              {marks}, {shown}, elapsed_ms, at FROM answers JOIN sessions ON sessions.id = answers.session \
              ORDER BY sessions.rowid, visit, answers.rowid"
         ));
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(response).collect::<Result<_, _>>()?)
     }
 
@@ -199,9 +200,17 @@ impl SqliteStore {
         }
         let sql = "SELECT study, study_version, participant, sessions.id AS session, stage, stage_index, visit, page, ms \
                    FROM pages JOIN sessions ON sessions.id = pages.session ORDER BY sessions.rowid, visit, page";
-        let rows = sqlx::query(sql).fetch_all(&self.pool).await?;
+        let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows.iter().map(page_time).collect::<Result<_, _>>()?)
     }
+}
+
+/// A new name of a session.
+fn make_session_id() -> Result<String, StoreError> {
+    let mut bytes = [0; 8];
+    getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Io(std::io::Error::other(error)))?;
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    Ok(format!("S-{digits}"))
 }
 
 /// The row of the session with this number.
@@ -211,7 +220,7 @@ fn row_of(number: usize) -> i64 {
 
 /// Writes where a session stands, and what it is paid if it is over.
 async fn keep_place(
-    transaction: &mut Transaction<'_, Sqlite>,
+    transaction: &mut Transaction,
     participant: &str,
     place: &StoredPosition,
 ) -> Result<(), StoreError> {
@@ -219,7 +228,7 @@ async fn keep_place(
     let sql = "UPDATE sessions SET position = ?1, outcome = coalesce(outcome, ?2), ended_at = coalesce(ended_at, \
                iif(?2 IS NULL, NULL, strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))), spent_us = ?3, seen_us = ?4, \
                acted_us = ?5 WHERE participant = ?6";
-    let moved = sqlx::query(sql)
+    let moved = query(sql)
         .bind(&place.position)
         .bind(payment.map(|payment| payment.outcome.name()))
         .bind(place.spent_us.cast_signed())
@@ -239,22 +248,22 @@ async fn keep_place(
 
 /// Adds what a participant gave to a stage.
 async fn save_answers(
-    transaction: &mut SqliteConnection,
+    transaction: &mut Transaction,
     participant: &str,
     of: &Answers,
-) -> Result<(), sqlx::Error> {
+) -> Result<(), StoreError> {
     let elapsed_ms = (of.pages_ms.iter()).fold(0_u32, |sum, ms| sum.saturating_add(*ms));
     for (page, ms) in (0_u16..).zip(&of.pages_ms) {
         let sql = "INSERT INTO pages (session, stage, stage_index, visit, page, ms) \
                    SELECT id, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        query(sql)
             .bind(&of.stage)
             .bind(of.stage_index)
             .bind(of.visit)
             .bind(page)
             .bind(ms)
             .bind(participant)
-            .execute(&mut *transaction)
+            .execute(&mut **transaction)
             .await?;
     }
     for answer in &of.answers {
@@ -262,7 +271,7 @@ async fn save_answers(
         let shown = of.shown.iter().find(|shown| shown.item == answer.name);
         let sql = "INSERT INTO answers (session, stage, stage_index, visit, item, value, elapsed_ms, correct, flag, shown) \
                    SELECT id, ?, ?, ?, ?, ?, ?, ?, ?, ? FROM sessions WHERE participant = ? ON CONFLICT DO NOTHING";
-        sqlx::query(sql)
+        query(sql)
             .bind(&of.stage)
             .bind(of.stage_index)
             .bind(of.visit)
@@ -273,7 +282,7 @@ async fn save_answers(
             .bind(mark.is_some_and(|mark| mark.flag))
             .bind(shown.map(|shown| shown.order.as_str()))
             .bind(participant)
-            .execute(&mut *transaction)
+            .execute(&mut **transaction)
             .await?;
     }
     Ok(())

@@ -327,7 +327,7 @@ async fn the_file_is_as_durable_as_promised() {
         ("PRAGMA journal_mode", "wal"),
         ("PRAGMA foreign_keys", "1"),
     ] {
-        let row = sqlx::query(sql).fetch_one(&store.pool).await.unwrap();
+        let row = sqlx::query(sql).fetch_one(store.file()).await.unwrap();
         let found = row
             .try_get::<i64, _>(0)
             .map_or_else(|_| row.get::<String, _>(0), |number| number.to_string());
@@ -353,7 +353,7 @@ async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
             .is_err()
     );
     raw_sql("PRAGMA user_version = 99")
-        .execute(&store.pool)
+        .execute(store.file())
         .await
         .unwrap();
     assert!(matches!(
@@ -501,7 +501,7 @@ async fn a_database_that_is_full_says_so_and_goes_on_when_there_is_room() {
     let store = SqliteStore::open(dir.path()).await.unwrap();
     let set_most = async |pages: u32| {
         let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
-        sqlx::raw_sql(sql).execute(&store.pool).await.unwrap();
+        sqlx::raw_sql(sql).execute(store.file()).await.unwrap();
     };
     // SQLite takes no less than there is.
     set_most(1).await;

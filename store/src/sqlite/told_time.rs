@@ -3,10 +3,10 @@
 //! The tables give their rows the time themselves. Triggers of the connection alone put the told time in its place, so
 //! nothing of it is in the file.
 
-use sqlx::sqlite::SqlitePool;
 use sqlx::{AssertSqlSafe, Row as _, raw_sql};
 
 use crate::StoreError;
+use crate::database::Pool;
 
 /// The table of the connection that has the time.
 const CLOCK: &str =
@@ -17,7 +17,8 @@ const COLUMNS: &str = "SELECT m.name, c.name FROM main.sqlite_schema AS m, pragm
                        WHERE m.type = 'table' AND c.type = 'TEXT' AND (c.name = 'at' OR c.name LIKE '%\\_at' ESCAPE '\\')";
 
 /// Has the connection write told times from now on.
-pub(super) async fn follow(pool: &SqlitePool) -> Result<(), StoreError> {
+pub(super) async fn follow(pool: &Pool) -> Result<(), StoreError> {
+    let pool = pool.sqlite().ok_or(StoreError::NeedsFile)?;
     raw_sql(CLOCK).execute(pool).await?;
     for row in sqlx::query(COLUMNS).fetch_all(pool).await? {
         let (table, column): (String, String) = (row.try_get(0)?, row.try_get(1)?);
@@ -42,7 +43,8 @@ pub(super) async fn follow(pool: &SqlitePool) -> Result<(), StoreError> {
 }
 
 /// Tells the time, microseconds since the Unix epoch.
-pub(super) async fn tell(pool: &SqlitePool, now_us: u64) -> Result<(), StoreError> {
+pub(super) async fn tell(pool: &Pool, now_us: u64) -> Result<(), StoreError> {
+    let pool = pool.sqlite().ok_or(StoreError::NeedsFile)?;
     let sql = "UPDATE temp.told_time SET at = strftime('%Y-%m-%dT%H:%M:%fZ', ? / 1e6, 'unixepoch')";
     sqlx::query(sql)
         .bind(now_us.cast_signed())

@@ -10,7 +10,7 @@ async fn an_older_database_is_left_alone_while_a_server_uses_it() {
     let lock = DataDir::open(dir.path()).unwrap();
     let store = SqliteStore::open(dir.path()).await.unwrap();
     let older = "DROP TABLE desk_messages; PRAGMA user_version = 18";
-    raw_sql(older).execute(&store.pool).await.unwrap();
+    raw_sql(older).execute(store.file()).await.unwrap();
     let refused = open_beside_server(dir.path()).await.unwrap_err();
     assert!(refused.to_string().contains("older version"), "{refused}");
     assert_eq!(store.version().await.unwrap(), 18);

@@ -19,7 +19,7 @@ async fn a_log_that_another_program_reads_is_emptied_later_and_nobody_waits() {
     let store = SqliteStore::open(dir.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     let reader = SqliteStore::read(dir.path()).await.unwrap();
-    let mut reading = reader.pool.begin().await.unwrap();
+    let mut reading = reader.file().begin().await.unwrap();
     let sql = "SELECT * FROM sessions";
     sqlx::query(sql).fetch_all(&mut *reading).await.unwrap();
 
@@ -103,9 +103,9 @@ async fn two_programs_write_at_once_and_a_database_that_is_taken_is_told_apart()
     }
     assert_eq!(stores[0].ledger().await.unwrap().altered, [""; 0]);
 
-    let taken = stores[1].begin_write().await.unwrap();
+    let taken = stores[1].pool.begin_write().await.unwrap();
     let hurry = "PRAGMA busy_timeout = 0";
-    raw_sql(hurry).execute(&stores[0].pool).await.unwrap();
+    raw_sql(hurry).execute(stores[0].file()).await.unwrap();
     let done = Intervention {
         at: String::new(),
         by: "Ada".to_owned(),

@@ -95,7 +95,7 @@ async fn a_changed_payment_or_outcome_is_noticed() {
         ),
     ] {
         let (_data, store) = ended().await;
-        raw_sql(sql).execute(&store.pool).await.unwrap();
+        raw_sql(sql).execute(store.file()).await.unwrap();
         assert_eq!(store.ledger().await.unwrap().altered, words, "{sql}");
     }
 }
@@ -111,7 +111,7 @@ async fn payments_of_an_older_database_are_taken_as_they_are() {
     let (data, store) = ended().await;
     let older = format!("{PLAIN} DROP TABLE ledger; PRAGMA user_version = 13");
     let older = sqlx::AssertSqlSafe(older);
-    raw_sql(older).execute(&store.pool).await.unwrap();
+    raw_sql(older).execute(store.file()).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
     let store = SqliteStore::open(data.path()).await.unwrap();
@@ -124,7 +124,7 @@ async fn payments_of_an_older_database_are_taken_as_they_are() {
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     // What came later cannot be passed off as older.
     let sql = "UPDATE ledger SET entry = 'earlier', chain = '' WHERE participant = 'P-D'";
-    raw_sql(sql).execute(&store.pool).await.unwrap();
+    raw_sql(sql).execute(store.file()).await.unwrap();
     let altered = store.ledger().await.unwrap().altered;
     assert_eq!(
         altered[0],
@@ -181,7 +181,7 @@ async fn a_changed_mark_or_identifier_is_noticed() {
     ] {
         let (_data, store) = paid_and_known().await;
         assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
-        raw_sql(sql).execute(&store.pool).await.unwrap();
+        raw_sql(sql).execute(store.file()).await.unwrap();
         assert_eq!(store.ledger().await.unwrap().altered, [words], "{sql}");
     }
 }
@@ -189,7 +189,7 @@ async fn a_changed_mark_or_identifier_is_noticed() {
 /// The entries of identifiers in the ledger.
 async fn entered(store: &SqliteStore) -> Vec<String> {
     let sql = "SELECT entry FROM ledger WHERE entry LIKE 'identifier%' ORDER BY number";
-    let rows = sqlx::query(sql).fetch_all(&store.pool).await.unwrap();
+    let rows = sqlx::query(sql).fetch_all(store.file()).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
 }
 
@@ -254,7 +254,7 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
          PRAGMA user_version = 14"
     );
     let older = sqlx::AssertSqlSafe(older);
-    raw_sql(older).execute(&store.pool).await.unwrap();
+    raw_sql(older).execute(store.file()).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
     let store = SqliteStore::open(data.path()).await.unwrap();
@@ -268,7 +268,7 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
         .collect();
     assert_eq!(names, ["name of P-A", "name of P-C"]);
     let sql = "UPDATE payments SET state = 'due' WHERE state = 'paid'; DELETE FROM identifiers";
-    raw_sql(sql).execute(&store.pool).await.unwrap();
+    raw_sql(sql).execute(store.file()).await.unwrap();
     assert_eq!(
         store.ledger().await.unwrap().altered,
         [
@@ -285,7 +285,7 @@ async fn the_last_hash_changes_with_every_entry_and_shows_a_shortened_ledger() {
     let whole = store.ledger().await.unwrap().hashes;
     let sql = "DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger); \
                UPDATE payments SET state = 'due', paid_at = NULL WHERE state = 'paid'";
-    raw_sql(sql).execute(&store.pool).await.unwrap();
+    raw_sql(sql).execute(store.file()).await.unwrap();
     let shortened = store.ledger().await.unwrap();
     assert_eq!(shortened.altered, [""; 0], "nothing inside shows it");
     assert_eq!(shortened.hashes, whole[..whole.len() - 1]);

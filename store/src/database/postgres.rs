@@ -1,0 +1,192 @@
+//! PostgreSQL: connections, tables, and what differs from SQLite.
+
+use std::str::FromStr as _;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, raw_sql};
+
+use crate::error::StoreError;
+
+/// The schema that has the tables; a database may have others beside it.
+const SCHEMA: &str = "coplay";
+
+/// The tables, as these many migrations for SQLite leave them.
+const TABLES: &str = include_str!("tables.sql");
+const TABLES_VERSION: usize = 19;
+
+const FUNCTIONS: &str = include_str!("functions.sql");
+
+/// The code of an error of `check_generation` in `functions.sql`.
+const FENCED: &str = "CP001";
+
+/// For how long the server waits for a connection in the middle of a transaction, milliseconds. A program that was stopped
+/// there holds up the one that takes over for no longer.
+const IDLE_MS: u64 = 3_000;
+
+/// For how long a connection is waited for.
+const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
+
+/// Connects to a database, with so many connections at most; `reads` if nothing is to be written.
+///
+/// # Errors
+/// [`StoreError::Address`] if that is no address; [`StoreError::Server`] if nobody answers there.
+pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgPool, StoreError> {
+    let options = PgConnectOptions::from_str(address)
+        .map_err(StoreError::Address)?
+        .application_name("coplay")
+        .options([
+            ("search_path", SCHEMA.to_owned()),
+            ("synchronous_commit", "on".to_owned()),
+            (
+                "idle_in_transaction_session_timeout",
+                format!("{IDLE_MS}ms"),
+            ),
+            (
+                "default_transaction_read_only",
+                if reads { "on" } else { "off" }.to_owned(),
+            ),
+        ]);
+    let pool = PgPoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(CONNECTS_WITHIN)
+        .connect_with(options);
+    let pool = pool.await.map_err(error)?;
+    let row = super::query("SELECT current_setting('fsync') AS fsync")
+        .fetch_one(&super::Pool::Postgres(pool.clone(), super::Writer::Command))
+        .await?;
+    match row.try_get::<&str, _>("fsync")? {
+        "on" => Ok(pool),
+        _ => Err(StoreError::NoSync),
+    }
+}
+
+/// Makes the tables and functions, or brings them up to date. `migrations` are those for SQLite. Functions are written only
+/// with a migration, so a change of `functions.sql` needs one.
+///
+/// # Errors
+/// [`StoreError::Older`] if a server of an older version uses the tables, [`StoreError::Newer`] if a newer program made
+/// them; [`StoreError`] otherwise.
+pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), StoreError> {
+    let known = migrations.len();
+    let mut transaction = pool.begin().await.map_err(error)?;
+    // One program at a time.
+    sqlx::query("SELECT pg_advisory_xact_lock(1668248684, 1)")
+        .execute(&mut *transaction)
+        .await
+        .map_err(error)?;
+    let is_there = sqlx::query_scalar("SELECT to_regclass('schema_version') IS NOT NULL")
+        .fetch_one(&mut *transaction)
+        .await
+        .map_err(error)?;
+    let (found, is_used): (i64, bool) = match is_there {
+        true => {
+            let sql = "SELECT version, (SELECT until > clock_timestamp() FROM servers) FROM schema_version";
+            let row = sqlx::query_as(sql).fetch_one(&mut *transaction).await;
+            row.map_err(error)?
+        }
+        false => (0, false),
+    };
+    let version = usize::try_from(found).ok().filter(|it| *it <= known);
+    let version = version.ok_or(StoreError::Newer { found, known })?;
+    if version == known {
+        return Ok(());
+    }
+    if is_used {
+        return Err(StoreError::Older);
+    }
+    let mut todo = Vec::new();
+    if version == 0 {
+        todo.push(format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"));
+    }
+    todo.push(FUNCTIONS.to_owned());
+    if version == 0 {
+        todo.push(TABLES.to_owned());
+        todo.push("INSERT INTO schema_version (version) VALUES (0)".to_owned());
+    }
+    let later = migrations.iter().skip(version.max(TABLES_VERSION));
+    todo.extend(later.map(|sql| translate_tables(sql)));
+    todo.push(format!("UPDATE schema_version SET version = {known}"));
+    for sql in todo {
+        raw_sql(AssertSqlSafe(sql))
+            .execute(&mut *transaction)
+            .await
+            .map_err(error)?;
+    }
+    transaction.commit().await.map_err(error)
+}
+
+/// How many migrations the tables have.
+///
+/// # Errors
+/// [`StoreError`]
+pub(crate) async fn read_version(pool: &PgPool) -> Result<i64, StoreError> {
+    let version = sqlx::query_scalar("SELECT version FROM schema_version");
+    version.fetch_one(pool).await.map_err(error)
+}
+
+/// An error of PostgreSQL.
+pub(crate) fn error(error: sqlx::Error) -> StoreError {
+    let code = error.as_database_error().and_then(|error| error.code());
+    match code.as_deref() {
+        Some(FENCED) => StoreError::Fenced,
+        _ => StoreError::Server(error),
+    }
+}
+
+/// A statement with `$1` in place of `?1`, and of the first `?`.
+pub(crate) fn translate(sql: &str) -> String {
+    let mut translated = String::with_capacity(sql.len() + 16);
+    let (mut count, mut is_text) = (0, false);
+    let mut letters = sql.chars().peekable();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                is_text = !is_text;
+                translated.push(letter);
+            }
+            '?' if !is_text => {
+                translated.push('$');
+                if !letters.peek().is_some_and(char::is_ascii_digit) {
+                    count += 1;
+                    translated.push_str(&count.to_string());
+                }
+            }
+            _ => translated.push(letter),
+        }
+    }
+    translated
+}
+
+/// A migration for SQLite that makes tables or adds columns, for PostgreSQL.
+fn translate_tables(sql: &str) -> String {
+    let rowid = "\n    rowid BIGINT GENERATED BY DEFAULT AS IDENTITY,";
+    let lines = sql.lines().map(|line| match line.trim_end() {
+        line if line.starts_with("CREATE TABLE") && line.ends_with('(') => format!("{line}{rowid}"),
+        ") STRICT;" => ");".to_owned(),
+        line => line
+            .replace(" INTEGER", " BIGINT")
+            .replace(" BLOB", " BYTEA"),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_have_numbers_and_texts_stay() {
+        let sql = "UPDATE a SET b = ?, c = '?' WHERE d = ?2 AND e = ?1 OR f = ?";
+        let expected = "UPDATE a SET b = $1, c = '?' WHERE d = $2 AND e = $1 OR f = $2";
+        assert_eq!(translate(sql), expected);
+    }
+
+    #[test]
+    fn a_later_migration_for_sqlite_makes_the_same_table() {
+        let sql = "CREATE TABLE a (\n    b INTEGER NOT NULL,\n    c BLOB\n) STRICT;";
+        let expected = "CREATE TABLE a (\n    rowid BIGINT GENERATED BY DEFAULT AS IDENTITY,\n    b BIGINT NOT NULL,\n    \
+                        c BYTEA\n);";
+        assert_eq!(translate_tables(sql), expected);
+    }
+}

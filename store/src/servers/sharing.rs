@@ -1,0 +1,141 @@
+//! The part of a take-over that is not in rows: the files that its data folder lacks, and the logs of episodes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use protocol::hash::sha256_hex;
+
+use super::{SharedLogs, read_file};
+use crate::data_folder::{DataDir, replace_file, secret, write_private};
+use crate::database::{Pool, query};
+
+/// The folders whose files are named by what is in them, so that a file of one name is the same everywhere.
+const FOLDERS: [&str; 3] = ["modules", "networks", "studies"];
+
+/// The secrets that every server of a study needs: participant links, links to replays and TURN work at each of them.
+const SECRETS: [&str; 3] = ["links.key", "replay.key", "turn.secret"];
+
+/// Gives every server the secrets of the first one.
+///
+/// # Errors
+/// The database or the disk failed.
+pub(super) async fn share_secrets(data: &DataDir, pool: &Pool) -> anyhow::Result<()> {
+    for name in SECRETS {
+        let own = secret(data.path(), name)?;
+        query("INSERT INTO shared_files (path, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING")
+            .bind(name)
+            .bind(&own[..])
+            .execute(pool)
+            .await?;
+        let row = query("SELECT bytes FROM shared_files WHERE path = ?")
+            .bind(name)
+            .fetch_one(pool)
+            .await?;
+        let shared: &[u8] = row.try_get("bytes")?;
+        if shared != own {
+            write_private(&data.path().join(name), shared)?;
+        }
+    }
+    Ok(())
+}
+
+/// Shares modules, models and versions of the study that the data folder has, and fetches those that it lacks.
+///
+/// # Errors
+/// The database or the disk failed.
+pub(crate) async fn share_files(data: &DataDir, pool: &Pool) -> anyhow::Result<()> {
+    let shared = list_shared(pool).await?;
+    let own = list_own(data.path())?;
+    for path in own.difference(&shared) {
+        query("INSERT INTO shared_files (path, bytes) VALUES (?, ?) ON CONFLICT DO NOTHING")
+            .bind(path)
+            .bind(read_file(&data.path().join(path))?)
+            .execute(pool)
+            .await?;
+    }
+    for path in shared.difference(&own) {
+        let row = query("SELECT bytes FROM shared_files WHERE path = ?")
+            .bind(path)
+            .fetch_one(pool)
+            .await?;
+        let file = data.path().join(path);
+        fs::create_dir_all(file.parent().unwrap_or(data.path()))?;
+        replace_file(&file, row.try_get("bytes")?)?;
+    }
+    Ok(())
+}
+
+/// The files that servers share, apart from secrets, by their path in a data folder.
+async fn list_shared(pool: &Pool) -> anyhow::Result<BTreeSet<String>> {
+    let rows = query("SELECT path FROM shared_files")
+        .fetch_all(pool)
+        .await?;
+    let mut shared = BTreeSet::new();
+    for row in &rows {
+        let path: String = row.try_get("path")?;
+        // Nothing else is ever written into a data folder, whoever wrote into the database.
+        let is_ours = path.split_once('/').is_some_and(|(folder, name)| {
+            FOLDERS.contains(&folder) && !name.starts_with('.') && !name.contains(['/', '\\'])
+        });
+        if is_ours {
+            shared.insert(path);
+        }
+    }
+    Ok(shared)
+}
+
+/// The same of a data folder.
+fn list_own(data: &Path) -> io::Result<BTreeSet<String>> {
+    let mut own = BTreeSet::new();
+    for folder in FOLDERS {
+        let names = list_names(&data.join(folder))?;
+        let complete = names.into_iter().filter(|name| !name.ends_with(".part"));
+        own.extend(complete.map(|name| format!("{folder}/{name}")));
+    }
+    Ok(own)
+}
+
+/// The names in a folder; none if there is no such folder.
+fn list_names(folder: &Path) -> io::Result<Vec<String>> {
+    if !folder.try_exists()? {
+        return Ok(Vec::new());
+    }
+    let entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
+    let names = entries
+        .into_iter()
+        .map(|entry| entry.file_name().into_string());
+    // A name that is no text is none of ours.
+    Ok(names.filter_map(Result::ok).collect())
+}
+
+/// Makes the logs of episodes in a data folder those of the database. Whatever else is there was never acknowledged, or is
+/// erased by now.
+///
+/// # Errors
+/// The database or the disk failed.
+pub(super) async fn fetch_logs(data: &DataDir, pool: &Pool) -> anyhow::Result<()> {
+    let sql = "SELECT path, encode(sha256(string_agg(bytes, ''::BYTEA ORDER BY start)), 'hex') AS hash FROM episode_parts \
+               GROUP BY path";
+    let mut kept = BTreeSet::new();
+    for row in query(sql).fetch_all(pool).await? {
+        let (path, hash): (String, String) = (row.try_get("path")?, row.try_get("hash")?);
+        let name = path.strip_prefix(&format!("{}/", archive::FOLDER));
+        let Some(name) = name.filter(|name| !name.contains(['/', '\\'])) else {
+            continue;
+        };
+        let file = data.episodes().join(name);
+        let is_equal = file.try_exists()? && sha256_hex(&read_file(&file)?) == hash;
+        if !is_equal {
+            replace_file(&file, &SharedLogs::read(pool, &path).await?)?;
+        }
+        kept.insert(name.to_owned());
+    }
+    for name in list_names(&data.episodes())? {
+        if !kept.contains(&name) {
+            fs::remove_file(data.episodes().join(name))?;
+        }
+    }
+    Ok(())
+}
