@@ -15,8 +15,8 @@ cargo xtask net
 Plays matches with Chromium and Firefox in every pairing and with four people.
 Across networks (tests/e2e/network.test.mjs): delay, jitter, loss, packets out of order,
 no UDP, nothing but the port of the page, relay only, and a direct way that closes in the
-middle. With a participant whose WebRTC is not a browser's (tests/e2e/native.test.mjs):
-directly and through TURN. With people who come and go (tests/e2e/people.test.mjs): a tab that is killed,
+middle. With a participant whose WebRTC is not a browser's (tests/e2e/native.test.mjs).
+With people who come and go (tests/e2e/people.test.mjs): a tab that is killed,
 reloads at any tick, a second tab, a tab that is hidden, and one that is for too long.
 With many of them (tests/e2e/crowd.test.mjs): sixteen seats.
 Each machine is a network namespace, so this needs root and /dev/net/tun; the packets
