@@ -488,7 +488,7 @@ async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
     }
     let (study, json) = (args.study.clone(), args.json);
     let options = rehearsal::RehearsalOptions {
-        mode: match args.process {
+        mode: match args.is_process() {
             true => RehearsalMode::Process,
             false => RehearsalMode::Virtual,
         },
@@ -503,6 +503,7 @@ async fn rehearsal(args: RehearseArgs) -> anyhow::Result<ExitCode> {
         speed: args.speed.unwrap_or(60.0),
         browsers: args.browsers as usize,
         chromium: args.chromium,
+        has_webrtc: args.webrtc,
         has_pages: Assets::Embedded.read("index.html").is_some(),
     };
     let rehearsed = tokio::select! {

@@ -14,6 +14,7 @@ mod fault;
 mod hands;
 mod judge;
 mod line;
+mod link_counts;
 mod messages;
 mod options;
 mod played;
@@ -23,6 +24,7 @@ mod quota;
 mod record;
 mod report;
 mod schedule;
+mod spread;
 mod tables;
 mod trace;
 mod virtual_run;
@@ -37,6 +39,7 @@ use catalog::StartError;
 use catalog::read_study;
 
 pub use fault::{Fault, Faults};
+pub use link_counts::LinkCounts;
 pub use options::{RehearsalMode, RehearsalOptions};
 pub use process::honest::HonestPage;
 pub use report::RehearsalReport;
@@ -56,7 +59,7 @@ async fn rehearsed(
     study: Study,
     facts: &EnvFactsByStage,
 ) -> anyhow::Result<RehearsalReport> {
-    can_be_rehearsed(&study)?;
+    can_be_rehearsed(&study, options)?;
     let scratch = tempfile::tempdir().context("a temporary folder")?;
     let data = match &options.data {
         Some(data) => data.clone(),
@@ -79,13 +82,13 @@ async fn rehearsed(
 
 /// # Errors
 /// The reason why not.
-fn can_be_rehearsed(study: &Study) -> anyhow::Result<()> {
+fn can_be_rehearsed(study: &Study, options: &RehearsalOptions) -> anyhow::Result<()> {
     let many = |kind: &StageKind| matches!(kind, StageKind::Env(env) if env.people() > 1);
     let together = study.timeline.iter().any(|stage| many(&stage.kind));
     anyhow::ensure!(
-        study.net.fallback || !together,
-        "the study has `net: {{fallback: none}}`, and bots have no WebRTC: they play through the server's WebSockets. \
-         Rehearse a copy with `fallback: websocket`"
+        study.net.fallback || options.has_webrtc || !together,
+        "the study has `net: {{fallback: none}}`, and bots without WebRTC play through the server's WebSockets: add --webrtc, \
+         or rehearse a copy with `fallback: websocket`"
     );
     Ok(())
 }

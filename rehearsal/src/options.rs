@@ -19,7 +19,7 @@ pub enum RehearsalMode {
 /// How a rehearsal is run.
 #[derive(Clone, Debug)]
 pub struct RehearsalOptions {
-    /// The way in which it is run; the program, the speed and browsers belong to [`RehearsalMode::Process`] alone.
+    /// The way in which it is run; the program, the speed, browsers and WebRTC belong to [`RehearsalMode::Process`] alone.
     pub mode: RehearsalMode,
     /// The program whose `serve` is the server.
     pub program: PathBuf,
@@ -43,6 +43,8 @@ pub struct RehearsalOptions {
     pub browsers: usize,
     /// The Chromium; `None` for the one in the path.
     pub chromium: Option<PathBuf>,
+    /// True if bots play with each other, and with browsers, over data channels of WebRTC.
+    pub has_webrtc: bool,
     /// True if the program has the pages that a browser shows.
     pub has_pages: bool,
 }

@@ -8,6 +8,7 @@ use protocol::control::{Answer, Farewell, StageView};
 use study::Outcome;
 
 use super::fault::Fault;
+use super::link_counts::LinkCounts;
 use super::trace::Trace;
 
 /// The phase that a bot is in.
@@ -96,6 +97,8 @@ pub(super) struct Record {
     pub(super) waits: Vec<(u64, Waited)>,
     /// The server's verdicts on episodes, by their id.
     pub(super) verdicts: BTreeMap<String, Verdict>,
+    /// How its packets travelled to other people, at the ends of episodes.
+    pub(super) links: LinkCounts,
     /// Reloads, returns and further tabs.
     pub(super) returns: u32,
     /// Its events and messages.

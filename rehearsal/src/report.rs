@@ -6,9 +6,11 @@ use std::fmt;
 use serde::Serialize;
 
 use super::fault::Fault;
+use super::link_counts::LinkCounts;
 use super::options::RehearsalMode;
 use super::played::Played;
 use super::record::{Phase, Record, Waited};
+use super::spread::{Spread, spread};
 
 /// The findings of a rehearsal.
 #[derive(Clone, Debug, Serialize)]
@@ -48,6 +50,9 @@ pub struct RehearsalReport {
     pub warnings: Vec<String>,
     /// Waiting in lobbies.
     pub lobby: LobbyWaits,
+    /// How packets of bots travelled to other people, if bots had WebRTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<LinkCounts>,
     /// The tables.
     pub tables: TableCounts,
     /// The machine.
@@ -108,17 +113,6 @@ pub struct Cost {
     pub payments: usize,
     /// The median wage per hour of participants who completed the study.
     pub median_per_hour: Option<String>,
-}
-
-/// A distribution, by three numbers.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Spread {
-    /// The median.
-    pub median: f64,
-    /// The ninth decile: one value in ten is above it.
-    pub p90: f64,
-    /// The greatest.
-    pub most: f64,
 }
 
 /// Waiting in lobbies.
@@ -236,6 +230,7 @@ impl RehearsalReport {
             cost: figures.cost,
             warnings: figures.warnings,
             lobby: LobbyWaits::new(played.options.arrivals_per_min, records()),
+            links: (played.options.has_webrtc).then(|| records().map(|record| record.links).sum()),
             tables: TableCounts {
                 rows: figures.rows,
                 acknowledged: acknowledged.map(|given| given.answers.len()).sum(),
@@ -287,28 +282,6 @@ impl LobbyWaits {
             bots: count(Waited::Bot),
             left: count(Waited::Left),
         }
-    }
-}
-
-/// The distribution of numbers; `None` without any.
-fn spread(numbers: impl Iterator<Item = f64>) -> Option<Spread> {
-    let mut all: Vec<f64> = numbers.collect();
-    all.sort_by(f64::total_cmp);
-    let at = |share: f64| all.get(((all.len() as f64 - 1.0) * share).round() as usize);
-    Some(Spread {
-        median: *at(0.5)?,
-        p90: *at(0.9)?,
-        most: *all.last()?,
-    })
-}
-
-impl fmt::Display for Spread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { median, p90, most } = self;
-        write!(
-            f,
-            "median {median:.1}, one in ten above {p90:.1}, at most {most:.1}"
-        )
     }
 }
 
@@ -434,6 +407,9 @@ impl RehearsalReport {
                 "Seconds in a lobby, at {arrivals_per_min} arrivals a minute: {wait_s}\n  \
                  {matched} times matched with people, {bots} times with AI partners alone, {left} times left unmatched"
             )?;
+        }
+        if let Some(links) = &self.links {
+            writeln!(f, "{links}")?;
         }
         let TableCounts { rows, acknowledged } = &self.tables;
         let rows: Vec<String> = rows

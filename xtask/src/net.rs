@@ -15,7 +15,8 @@ cargo xtask net
 Plays matches with Chromium and Firefox in every pairing and with four people.
 Across networks (tests/e2e/network.test.mjs): delay, jitter, loss, packets out of order,
 no UDP, nothing but the port of the page, relay only, and a direct way that closes in the
-middle. With people who come and go (tests/e2e/people.test.mjs): a tab that is killed,
+middle. With a participant whose WebRTC is not a browser's (tests/e2e/native.test.mjs).
+With people who come and go (tests/e2e/people.test.mjs): a tab that is killed,
 reloads at any tick, a second tab, a tab that is hidden, and one that is for too long.
 With many of them (tests/e2e/crowd.test.mjs): sixteen seats.
 Each machine is a network namespace, so this needs root and /dev/net/tun; the packets
@@ -47,16 +48,17 @@ pub(crate) fn pairings(workspace: &Workspace, chromium: &Path) -> Result<Command
     build(workspace)?;
     let mut node = workspace.node(chromium);
     node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
-    node.args(["network.test.mjs", "people.test.mjs", "crowd.test.mjs"]);
+    node.args(["network.test.mjs", "native.test.mjs"]);
+    node.args(["people.test.mjs", "crowd.test.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
     node.env("COPLAY_NET_LONG", "1");
     Ok(node)
 }
 
-/// Builds the network of namespaces.
+/// Builds the network of namespaces, and the participant without a browser.
 pub(crate) fn build(workspace: &Workspace) -> Result<()> {
     run(
         "building the network of namespaces",
-        &mut workspace.cargo(&["build", "-p", "net"]),
+        &mut workspace.cargo(&["build", "-p", "net", "-p", "hostile"]),
     )
 }

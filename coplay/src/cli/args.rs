@@ -115,6 +115,9 @@ pub struct RehearseArgs {
     /// Start the real program and use real sockets, instead of one process on a virtual clock.
     #[arg(long)]
     pub process: bool,
+    /// Let bots play over data channels of WebRTC, with each other and with browsers; includes --process.
+    #[arg(long)]
+    pub webrtc: bool,
     /// With --process: maximum speed, as a multiple of real time [default: 60].
     #[arg(long, value_name = "TIMES", value_parser = positive)]
     pub speed: Option<f64>,
@@ -133,9 +136,14 @@ pub struct RehearseArgs {
 }
 
 impl RehearseArgs {
+    /// True if the real program is rehearsed.
+    pub fn is_process(&self) -> bool {
+        self.process || self.webrtc
+    }
+
     /// The reason why these arguments do not go together, if they do not.
     pub fn refusal(&self) -> Option<&'static str> {
-        let is_virtual = !self.process;
+        let is_virtual = !self.is_process();
         if is_virtual && (self.browsers > 0 || self.chromium.is_some()) {
             return Some(
                 "a browser cannot run on a virtual clock; add --process, which starts the real program",

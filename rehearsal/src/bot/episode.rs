@@ -1,11 +1,11 @@
-//! The episode on the page: its environment, its datagrams through the server, and the hands that play.
+//! The episode on the page: its environment, the datagrams that are late, and the hands that play.
 
 use std::collections::VecDeque;
 
 use client_core::Peer;
-use client_core::Verdict;
+use client_core::{PageEffect, Verdict};
 use env_core::view::ViewWorld;
-use protocol::control::{ClientMessage, Plan, ServerMessage};
+use protocol::control::{ClientMessage, Link, Plan, ServerMessage};
 use protocol::rules::SharedSeats;
 use protocol::{Controller, EnvWay, Seat};
 use study::StageKind;
@@ -20,14 +20,14 @@ const LOST: usize = 5;
 
 /// Datagrams that are under way in a slow network.
 pub(super) struct Late {
-    is_slow: bool,
+    pub(super) is_slow: bool,
     waiting: VecDeque<(u64, Way)>,
 }
 
-/// The direction of a datagram.
-enum Way {
-    Out(Seat, Vec<u8>),
-    In(Seat, Vec<u8>),
+/// The direction of a datagram, and how it travels.
+pub(super) enum Way {
+    Out(Link, Seat, Vec<u8>),
+    In(Link, Seat, Vec<u8>),
 }
 
 impl Late {
@@ -49,7 +49,7 @@ impl Late {
     }
 
     /// Takes a datagram, or loses it.
-    fn take(&mut self, now_us: u64, way: Way, rng: &mut Rng) {
+    pub(super) fn take(&mut self, now_us: u64, way: Way, rng: &mut Rng) {
         if rng.below(100) >= LOST {
             let at_us = now_us + 40_000 + rng.below(140_000) as u64;
             self.waiting.push_back((at_us, way));
@@ -74,7 +74,8 @@ impl Bot {
     pub(super) fn send(&mut self, now_us: u64, message: ClientMessage) {
         let message = match message {
             ClientMessage::Relay { to, bytes } if self.late.is_slow => {
-                return self.late.take(now_us, Way::Out(to, bytes), &mut self.rng);
+                let way = Way::Out(Link::Relay, to, bytes);
+                return self.late.take(now_us, way, &mut self.rng);
             }
             message => message,
         };
@@ -107,7 +108,8 @@ impl Bot {
     ) -> Option<ServerMessage> {
         match message {
             ServerMessage::Relay { from, bytes } if self.late.is_slow => {
-                self.late.take(now_us, Way::In(from, bytes), &mut self.rng);
+                let way = Way::In(Link::Relay, from, bytes);
+                self.late.take(now_us, way, &mut self.rng);
                 None
             }
             message => Some(message),
@@ -125,13 +127,20 @@ impl Bot {
                 break;
             };
             match way {
-                Way::Out(to, bytes) => {
+                Way::Out(Link::Relay, to, bytes) => {
                     let message = ClientMessage::Relay { to, bytes };
                     self.effects.push_back(BotEffect::Send(wire, message));
                 }
-                Way::In(from, bytes) => tab.call(now_us, |page, at_us| {
+                Way::Out(Link::Direct, to, bytes) => {
+                    let datagram = PageEffect::Datagram { to, bytes };
+                    self.effects.push_back(BotEffect::Channel(datagram));
+                }
+                Way::In(Link::Relay, from, bytes) => tab.call(now_us, |page, at_us| {
                     let message = ServerMessage::Relay { from, bytes };
                     page.handle_socket_message(at_us, socket, message);
+                }),
+                Way::In(Link::Direct, from, bytes) => tab.call(now_us, |page, at_us| {
+                    page.handle_datagram(at_us, from, &bytes);
                 }),
             }
         }
@@ -267,6 +276,7 @@ impl Bot {
         if let Some(episode) = peer.map(|peer| peer.plan().episode.clone()) {
             self.record.lock().verdicts.insert(episode, verdict);
         }
+        self.count_links();
         self.outcome_us = Some(now_us + self.some(1, 6));
         self.expect(now_us, 60, "for the stage after an episode");
         (self.mishap_us, self.mishap_tick) = (None, None);

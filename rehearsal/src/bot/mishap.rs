@@ -103,6 +103,7 @@ impl Bot {
 
     /// Closes the tab, which says so to the server.
     fn close_tab(&mut self, now_us: u64) {
+        self.close_channels();
         let Some(mut tab) = self.tab.take() else {
             return;
         };
@@ -159,6 +160,7 @@ impl Bot {
     /// Opens the link again, or duplicates the tab; the first tab must be told.
     fn second_tab(&mut self, now_us: u64) {
         self.note(now_us, "opens a second tab");
+        self.close_channels();
         let first = self.tab.take();
         if let Some(tab) = first {
             match (tab.page.is_welcomed(), tab.wire) {

@@ -1,12 +1,13 @@
 //! One participant without a browser, sans-IO: the page that people's browsers run, and a person in front of it.
 //!
-//! The page is [`client_core::Page`]; the bot is its shell, with a native environment and without WebRTC, so that
-//! datagrams travel through the server. The person reads, answers, writes and plays by a seed, and has what goes wrong
-//! happen. A driver gives the bot the time and what comes over its connections, and does what it asks for: over
-//! real sockets, or in one process on a virtual clock.
+//! The page is [`client_core::Page`]; the bot is its shell, with a native environment. Its datagrams travel over data
+//! channels if its driver has WebRTC, and else through the server. The person reads, answers, writes and plays by a seed,
+//! and has what goes wrong happen. A driver gives the bot the time and what comes over its connections, and does what it
+//! asks for: over real sockets, or in one process on a virtual clock.
 //!
 //! All times are the server's clock, microseconds. This module must not know of sockets, clocks and threads.
 
+mod channels;
 mod draft;
 mod episode;
 mod mishap;
@@ -22,7 +23,8 @@ mod tests;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use client_core::ShownStage;
+use client_core::{PageEffect, ShownStage};
+use data_channels::ChannelRules;
 use env_core::Spec;
 use env_core::view::ViewFacts;
 use policy::Partners;
@@ -56,6 +58,8 @@ pub(super) struct StudyInfo {
     pub(super) partners: Partners,
     /// The facts of hosted worlds that pages get, by their SHA-256.
     pub(super) hosted: HostedSpecs,
+    /// True if the driver has WebRTC.
+    pub(super) has_webrtc: bool,
 }
 
 /// The facts of hosted worlds that pages get, by their SHA-256.
@@ -116,6 +120,12 @@ pub(super) enum BotEffect {
     Close(WireId),
     /// Cut a connection, as a computer does that is switched off.
     Cut(WireId),
+    /// Begin an episode: data channels are built by these rules from now on; those of before are closed.
+    OpenChannels(ChannelRules),
+    /// Close all data channels.
+    CloseChannels,
+    /// Do what the page asks of one data channel.
+    Channel(PageEffect),
 }
 
 /// An expected event, and the time by which it is due.

@@ -57,15 +57,10 @@ impl Bot {
                 self.late.clear();
             }
             PageEffect::Send(message) => self.send(now_us, message),
-            // There is no WebRTC here: the way is through the server.
-            PageEffect::OpenChannel { seat } => {
-                tab.call(now_us, |page, at_us| {
-                    page.handle_channel(at_us, seat, false)
-                });
-            }
-            PageEffect::Datagram { .. }
+            PageEffect::OpenChannel { .. }
+            | PageEffect::Datagram { .. }
             | PageEffect::CloseChannel { .. }
-            | PageEffect::Signal { .. } => {}
+            | PageEffect::Signal { .. } => self.use_channel(now_us, effect),
             PageEffect::LoadWorld(era) => {
                 let plan = tab.page.peer().map(|peer| peer.plan().clone());
                 if let Some(plan) = plan.filter(|plan| plan.era == era) {
@@ -124,12 +119,12 @@ impl Bot {
             PageEvent::Waiting(waiting) => self.wait(now_us, waiting.ask),
             PageEvent::EpisodeBegan { .. } => self.handle_episode(now_us),
             PageEvent::Judged(verdict) => self.handle_verdict(now_us, verdict),
+            PageEvent::EpisodeLeft(_) => self.leave_channels(),
             PageEvent::ConnectionLost { .. }
             | PageEvent::ServerStopping
             | PageEvent::Missing { .. }
             | PageEvent::PresenceChanged { .. }
             | PageEvent::SeatsChanged(_)
-            | PageEvent::EpisodeLeft(_)
             | PageEvent::TypedRestored(_)
             | PageEvent::ClockAnswered { .. } => {}
         }

@@ -1,7 +1,11 @@
 //! A tab of a bot: the page that people's browsers run, its clock, and the connection that it has.
 
+use std::collections::BTreeSet;
+
 use client_core::{Credentials, Page, ShownStage, SocketId};
+use data_channels::ChannelRules;
 use protocol::hash::sha256;
+use protocol::{Era, Seat};
 
 use super::{S, WireId};
 use crate::hands::Native;
@@ -14,6 +18,10 @@ pub(super) struct Tab {
     pub(super) page: Page<Native>,
     /// The connection that the page has or begins, by its number there and by that of the bot.
     pub(super) wire: Option<(SocketId, WireId)>,
+    /// The episode for which there are data channels, and their rules.
+    pub(super) channels: Option<(Era, ChannelRules)>,
+    /// Seats whose data channel goes through TURN.
+    pub(super) relayed: BTreeSet<Seat>,
     /// The zero of the page's clock, microseconds.
     zero_us: u64,
 }
@@ -27,6 +35,8 @@ impl Tab {
             number,
             page: Page::new(now_us - zero_us, credentials, sha256(&seed.to_le_bytes())),
             wire: None,
+            channels: None,
+            relayed: BTreeSet::new(),
             zero_us,
         }
     }

@@ -15,6 +15,7 @@ fn bot(fault: Fault) -> Bot {
         study: Arc::new(study),
         partners: Partners::default(),
         hosted: HostedSpecs::new(),
+        has_webrtc: false,
     };
     let ticket = Ticket {
         rng: Rng::of(1, &[]),

@@ -1,10 +1,14 @@
 //! Drives one bot over real sockets.
 
 use std::collections::VecDeque;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use client_core::PageEffect;
+use data_channels::{ChannelNews, ChannelRules, ChannelSet};
+use protocol::Seat;
 use protocol::control::{self, ClientMessage, ServerMessage};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -23,6 +27,8 @@ struct Driver {
     around: Rc<SharedState>,
     bot: Bot,
     wires: Vec<(WireId, Wire)>,
+    /// The data channels of the episode on its page.
+    channels: Option<ChannelSet>,
     /// Requests for the time: when they were sent, by the clocks of page and machine.
     asked: VecDeque<(u64, u64)>,
     /// The wait that is overdue, and since when by the machine.
@@ -37,6 +43,7 @@ pub(super) async fn take_part(around: Rc<SharedState>, info: Arc<StudyInfo>, tic
         around,
         bot,
         wires: Vec::new(),
+        channels: None,
         asked: VecDeque::new(),
         overdue: None,
     };
@@ -59,6 +66,10 @@ impl Driver {
             let clock = self.around.clock.clone();
             tokio::select! {
                 (wire, news) = next(&mut self.wires) => self.hear(wire, news),
+                (seat, news) = next_of_channels(&mut self.channels) => {
+                    let now_us = self.now_us();
+                    self.bot.handle_channel(now_us, seat, news);
+                }
                 () = clock.sleep_until(wake_us) => {}
             }
         }
@@ -116,7 +127,37 @@ impl Driver {
                         wire.cut();
                     }
                 }
+                BotEffect::OpenChannels(rules) => self.open_channels(rules),
+                BotEffect::CloseChannels => self.channels = None,
+                BotEffect::Channel(effect) => self.use_channel(effect),
             }
+        }
+    }
+
+    /// Begins to build channels: on this machine alone if the server is on it, and else on every other interface.
+    fn open_channels(&mut self, rules: ChannelRules) {
+        let address = self.around.address.borrow();
+        let server = address
+            .as_ref()
+            .and_then(|at| at.parse::<SocketAddr>().ok());
+        let is_far = server.is_some_and(|server| !server.ip().is_loopback());
+        let ip = match is_far {
+            true => Ipv4Addr::UNSPECIFIED,
+            false => Ipv4Addr::LOCALHOST,
+        };
+        self.channels = Some(ChannelSet::new(rules, IpAddr::V4(ip)));
+    }
+
+    fn use_channel(&mut self, effect: PageEffect) {
+        let Some(channels) = &mut self.channels else {
+            return;
+        };
+        match effect {
+            PageEffect::Datagram { to, bytes } => channels.send(to, bytes),
+            PageEffect::OpenChannel { seat } => channels.connect(seat),
+            PageEffect::CloseChannel { seat } => channels.close(seat),
+            PageEffect::Signal { from, data } => channels.handle_signal(from, &data),
+            _ => {}
         }
     }
 
@@ -176,6 +217,15 @@ async fn next(wires: &mut [(WireId, Wire)]) -> (WireId, News) {
             }
         }
         std::task::Poll::Pending
+    })
+    .await
+}
+
+/// The next news of any of the data channels.
+async fn next_of_channels(channels: &mut Option<ChannelSet>) -> (Seat, ChannelNews) {
+    std::future::poll_fn(|context| match channels {
+        Some(channels) => channels.poll_news(context),
+        None => std::task::Poll::Pending,
     })
     .await
 }

@@ -15,6 +15,7 @@ use super::driver;
 use super::shared_state::SharedState;
 use crate::bot::{StudyInfo, Ticket, read_hosted_specs};
 use crate::entry::EntryWay;
+use crate::link_counts::LinkCounts;
 use crate::record::{Phase, Shared};
 
 /// An honest participant: the page that people's browsers run, and somebody who reads, answers and plays.
@@ -27,7 +28,8 @@ pub struct HonestPage {
 
 impl HonestPage {
     /// Lets somebody enter a running server by the query of an address: the participant link `s`, or the parameters of
-    /// a recruiter. The study is read from its folder, the clock shows the server's time.
+    /// a recruiter. The study is read from its folder, the clock shows the server's time. With `has_webrtc` they play over
+    /// data channels.
     ///
     /// # Errors
     /// The study has faults, or there is no thread for the participant.
@@ -37,6 +39,7 @@ impl HonestPage {
         clock: &Clock,
         query: &[(String, String)],
         seed: u64,
+        has_webrtc: bool,
     ) -> anyhow::Result<Self> {
         let (study, facts) =
             read_study(study).map_err(|faults| anyhow!("the study: {faults:?}"))?;
@@ -71,6 +74,7 @@ impl HonestPage {
                 study,
                 partners,
                 hosted,
+                has_webrtc,
             });
             let takes_part = driver::take_part(Rc::new(around), info, ticket);
             let local = LocalSet::new();
@@ -116,6 +120,11 @@ impl HonestPage {
     /// The pay on their last page.
     pub fn pay(&self) -> String {
         self.record.lock().farewell.pay.clone()
+    }
+
+    /// How their packets travelled to other people, at the ends of episodes.
+    pub fn links(&self) -> LinkCounts {
+        self.record.lock().links
     }
 
     /// Their events and messages, line by line.

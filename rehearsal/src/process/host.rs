@@ -36,6 +36,8 @@ pub(super) struct Place {
     pub(super) log: PathBuf,
     /// Number of participant links to create.
     pub(super) links: usize,
+    /// True if it runs STUN and TURN.
+    pub(super) has_turn: bool,
 }
 
 /// A running server.
@@ -67,7 +69,11 @@ impl Host {
             .arg(&place.data)
             .args(["--listen", &format!("127.0.0.1:{port}")])
             .args(["--links", &place.links.to_string()])
-            .args(["--no-turn", "--json", "--paced"])
+            .args(match place.has_turn {
+                true => ["--turn-port", "0"].as_slice(),
+                false => &["--no-turn"],
+            })
+            .args(["--json", "--paced"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(log)

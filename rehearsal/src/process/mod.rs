@@ -62,6 +62,7 @@ pub(crate) async fn rehearse(
         } else {
             0
         },
+        has_turn: options.has_webrtc,
     };
     let chromium = match options.browsers {
         0 => None,
@@ -132,7 +133,7 @@ impl Rehearsal {
             set,
             clock.clone(),
             options.speed,
-            hz,
+            pacer::most_in_play(hz, options.has_webrtc),
             Arc::clone(&round_trips),
         );
         let began_us = clock.now_us() + S;
@@ -201,6 +202,7 @@ impl Rehearsal {
                 study: Arc::clone(&self.study),
                 partners: models::partners(&self.study),
                 hosted: self.hosted.clone(),
+                has_webrtc: self.options.has_webrtc,
             };
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

@@ -23,6 +23,10 @@ const LATE_US: f64 = 1_000_000.0;
 /// The shortest that a tick takes on the machine, seconds: its timers are no finer than a millisecond.
 const TICK_S: f64 = 0.004;
 
+/// The highest speed in an episode with WebRTC, whose own timers keep real time: a channel opens within the time that a
+/// page gives it.
+const WITH_WEBRTC: f64 = 4.0;
+
 /// The lowest speed: no busy machine slows time further.
 const LEAST: f64 = 0.2;
 
@@ -82,20 +86,19 @@ pub(super) struct Pacer {
 }
 
 impl Pacer {
-    /// A pacer at the pace of real time.
+    /// A pacer at the pace of real time; `most` and `most_in_play` are the highest speeds.
     pub(super) fn new(
         set: watch::Sender<Pace>,
         clock: Clock,
         most: f64,
-        tick_hz: u16,
+        most_in_play: f64,
         round_trips: Arc<Mutex<Vec<u64>>>,
     ) -> Self {
-        let by_ticks = 1.0 / (TICK_S * f64::from(tick_hz.max(1)));
         Self {
             set,
             clock,
             most,
-            most_in_play: by_ticks.min(most).max(1.0),
+            most_in_play: most_in_play.min(most).max(1.0),
             lag: Lag::default(),
             round_trips,
             seen: 0,
@@ -190,6 +193,15 @@ impl Pacer {
         self.speed = speed;
         host.set_pace(&pace).await;
         self.set.send_replace(pace);
+    }
+}
+
+/// The highest speed in an episode of so many ticks a second.
+pub(super) fn most_in_play(tick_hz: u16, has_webrtc: bool) -> f64 {
+    let by_ticks = 1.0 / (TICK_S * f64::from(tick_hz.max(1)));
+    match has_webrtc {
+        true => by_ticks.min(WITH_WEBRTC),
+        false => by_ticks,
     }
 }
 

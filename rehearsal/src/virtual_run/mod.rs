@@ -131,6 +131,7 @@ impl VirtualRun {
             study: Arc::clone(&study),
             partners: models::partners(&study),
             hosted,
+            has_webrtc: false,
         };
         let sessions = schedule.sessions();
         let tickets = schedule.tickets.into_iter().enumerate().collect();

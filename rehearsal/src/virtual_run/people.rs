@@ -153,6 +153,10 @@ impl Person {
                 BotEffect::SendRaw(wire, RawFrame::Binary(bytes)) => (wire, Up::Bytes(bytes)),
                 BotEffect::SendRaw(wire, RawFrame::Text(_)) => (wire, Up::Text),
                 BotEffect::Close(wire) | BotEffect::Cut(wire) => (wire, Up::Gone),
+                // A bot without WebRTC asks for none of these.
+                BotEffect::OpenChannels(_) | BotEffect::CloseChannels | BotEffect::Channel(_) => {
+                    continue;
+                }
             };
             sent.push(Sent {
                 at_us: self.line.arrives_us(now_us),

@@ -326,7 +326,14 @@ impl World {
     pub(crate) fn honest_by(&mut self, query: &[(String, String)]) -> anyhow::Result<HonestPage> {
         self.people += 1;
         let seed = self.people;
-        HonestPage::enter(&self.address(), &self.study(), &self.clock, query, seed)
+        HonestPage::enter(
+            &self.address(),
+            &self.study(),
+            &self.clock,
+            query,
+            seed,
+            false,
+        )
     }
 
     /// Lets two honest people take part from the beginning to the end.

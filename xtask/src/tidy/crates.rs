@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 39] = [
+const MAY_KNOW: [(&str, &[&str]); 40] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),
@@ -81,6 +81,7 @@ const MAY_KNOW: [(&str, &[&str]); 39] = [
     ("env-host", &["env-core", "protocol"]),
     ("turn", &["protocol"]),
     ("clock", &[]),
+    ("data-channels", &["protocol"]),
     (
         "rehearsal",
         &[
@@ -88,6 +89,7 @@ const MAY_KNOW: [(&str, &[&str]); 39] = [
             "catalog",
             "client-core",
             "clock",
+            "data-channels",
             "dataset",
             "env-core",
             "page-python",
