@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::BytesMut;
 use protocol::Seat;
@@ -185,6 +186,11 @@ async fn converse(
     // Names of browsers for their own addresses need not be looked up: a browser that is sent the addresses of this side
     // is heard from its own.
     let settings = SettingEngineBuilder::new().with_multicast_dns_mode(MulticastDnsMode::Disabled);
+    let settings = match rules.relay_only {
+        // There is no better way to wait for.
+        true => settings.with_relay_acceptance_min_wait(Some(Duration::ZERO)),
+        false => settings,
+    };
     let connection = PeerConnectionBuilder::new()
         .with_configuration(
             RTCConfigurationBuilder::default()

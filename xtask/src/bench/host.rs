@@ -44,7 +44,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What only a page can measure, with the release build of the server.
+/// The program that measures in a page, with the release build of the server.
 fn in_page(workspace: &Workspace) -> Result<Command> {
     let chromium = setup::browser(workspace)?;
     build::all(workspace, false)?;
