@@ -112,7 +112,8 @@ Put a web server with TLS in front, so that nobody on the network can read answe
 Give the public address with --url: the printed links begin with it.
 Open port 3478, UDP and TCP, in the firewall. Pages use it to find a direct connection to each other; where a network
 blocks direct connections, their inputs travel through it. The program needs no other port. It contacts no other machine,
-except the provider of a language model, and the package index for the packages of an environment in Python.
+except the provider of a language model, the database of --database, the address of --webhook, and the package index
+for the packages of an environment in Python.
 Without port 3478, pages that cannot reach each other play through the web server, with more delay.
 
 Examples:
@@ -122,7 +123,7 @@ Examples:
       If study.example.edu is another machine than this one, and participants' networks block most ports except 443.
   coplay serve my-study --listen 127.0.0.1:8080 --webhook https://lab.example.edu/hook --webhook-secret hook.secret
       Post what happens to a program of yours as it happens; docs/webhook.md describes the posts.
-  coplay serve my-study --listen 10.0.0.5:8080 --url https://study.example.edu --database postgres://coplay@db.example.edu/study
+  coplay serve my-study --listen 10.0.0.5:8080 --url https://study.example.edu --database 'postgres://coplay@db.example.edu/study?sslmode=verify-full'
       Share the study with other servers, one of which has it; docs/several-servers.md says when and how.")]
     Serve(Box<ServeArgs>),
     /// Write the page of a study as plain files, for any web host.

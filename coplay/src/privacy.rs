@@ -21,12 +21,15 @@ pub(crate) async fn erase(args: &EraseArgs) -> anyhow::Result<Erasure> {
     );
     // Nobody else writes from here on.
     let folder = servers::join_alone(DataDir::open(data)?).await?;
-    let found = find_one(data, participant).await?;
-    let erased = erase_participant(&folder, &found, args.unpaid).await?;
+    let erased = async {
+        let found = find_one(data, participant).await?;
+        erase_participant(&folder, &found, args.unpaid).await
+    };
+    let erased = erased.await;
     if let Some(lease) = folder.lease() {
         lease.give_up().await?;
     }
-    Ok(erased)
+    erased
 }
 
 /// The pseudonym of the one participant who has an identifier.

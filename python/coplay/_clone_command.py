@@ -11,7 +11,7 @@ from pathlib import Path
 from coplay.clone import Report, report, train
 
 ABOUT = """\
-Trains a human proxy by behaviour cloning, and reports how well it foresees people whom it has not seen.
+Trains a human proxy by behaviour cloning, and reports how well it predicts people whom it has not seen.
 
 DATA is the data folder of a study, what `coplay export --format parquet` or `coplay crate` wrote, or a table of human trials
 published with overcooked-ai (.pickle or .csv). The model is an ONNX file that people can play with."""

@@ -1,4 +1,4 @@
-"""How well a model foresees people whom it has not seen, and what it scores beside what they scored."""
+"""How well a model predicts people whom it has not seen, and what it scores beside what they scored."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ use std::iter::Sum;
 
 use serde::Serialize;
 
-/// Ways from one person to another by which packets travelled at the end of an episode. Two bots that play together make
+/// Paths of packets from one person to another at the end of an episode. Two bots that play together make
 /// two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LinkCounts {
@@ -36,7 +36,7 @@ impl fmt::Display for LinkCounts {
         } = self;
         write!(
             f,
-            "Ways from bots to other people at the end of episodes: {direct} direct, {turn} through TURN, {relay} through the \
+            "Paths from bots to other players at the end of episodes: {direct} direct, {turn} through TURN, {relay} through the \
              server's WebSockets"
         )
     }

@@ -219,7 +219,13 @@ macro_rules! bound {
 impl Query {
     /// Adds the next parameter.
     pub(crate) fn bind(mut self, value: impl Into<Value>) -> Self {
-        self.values.push(value.into());
+        self.values.push(match value.into() {
+            // Texts of PostgreSQL cannot have it.
+            Value::Text(Some(text)) if text.contains('\0') => {
+                Value::Text(Some(text.replace('\0', "\u{fffd}")))
+            }
+            value => value,
+        });
         self
     }
 

@@ -112,8 +112,9 @@ pub fn choose_database(data: &DataDir, address: &str) -> anyhow::Result<()> {
     }
 }
 
-/// An address to be shown.
+/// An address to be shown: without a password, which may stand before the host and in the parameters.
 fn without_password(address: &str) -> String {
+    let address = address.split('?').next().unwrap_or_default();
     let Some((scheme, rest)) = address.split_once("://") else {
         return address.to_owned();
     };
@@ -247,7 +248,9 @@ async fn lead(
     generation: i64,
 ) -> anyhow::Result<DataDir> {
     let (lose, lost) = watch::channel(None);
-    let renewing = tokio::spawn(renew(pool.clone(), generation, lose));
+    // A connection of its own: whatever takes long on the other one must not keep it from being renewed.
+    let renewals = postgres::connect(&address, 1, false).await?;
+    let renewing = tokio::spawn(renew(renewals, generation, lose));
     let writer = Writer::Server(generation);
     let logs = postgres::connect(&address, LOG_CONNECTIONS, false).await?;
     let lease = StudyLease {

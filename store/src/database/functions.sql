@@ -44,7 +44,13 @@ LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(1668248684, 2);
     PERFORM check_generation(own);
-    INSERT INTO episode_parts (path, start, bytes) VALUES (log, first, part);
+    IF first > 0 AND NOT EXISTS (SELECT 1 FROM episode_parts WHERE path = log AND start = 0) THEN
+        RAISE EXCEPTION 'the log % was erased', log;
+    END IF;
+    INSERT INTO episode_parts (path, start, bytes) VALUES (log, first, part) ON CONFLICT (path, start) DO NOTHING;
+    IF NOT FOUND AND (SELECT bytes FROM episode_parts WHERE path = log AND start = first) <> part THEN
+        RAISE EXCEPTION 'the log % has other bytes at %', log, first;
+    END IF;
 END
 $$;
 

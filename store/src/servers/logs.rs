@@ -3,14 +3,20 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use archive::{DiskFile, Episode, LogFile, OpenError, stored};
 use protocol::log::Header;
 use sqlx::postgres::PgPool;
 use tokio::runtime::Handle;
+use tokio::time::{Instant, sleep};
 
 use crate::database::{Pool, Writer, postgres, query};
 use crate::error::StoreError;
+
+/// For how long a record is tried again while PostgreSQL fails, and the time between two tries. By then the lease is lost.
+const APPENDS_WITHIN: Duration = Duration::from_secs(10);
+const APPENDS_EACH: Duration = Duration::from_millis(100);
 
 /// The logs of episodes in a shared database.
 #[derive(Clone, Debug)]
@@ -32,7 +38,7 @@ impl SharedLogs {
     }
 
     /// Appends bytes that begin at this byte of a log. They are durable when it returns: this is one statement, and so one
-    /// transaction and one way to the server and back.
+    /// transaction. It may be repeated: bytes that are there already stay.
     ///
     /// # Errors
     /// [`StoreError::Fenced`] if another server has taken over; the database.
@@ -161,9 +167,28 @@ pub(super) fn log_path(local: &Path) -> io::Result<String> {
     Ok(format!("{}/{name}", archive::FOLDER))
 }
 
+/// Appends as [`SharedLogs::append`] does, again and again for a while: a restart of PostgreSQL ends no episode.
+async fn append_patiently(
+    shared: &SharedLogs,
+    path: &str,
+    start: usize,
+    bytes: &[u8],
+) -> Result<(), StoreError> {
+    let began = Instant::now();
+    loop {
+        match shared.append(path, start, bytes).await {
+            Err(StoreError::Server(error)) if began.elapsed() < APPENDS_WITHIN => {
+                tracing::warn!(%error, "a log could not be written to PostgreSQL; it is tried again");
+                sleep(APPENDS_EACH).await;
+            }
+            done => return done,
+        }
+    }
+}
+
 impl LogFile for SharedFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let durable = self.shared.append(&self.path, self.len, bytes);
+        let durable = append_patiently(&self.shared, &self.path, self.len, bytes);
         self.runtime.block_on(durable).map_err(io::Error::other)?;
         self.len += bytes.len();
         // What the copy lacks after a crash, the next start fetches.
