@@ -169,7 +169,12 @@ pub async fn run(
             news.faults.clear();
         }
         let replays = server.replays().context("the data folder")?;
-        let server = with_pages(server, desk, replays, reload.then(|| Arc::clone(&news)));
+        let server = with_pages(
+            server,
+            Arc::clone(&desk),
+            replays,
+            reload.then(|| Arc::clone(&news)),
+        );
         let listener = listener
             .try_clone()
             .and_then(TcpListener::from_std)
@@ -184,6 +189,7 @@ pub async fn run(
         // If it is gone already, its own result tells.
         let _ = halt.send(());
         serving.await.context("the server")??;
+        desk.close().await;
         if !again {
             return Ok(());
         }

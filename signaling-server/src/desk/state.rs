@@ -75,6 +75,12 @@ impl Desk {
         }))
     }
 
+    /// Closes the database, before somebody deletes its file: the last connection to a deleted one removes the log of the
+    /// file that has its name by then.
+    pub async fn close(&self) {
+        self.store.close().await;
+    }
+
     /// Makes a link that signs one browser in, to administer; gives its part behind the address of the server.
     ///
     /// # Errors
