@@ -39,10 +39,7 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
             ("search_path", SCHEMA.to_owned()),
             ("synchronous_commit", "on".to_owned()),
             // What has waited for a lock must see what was written meanwhile.
-            (
-                "default_transaction_isolation",
-                "read\\ committed".to_owned(),
-            ),
+            ("default_transaction_isolation", "read committed".to_owned()),
             (
                 "idle_in_transaction_session_timeout",
                 format!("{IDLE_MS}ms"),
