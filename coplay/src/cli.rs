@@ -2,12 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::{Parser, Subcommand};
 
 mod args;
 mod desk_args;
+mod env_commands;
 mod export_args;
 mod limits;
+mod new_command;
 mod privacy_args;
 mod replay_args;
 
@@ -17,8 +19,10 @@ pub use args::{
     ServeArgs, SiteArgs, StudyArgs, TurnArgs,
 };
 pub use desk_args::{DeskCommand, DeskLinkArgs, DeskTokenArgs, RoleArg};
+pub use env_commands::{AgentCommand, EnvCommand, PyodideCommand};
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
+pub use new_command::{Language, NewCommand};
 pub use privacy_args::{BackupArgs, EraseArgs};
 pub use replay_args::{BranchArgs, ReplayArgs, VideoArgs};
 
@@ -358,252 +362,6 @@ Examples:
         #[command(subcommand)]
         what: Option<NewCommand>,
     },
-}
-
-/// The commands about the Python of pages.
-#[derive(Debug, Subcommand)]
-pub enum PyodideCommand {
-    /// Fetch Pyodide and NumPy, or take them from a folder; check them, and store them.
-    #[command(after_help = "\
-Studies with an environment in Python that pages step (`run: page`) need it; no other study does.
-Every file is compared with the SHA-256 of the published release, so that files of different versions are refused.
-The server gives the files to participants' browsers, and a study records their hashes.
-
-Examples:
-  coplay pyodide install
-      Fetch them, and store them for this user, in ~/.coplay (or in COPLAY_HOME).
-  coplay pyodide install --from pyodide-0.27.7
-      Take them from an unpacked release, without a network.
-  coplay pyodide install --from pyodide-0.27.7 --data /srv/my-study
-      Store them in the data folder of a study.")]
-    Install {
-        /// Folder with the files of a release.
-        #[arg(long, value_name = "DIR")]
-        from: Option<PathBuf>,
-        /// Data folder to store them in, instead of the user's own folder.
-        #[arg(long)]
-        data: Option<PathBuf>,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show the installed release. Exits with 1 if there is none.
-    Show {
-        /// Data folder to search first.
-        #[arg(long)]
-        data: Option<PathBuf>,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// The commands about environments.
-#[derive(Debug, Subcommand)]
-pub enum EnvCommand {
-    /// List the built-in environments.
-    List {
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show the parameters, actions, observations and events of an environment.
-    #[command(after_help = "\
-Examples:
-  coplay env show overcooked
-  coplay env show overcooked@2.0.0
-      Name and version, as in a study file.
-  coplay env show my_env.wasm --params '{\"horizon\": 50}' --json")]
-    Show {
-        /// Id of a built-in environment, such as overcooked, or a file: a module, or a grid world such as my_world.yaml.
-        environment: String,
-        /// Parameters as a JSON object, instead of the defaults.
-        #[arg(
-            long,
-            value_name = "JSON",
-            default_value = "",
-            hide_default_value = true
-        )]
-        params: String,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Check that an environment follows the rules that studies and training rely on.
-    #[command(after_help = "\
-Plays random episodes twice, and compares each step: equal seeds give equal episodes, saved states can be restored, the
-digest is the hash of the state, observations are complete, no episode affects the next, and so on. Reports each broken
-rule with the first seed and step that broke it.
-A module runs within limits: endless loops, unbounded memory and wrong answers are stopped and reported.
-Exits with 1 if a rule is broken.
-
-For Python: reports seats, actions, observations, picture, time of a step, and whether equal seeds and actions give equal
-steps; then whether the environment works on a host beside the server, and in the page. Exits with 1 if neither works.
-
-Examples:
-  coplay env check my_env.wasm
-  coplay env check my_game.py
-  coplay env check my_game.py:make --requirements requirements.txt --json
-  coplay env check gymnasium:ALE/Pong-v5 --requirements requirements.txt --params '{\"tick_hz\": 60}'
-  coplay env check my_env.wasm --params '{\"horizon\": 50}' --episodes 100 --seed 7
-  coplay env check examples/grid-worlds/treasure_hunt.yaml
-  coplay env check overcooked --json")]
-    Check {
-        /// Id of a built-in environment, such as overcooked, or a file: a module, a grid world such as my_world.yaml, or
-        /// Python such as my_game.py or my_game.py:make; or gymnasium:ID or pettingzoo:NAME.
-        environment: String,
-        /// Parameters as a JSON object, instead of the defaults; for Python, the other keys of `env` in the study file.
-        #[arg(
-            long,
-            value_name = "JSON",
-            default_value = "",
-            hide_default_value = true
-        )]
-        params: String,
-        /// Number of episodes.
-        #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
-        episodes: u32,
-        /// Seed of the first episode; each further episode uses the next number.
-        #[arg(long, default_value_t = 0)]
-        seed: u64,
-        /// The options for an environment in Python.
-        #[command(flatten)]
-        python: PythonArgs,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// The commands about models.
-#[derive(Debug, Subcommand)]
-pub enum AgentCommand {
-    /// Show inputs, outputs, operators and size of a model.
-    #[command(after_help = "\
-Examples:
-  coplay agent show agent.onnx
-  coplay agent show agent.onnx --env overcooked --params '{\"layout\": \"cramped_room\"}'
-      Also compile it for an environment: memory, multiplications, bytes that a page downloads.")]
-    Show {
-        /// The model.
-        agent: PathBuf,
-        /// Environment to compile it for, as `coplay env show` takes it.
-        #[arg(long)]
-        env: Option<String>,
-        /// Parameters of the environment as a JSON object.
-        #[arg(
-            long,
-            value_name = "JSON",
-            default_value = "",
-            hide_default_value = true
-        )]
-        params: String,
-        /// Print one JSON object for scripts.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Print Python code that records a trace of an agent.
-    #[command(after_help = "\
-Examples:
-  coplay agent record
-      List the packages.
-  coplay agent record jaxmarl > record.py")]
-    Record {
-        /// The package whose environment the agent was trained in.
-        package: Option<String>,
-    },
-    /// Compare a model with a trace from its own Python: observations and actions, step by step.
-    #[command(after_help = "\
-Plays the recorded actions again in the environment, and compares the observations with the recorded ones. Then compares
-the model's choices with the recorded choices. Reports the first difference of each, with step, seat and field. Exits with
-1 if something differs.
-If agent.onnx.certificate.json lies beside the model in the study folder, it is stored with the data.
-
-Examples:
-  coplay agent check agent.onnx --env overcooked --against trace.npz
-  coplay agent check agent.onnx --env overcooked --rules jaxmarl-0.2.0 --against trace.npz
-  coplay agent check agent.onnx --env overcooked --against trace.npz --actions-only
-      Do not play the episode again: compare only the model's actions for the recorded observations.
-  coplay agent check agent.onnx --env overcooked --against trace.npz --out agent.onnx.certificate.json")]
-    Check(AgentCheckArgs),
-}
-
-/// The templates.
-#[derive(Debug, Subcommand)]
-pub enum NewCommand {
-    /// Create a study in which two people cook together.
-    Overcooked {
-        /// Folder to create; it must be empty or missing.
-        dir: PathBuf,
-    },
-    /// Create a study in which one person plays several stages.
-    Solo {
-        /// Folder to create; it must be empty or missing.
-        dir: PathBuf,
-    },
-    /// Create the smallest study: consent, a form, a last page.
-    Survey {
-        /// Folder to create; it must be empty or missing.
-        dir: PathBuf,
-    },
-    /// Create a complete study that compares your agents: participants play with each, do not know which, and rate it.
-    #[command(after_help = "\
-The study has a tutorial, a practice round, rounds with each agent in a balanced order and on balanced sides, the
-field's rating items after each, an attention check, a debriefing and payment. Lint and rehearse pass as it is.
-The folder must be empty or missing; the models are copied into it.
-
-Examples:
-  coplay new human-ai --agents sp.onnx fcp.onnx e3t.onnx
-      In the folder human-ai, in the first two kitchens that all three can play.
-  coplay new human-ai my-study --agents sp.onnx fcp.onnx cook --layouts coordination_ring counter_circuit
-      The built-in policy `cook` is the third partner.")]
-    HumanAi {
-        /// Folder to create.
-        #[arg(default_value = "human-ai")]
-        dir: PathBuf,
-        /// Files of ONNX models, and names of built-in policies: cook, idle, random.
-        #[arg(long, num_args = 1.., required = true, value_name = "AGENT")]
-        agents: Vec<String>,
-        /// Kitchens of Overcooked [default: the first two that all agents can play].
-        #[arg(long, num_args = 1.., value_name = "LAYOUT")]
-        layouts: Vec<String>,
-    },
-    /// Create a small, complete environment to start from.
-    #[command(after_help = "\
-You can build and check it at once; see its README. The folder must be empty or missing.
-Rust needs the source code of Coplay; C and Python do not. Python comes with a study that two people play.
-
-Examples:
-  coplay new environment --python my_game
-  coplay new environment my_env --coplay ../coplay
-  coplay new environment games/tag --name tag --language c")]
-    Environment {
-        /// Folder to create.
-        dir: PathBuf,
-        /// Id of the environment: lower-case letters, digits and underscores [default: the folder's name].
-        #[arg(long)]
-        name: Option<String>,
-        /// Programming language.
-        #[arg(long, value_enum, default_value_t = Language::Rust)]
-        language: Language,
-        /// The same as `--language python`: one file, and a study that plays it.
-        #[arg(long, conflicts_with = "language")]
-        python: bool,
-        /// Source code of Coplay, to build a Rust environment with [default: the one that contains this folder].
-        #[arg(long, value_name = "PATH")]
-        coplay: Option<PathBuf>,
-    },
-}
-
-/// Languages with a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Language {
-    /// Rust, with env-core.
-    Rust,
-    /// C, with the module interface alone.
-    C,
-    /// Python, with the API of PettingZoo, and a study.
-    Python,
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use signaling_server::replays::{
     ReplayKey, ReplayOrder, compute_replay, open_log, page_response, stored_files,
 };
 
-use crate::{bind, stopped, videos};
+use crate::serving::bind;
+use crate::{stopped, videos};
 
 /// Runs `coplay replay`.
 pub(crate) async fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {

@@ -13,7 +13,7 @@ use catalog::read_study;
 use clock::Clock;
 use serde::Serialize;
 use signaling_server::server::{Server, ServerOptions};
-use store::{PayState, SqliteStore};
+use store::{PayState, StudyStore};
 use store::{data_folder, servers};
 use study::plural::count;
 use tokio::net::TcpListener;
@@ -111,7 +111,7 @@ async fn due(data: &Path, days: u16, now_us: u64) -> anyhow::Result<Due> {
     if !store::has_database(data)? {
         return Ok(due);
     }
-    let store = SqliteStore::read(data).await?;
+    let store = StudyStore::read(data).await?;
     let (sessions, payments) = (store.sessions().await?, store.payments().await?);
     let (groups, episodes) = (store.groups().await?, store.episodes().await?);
     store.close().await;

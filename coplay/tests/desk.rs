@@ -14,7 +14,7 @@ use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::desk::router;
 use signaling_server::server::{Server, ServerOptions};
-use store::SqliteStore;
+use store::StudyStore;
 use tower::ServiceExt as _;
 
 struct Desk {
@@ -163,7 +163,7 @@ async fn a_link_opens_once_and_a_revoked_session_is_out_at_once() {
     assert_eq!(status, StatusCode::NO_CONTENT);
     let (status, _) = desk.get("overview", By::Cookie(&bo)).await;
     assert_eq!(status, StatusCode::UNAUTHORIZED);
-    let store = SqliteStore::read(&desk.folder()).await.unwrap();
+    let store = StudyStore::read(&desk.folder()).await.unwrap();
     let audit = store.audit().await.unwrap().into_iter();
     let audit: Vec<_> = audit.map(|entry| entry.action).collect();
     for part in [
@@ -260,7 +260,7 @@ async fn tables_are_downloaded_by_those_who_may_act_and_that_is_written_down() {
             assert!(is_there, "{name}");
         }
     }
-    let store = SqliteStore::read(&desk.folder()).await.unwrap();
+    let store = StudyStore::read(&desk.folder()).await.unwrap();
     let audit = store.audit().await.unwrap().into_iter();
     let done: Vec<_> = audit
         .map(|entry| entry.action)

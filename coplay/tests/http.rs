@@ -9,7 +9,7 @@ use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::http::build_handler;
 use signaling_server::server::{Server, ServerOptions};
-use store::SqliteStore;
+use store::StudyStore;
 use tower::ServiceExt as _;
 
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
@@ -220,6 +220,6 @@ async fn looking_at_a_link_takes_no_session_and_nobody_may_frame_the_page() {
             "{policy}"
         );
     }
-    let store = SqliteStore::read(&dir.path().join("data")).await.unwrap();
+    let store = StudyStore::read(&dir.path().join("data")).await.unwrap();
     assert!(store.sessions().await.unwrap().is_empty());
 }

@@ -2,11 +2,11 @@
 
 use protocol::Era;
 use protocol::log::Header;
-use store::{NewEpisode, NewSession, SqliteStore, StoredPosition};
+use store::{NewEpisode, NewSession, StoredPosition, StudyStore};
 
 /// Makes the sessions of the people of an episode, and its own row, in the data folder `home`.
 pub(crate) async fn write_rows(home: &std::path::Path, header: &Header) {
-    let store = SqliteStore::open(home).await.unwrap();
+    let store = StudyStore::open(home).await.unwrap();
     let people = header.participants.iter().filter(|name| !name.is_empty());
     for (number, participant) in people.enumerate() {
         let session = NewSession {

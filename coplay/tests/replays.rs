@@ -12,7 +12,7 @@ use protocol::control::EndReason;
 use protocol::log::{Ending, Header, LogWriter, Record, read};
 use serde_json::Value;
 use signaling_server::replays::{ReplayKey, ReplayOrder, SharedReplays, compute_replay, router};
-use store::{Message, SqliteStore};
+use store::{Message, StudyStore};
 use tower::ServiceExt as _;
 
 use crate::records::write_rows;
@@ -189,7 +189,7 @@ async fn shown(data: &Path, with_chat: bool) -> Result<Value, String> {
 async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
     let dir = data_folder();
     write_rows(dir.path(), &recorded()).await;
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     let message = |participant: &str, number, episode: Option<&str>| Message {
         partner: String::new(),
         group: "G-1".into(),

@@ -12,7 +12,7 @@ use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
 use store::beside::open_beside_server;
-use store::{Identifier, PayState, Payment, SqliteStore};
+use store::{Identifier, PayState, Payment, StudyStore};
 use study::payment::{decimals, written};
 use study::plural::count;
 
@@ -81,7 +81,7 @@ pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Le
     Ok(ledger)
 }
 
-async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
+async fn open(data: &Path, write: bool) -> anyhow::Result<StudyStore> {
     anyhow::ensure!(
         store::has_database(data)?,
         "there is no data folder {}; name the one that the server had with --data",
@@ -89,7 +89,7 @@ async fn open(data: &Path, write: bool) -> anyhow::Result<SqliteStore> {
     );
     Ok(match write {
         true => open_beside_server(data).await?,
-        false => SqliteStore::read(data).await?,
+        false => StudyStore::read(data).await?,
     })
 }
 
@@ -217,7 +217,7 @@ fn floor(study: &str, currency: &str) -> Option<u64> {
 
 /// Writes the file, whole, before anything is marked; it takes its name after that.
 async fn write(
-    store: &SqliteStore,
+    store: &StudyStore,
     order: &PaymentOrder,
     ledger: &mut Ledger,
 ) -> anyhow::Result<()> {

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde::Serialize;
-use store::{SqliteStore, data_folder};
+use store::{StudyStore, data_folder};
 use study::plural::count;
 
 use crate::export::{
@@ -145,7 +145,7 @@ async fn describe<'a>(
         tables,
     };
     fs::create_dir(root.join(STUDIES))?;
-    let Some(store) = SqliteStore::find(data).await? else {
+    let Some(store) = StudyStore::find(data).await? else {
         return Ok(described);
     };
     let (studies, sessions) = (store.studies().await?, store.sessions().await?);

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 use store::beside::open_beside_server;
-use store::{Episode, Identifier, Session, SqliteStore, StoreError, data_folder, reason_name};
+use store::{Episode, Identifier, Session, StoreError, StudyStore, data_folder, reason_name};
 
 /// The people behind an identifier.
 #[derive(Clone, Debug, Serialize)]
@@ -96,7 +96,7 @@ pub async fn find_people(data: &Path, id: &str) -> anyhow::Result<Who> {
     found
 }
 
-async fn read(store: &SqliteStore, id: &str) -> anyhow::Result<Who> {
+async fn read(store: &StudyStore, id: &str) -> anyhow::Result<Who> {
     let (identifiers, note) = match store.identifiers().await {
         Ok(identifiers) => (identifiers, None),
         // Everything else is known without it.

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use dataset::export::{ExportOptions, export};
 use dataset::verify::{EpisodeVerdict, verify};
 use serde::{Deserialize, Serialize};
-use store::SqliteStore;
+use store::StudyStore;
 
 /// Facts of a data folder.
 #[derive(Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -116,7 +116,7 @@ async fn data_folders_of_earlier_programs_verify_and_give_the_same_tables() {
         let found = serde_json::to_string_pretty(&facts).unwrap();
         assert_eq!(facts, expected, "{}: {found}", folder.display());
         // A server of today opens it, and brings the database to its own version.
-        SqliteStore::open(&data).await.unwrap().close().await;
+        StudyStore::open(&data).await.unwrap().close().await;
         let facts = read_facts(&data, &out).await;
         let facts = facts.without_later_tables(&expected);
         assert_eq!(facts, expected, "{}", folder.display());
@@ -131,7 +131,7 @@ async fn a_ledger_of_version_14_takes_the_marks_and_identifiers_that_are_there()
     copy_folder(&root.join("v4/overcooked-coord/data"), dir.path());
     let before = verify(dir.path()).await.unwrap().ledger.unwrap();
     assert_eq!(before.entries, 1, "the payment");
-    SqliteStore::open(dir.path()).await.unwrap().close().await;
+    StudyStore::open(dir.path()).await.unwrap().close().await;
     let mut report = verify(dir.path()).await.unwrap();
     report.require_hash(&before.hash);
     assert!(report.is_fine(), "{report}");

@@ -98,7 +98,6 @@ def test_the_minutes_to_a_target_are_read_from_the_curve(script, tmp_path):
     assert picture.count("<polyline") == 1 and "7.5 deliveries" in picture
 
 
-@pytest.mark.skipif(not SHIPPED.exists(), reason="no trained model lies beside the example")
 def test_the_shipped_model_makes_the_deliveries_that_it_is_shipped_for(script):
     plan = script.Plan()
     result = script.deliveries({"agent": script.partner(SHIPPED)}, plan)

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::SqliteStore;
+use store::StudyStore;
 use study::{Assignment, Study};
 
 use crate::options::RehearsalOptions;
@@ -33,7 +33,7 @@ pub(crate) struct Played {
 
 /// The random assignment of each participant, from the database.
 pub(crate) async fn read_assignments(data: &Path) -> anyhow::Result<BTreeMap<String, Assignment>> {
-    let store = SqliteStore::read(data).await?;
+    let store = StudyStore::read(data).await?;
     let sessions = store.sessions().await?;
     store.close().await;
     let mut drawn = BTreeMap::new();

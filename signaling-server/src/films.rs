@@ -13,7 +13,7 @@ use protocol::Seat;
 use replay::{FILM_FILES, Film, FilmOrder};
 use serde::Deserialize;
 use server_core::token::token_hash;
-use store::SqliteStore;
+use store::StudyStore;
 use study::stage::{ClipView, WatchClip};
 use study::{StageKind, Study};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -101,7 +101,7 @@ impl Films {
         session: &str,
         clip: &WatchClip,
     ) -> anyhow::Result<Option<(String, u8)>> {
-        let Some(store) = SqliteStore::find(&self.data).await? else {
+        let Some(store) = StudyStore::find(&self.data).await? else {
             return Ok(None);
         };
         let played = store

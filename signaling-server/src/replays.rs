@@ -18,7 +18,7 @@ use protocol::Seat;
 use protocol::hash::{sha256, sha256_hex};
 use protocol::log::{self, Log};
 use replay::{Adviser, ChatLine, Replay, ReplayOptions, write_page};
-use store::SqliteStore;
+use store::StudyStore;
 use store::data_folder::{is_there, secret};
 use study::stage::PartnerOrigin;
 use tokio::sync::Semaphore;
@@ -120,7 +120,7 @@ async fn read_chat(
     log: &Log,
     left_out: &BTreeSet<Seat>,
 ) -> anyhow::Result<Vec<ChatLine>> {
-    let Some(store) = SqliteStore::find(data).await? else {
+    let Some(store) = StudyStore::find(data).await? else {
         return Ok(Vec::new());
     };
     let messages = store.messages().await;

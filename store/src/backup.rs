@@ -15,7 +15,7 @@ use serde::Serialize;
 use tar::{Builder, EntryType, Header};
 
 use crate::participant_links::LINKS_KEY;
-use crate::{FILE, SqliteStore, data_folder, desk_keys, servers};
+use crate::{FILE, StudyStore, data_folder, desk_keys, servers};
 
 /// The entry of an archive that says what is in it.
 pub const CONTENTS: &str = "backup.json";
@@ -165,7 +165,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 
 /// Writes the archive into a folder of its own.
 async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
-    let store = SqliteStore::read(data).await?;
+    let store = StudyStore::read(data).await?;
     for _ in 0..MOST_TRIES {
         let copy = part.join(FILE);
         if copy.try_exists()? {
@@ -175,7 +175,7 @@ async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
         let now = now.context("the clock of this machine is before 1970")?;
         let at_unix_us = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
         store.copy_to(&copy).await?;
-        let copied = SqliteStore::read(part).await?;
+        let copied = StudyStore::read(part).await?;
         let (before, key) = (copied.count_erasures().await?, copied.key_id().await?);
         let episodes = copied.episodes().await?;
         copied.close().await;

@@ -5,17 +5,17 @@ use std::path::Path;
 use anyhow::Context as _;
 
 use crate::data_folder::{DataDir, DataError};
-use crate::{SqliteStore, StoreError, has_database};
+use crate::{StoreError, StudyStore, has_database};
 
 /// Opens the database of a data folder for writing, also while a server writes to it. One that is missing or of an older
 /// version is made or brought up to date only if no server uses the folder.
 ///
 /// # Errors
 /// A server uses a database of an older version; or what the database or the disk says.
-pub async fn open_beside_server(data: &Path) -> anyhow::Result<SqliteStore> {
+pub async fn open_beside_server(data: &Path) -> anyhow::Result<StudyStore> {
     let is_there = has_database(data)?;
     let opened = match is_there {
-        true => SqliteStore::open_as_it_is(data).await,
+        true => StudyStore::open_as_it_is(data).await,
         false => Err(StoreError::Older),
     };
     match opened {
@@ -27,6 +27,6 @@ pub async fn open_beside_server(data: &Path) -> anyhow::Result<SqliteStore> {
         Err(DataError::Locked(_)) if is_there => return Err(StoreError::Older.into()),
         lock => lock?,
     };
-    let opened = SqliteStore::open(data).await;
+    let opened = StudyStore::open(data).await;
     opened.context("the database cannot be opened")
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use study::Progress;
 
 use crate::data_folder::DataDir;
-use crate::{FILE, PayState, SqliteStore, StoreError};
+use crate::{FILE, PayState, StoreError, StudyStore};
 
 /// The result of an erasure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -71,7 +71,7 @@ pub async fn erase_participant(
     named: &str,
     unpaid: bool,
 ) -> anyhow::Result<Erasure> {
-    let store = SqliteStore::open_for_server(data)
+    let store = StudyStore::open_for_server(data)
         .await
         .context("the database cannot be opened")?;
     let erased = erase_from(&store, data.path(), named, unpaid).await;
@@ -88,7 +88,7 @@ pub async fn erase_participant(
 }
 
 async fn erase_from(
-    store: &SqliteStore,
+    store: &StudyStore,
     data: &Path,
     named: &str,
     unpaid: bool,
@@ -188,7 +188,7 @@ fn remove_parts(data: &Path) -> anyhow::Result<()> {
 /// Erases the ended episodes that were withdrawn by everybody whom they have something of; returns their ids. None if a
 /// file cannot be removed: the next start tries again.
 pub(crate) async fn erase_withdrawn_episodes(
-    store: &SqliteStore,
+    store: &StudyStore,
     data: &Path,
 ) -> Result<Vec<String>, StoreError> {
     let paths = store.list_withdrawn_episodes().await?;
@@ -220,11 +220,7 @@ pub(crate) async fn remove_files(data: &Path, paths: &[String]) -> bool {
 }
 
 /// Gives the database that several servers share the log of an episode as it is in the data folder now.
-async fn replace_shared_log(
-    store: &SqliteStore,
-    data: &Path,
-    path: &str,
-) -> Result<(), StoreError> {
+async fn replace_shared_log(store: &StudyStore, data: &Path, path: &str) -> Result<(), StoreError> {
     let Some(logs) = store.shared_logs() else {
         return Ok(());
     };
@@ -235,7 +231,7 @@ async fn replace_shared_log(
 /// Removes from the files of ended episodes what came from the pages of those who withdrew. False if a file still has
 /// some of it. `waits` leaves a file for later that the thread of its episode may still write to.
 pub(crate) async fn withdraw_files(
-    store: &SqliteStore,
+    store: &StudyStore,
     data: &Path,
     waits: bool,
 ) -> Result<bool, StoreError> {

@@ -18,7 +18,7 @@ pub mod participant_links;
 pub mod persistence;
 mod records;
 pub mod servers;
-mod sqlite;
+mod study_store;
 pub mod study_version;
 
 use std::path::Path;
@@ -34,14 +34,14 @@ pub use records::{
     Member, Message, ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState,
     Payment, Response, Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
-pub use sqlite::{FILE, SqliteStore, has_database};
+pub use study_store::{FILE, StudyStore, has_database};
 
 /// The participants and groups that exports leave out, read also while a server writes to the folder.
 ///
 /// # Errors
 /// [`StoreError`]
 pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
-    let Some(store) = SqliteStore::find(data).await? else {
+    let Some(store) = StudyStore::find(data).await? else {
         return Ok(Withdrawn::default());
     };
     let known = store.withdrawn().await;
@@ -59,7 +59,7 @@ pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
 /// # Errors
 /// [`StoreError`]
 pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
-    let Some(store) = SqliteStore::find(data).await? else {
+    let Some(store) = StudyStore::find(data).await? else {
         return Ok(Vec::new());
     };
     let known = store.episodes().await;
@@ -72,7 +72,7 @@ pub async fn episodes(data: &Path) -> Result<Vec<Episode>, StoreError> {
 /// # Errors
 /// [`StoreError`]
 pub async fn ledger(data: &Path) -> Result<LedgerState, StoreError> {
-    let Some(store) = SqliteStore::find(data).await? else {
+    let Some(store) = StudyStore::find(data).await? else {
         return Ok(LedgerState::default());
     };
     let state = store.ledger().await;

@@ -19,15 +19,15 @@ use crate::Answers;
 use crate::Intervention;
 use crate::NewEpisode;
 use crate::NewSession;
-use crate::SqliteStore;
 use crate::StoreError;
 use crate::StoredPosition;
+use crate::StudyStore;
 use crate::data_folder::DataDir;
 use crate::erasure::{erase_withdrawn_episodes, remove_files, withdraw_files};
 
 /// The database, and the study whose sessions it keeps.
 pub struct Persistence {
-    store: SqliteStore,
+    store: StudyStore,
     data: PathBuf,
     study: Arc<Study>,
 }
@@ -38,13 +38,13 @@ impl Persistence {
     /// # Errors
     /// The database cannot be opened.
     pub async fn open(data: &DataDir, study: Arc<Study>) -> anyhow::Result<Self> {
-        let store = SqliteStore::open_for_server(data)
+        let store = StudyStore::open_for_server(data)
             .await
             .context("the database cannot be opened")?;
         Self::with_store(store, data, study).await
     }
 
-    /// Opens the database of a rehearsal on a virtual clock, as [`SqliteStore::open_rehearsed`] does, at a time of it,
+    /// Opens the database of a rehearsal on a virtual clock, as [`StudyStore::open_rehearsed`] does, at a time of it,
     /// microseconds since the Unix epoch.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Persistence {
         study: Arc<Study>,
         now_us: u64,
     ) -> anyhow::Result<Self> {
-        let store = SqliteStore::open_rehearsed(data.path())
+        let store = StudyStore::open_rehearsed(data.path())
             .await
             .context("the database cannot be opened")?;
         store.tell_time(now_us).await?;
@@ -67,7 +67,7 @@ impl Persistence {
     /// # Errors
     /// The database cannot be opened.
     pub async fn open_for_import(data: &DataDir, study: Arc<Study>) -> anyhow::Result<Self> {
-        let store = SqliteStore::open_told(data.path())
+        let store = StudyStore::open_told(data.path())
             .await
             .context("the database cannot be opened")?;
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -79,7 +79,7 @@ impl Persistence {
     }
 
     async fn with_store(
-        store: SqliteStore,
+        store: StudyStore,
         data: &DataDir,
         study: Arc<Study>,
     ) -> anyhow::Result<Self> {

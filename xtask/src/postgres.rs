@@ -86,7 +86,7 @@ fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     let mut store = tests(workspace, &["--lib"])?;
     store
         .env(VARIABLE, &server.address)
-        .args(["--", "sqlite::"]);
+        .args(["--", "study_store::"]);
     store.args(FILE_ALONE.iter().flat_map(|name| ["--skip", name]));
     counted(&mut store, count)?;
     let mut servers = tests(workspace, &TESTS)?;

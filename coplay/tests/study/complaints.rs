@@ -10,7 +10,7 @@ use protocol::control::{
     Answer, ClientMessage, EndReason, Entry, Refusal, ServerMessage, StageView,
 };
 use protocol::{Controller, Seat, Tick};
-use store::SqliteStore;
+use store::StudyStore;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
@@ -116,7 +116,7 @@ async fn a_socket_that_has_not_come_in_writes_nothing() {
     honest.done(0, text("honest")).await;
     assert_ne!(place(&mut honest).await, here);
     server.stop().await;
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let kept = store.responses().await.unwrap();
     let values: Vec<&str> = kept.iter().map(|row| row.value.as_str()).collect();
     assert_eq!(values, ["\"honest\""]);
@@ -134,7 +134,7 @@ async fn the_last_page_is_only_shown_once_the_last_answer_is_on_the_disk() {
     }
     end(&mut page).await;
     // The server keeps running: whatever another reader finds now was stored before the page learned of it.
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     assert_eq!(store.responses().await.unwrap().len(), 5);
     let sessions = store.sessions().await.unwrap();
     assert_eq!(sessions[0].outcome.as_deref(), Some("completed"));
@@ -153,7 +153,7 @@ async fn a_message_that_is_sent_again_is_answered_with_where_one_is() {
         assert_eq!(place(&mut page).await.0, 1);
     }
     server.stop().await;
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     assert_eq!(store.responses().await.unwrap().len(), 1);
 }
 
@@ -365,7 +365,7 @@ async fn a_waiting_room_that_runs_out_ends_as_the_study_says_and_the_id_finds_th
     let mut again = Page::enter(&server, anna()).await;
     assert_eq!(end(&mut again).await, (outcome, farewell));
     server.stop().await;
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     assert_eq!(
         store.sessions().await.unwrap().len(),
         1,

@@ -1,7 +1,7 @@
 //! Drafts of a stage, from one page to another, and through restarts; and the least time of pages.
 
 use protocol::control::{Answer, ClientMessage, Draft, Entry, ServerMessage, StageView};
-use store::SqliteStore;
+use store::StudyStore;
 
 use super::host::{Host, Running};
 use super::page::Page;
@@ -117,7 +117,7 @@ async fn a_half_finished_form_is_there_again_on_another_device_and_after_a_resta
     assert!(matches!(view, StageView::End { .. }));
     assert_eq!(draft, None);
     server.stop().await;
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let answers = store.responses().await.unwrap();
     let answers: Vec<_> = (answers.iter())
         .map(|row| (&row.item[..], &row.value[..], row.elapsed_ms))

@@ -3,7 +3,7 @@
 use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{Entry, Onward, Refusal, ServerMessage};
 use signaling_server::server::{AccessRules, ServerOptions};
-use store::SqliteStore;
+use store::StudyStore;
 
 use super::host::{Host, Running};
 use super::page::Page;
@@ -31,7 +31,7 @@ async fn refused(server: &Running, entry: Entry) -> Refusal {
 }
 
 async fn sessions(host: &Host) -> usize {
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     store.sessions().await.unwrap().len()
 }
 
@@ -130,7 +130,7 @@ async fn an_identifier_is_in_its_own_table_alone() {
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(!text.contains(PID), "{}", path.display());
     }
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let known = store.identifiers().await.unwrap();
     assert_eq!(known[0].identity.participant, PID);
     assert_eq!(known[0].identity.parameters["SESSION_ID"], "se1");

@@ -1,7 +1,7 @@
 //! Consent and quiz, from the page to the tables.
 
 use protocol::control::{Answer, ClientMessage, Entry, Refusal, StageView};
-use store::{Response, SqliteStore};
+use store::{Response, StudyStore};
 
 use super::host::Host;
 use super::page::Page;
@@ -33,12 +33,12 @@ fn answer(name: &str, value: String) -> Answer {
 }
 
 async fn responses(host: &Host) -> Vec<Response> {
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     store.responses().await.unwrap()
 }
 
 async fn outcomes(host: &Host) -> Vec<Option<String>> {
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let sessions = store.sessions().await.unwrap();
     sessions
         .into_iter()
@@ -268,7 +268,7 @@ async fn who_withdraws_gets_a_receipt_and_their_answers_are_gone() {
     let kept = responses(&host).await;
     let items: Vec<&str> = kept.iter().map(|row| row.item.as_str()).collect();
     assert_eq!(items, ["code", "fun"], "those of the other person alone");
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let withdrawn = store.withdrawn().await.unwrap();
     assert_eq!(withdrawn.participants.len(), 1);
     assert!(!withdrawn.participants.contains(&kept[0].participant));

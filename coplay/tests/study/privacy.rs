@@ -11,7 +11,7 @@ use protocol::control::{
     Answer, ClientMessage, EndReason, Entry, ServerMessage, StageView, encode,
 };
 use protocol::log::{self, Record};
-use store::SqliteStore;
+use store::StudyStore;
 use tokio::sync::oneshot;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -425,7 +425,7 @@ async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed()
     let mut again = Page::enter(&process.running, from_prolific()).await;
     assert!(matches!(again.stage().await, StageView::End { .. }));
     process.kill();
-    let store = SqliteStore::read(&restored).await.unwrap();
+    let store = StudyStore::read(&restored).await.unwrap();
     assert_eq!(store.sessions().await.unwrap().len(), 1);
     let values = store.responses().await.unwrap().into_iter();
     let values: Vec<String> = values.map(|response| response.value).collect();

@@ -9,7 +9,7 @@ use protocol::control::{
     Answer, Ask, Choice, ClientMessage, Entry, Plan, ServerMessage, StageView, Waiting,
 };
 use signaling_server::server::ServerOptions;
-use store::SqliteStore;
+use store::StudyStore;
 
 use super::entry::{pid, sent};
 use super::host::{Host, Running};
@@ -435,6 +435,6 @@ async fn a_form_branches_checks_and_keeps_the_order_that_was_drawn_for_a_person(
     .await;
     assert_eq!(end(&mut page).await.0, "completed");
     server.stop().await;
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     assert_eq!(store.responses().await.unwrap().len(), 3);
 }

@@ -8,7 +8,7 @@ use protocol::control::{Answer, Draft, Entry};
 use signaling_server::assets::Assets;
 use signaling_server::server::ServerOptions;
 use sqlx::Connection as _;
-use store::SqliteStore;
+use store::StudyStore;
 
 use super::drafts::{kept, tell};
 use super::entry::sent;
@@ -36,7 +36,7 @@ fn logs(host: &Host) -> usize {
 
 /// The items that people have answered, as the database has them.
 async fn items(host: &Host) -> Vec<String> {
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let responses = store.responses().await.unwrap();
     responses
         .into_iter()
@@ -46,7 +46,7 @@ async fn items(host: &Host) -> Vec<String> {
 
 /// The recruiters' identifiers that the database has.
 async fn names(host: &Host) -> Vec<String> {
-    let store = SqliteStore::read(&host.data()).await.unwrap();
+    let store = StudyStore::read(&host.data()).await.unwrap();
     let known = store.identifiers().await.unwrap().into_iter();
     known.map(|known| known.identity.participant).collect()
 }

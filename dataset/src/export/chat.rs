@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{SqliteStore, Withdrawn};
+use store::{StudyStore, Withdrawn};
 
 use super::column::{Typed, row};
 use super::known::KnownData;
@@ -63,7 +63,7 @@ pub(super) async fn write_table(
 ) -> anyhow::Result<()> {
     let mut table = Table::create::<ChatRow<'_>>(output, "chat")?;
     let mut all = Vec::new();
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         all = store.messages().await?;
         store.close().await;
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Context as _;
-use store::SqliteStore;
+use store::StudyStore;
 use store::beside::open_beside_server;
 
 use super::options::ExportOptions;
@@ -64,7 +64,7 @@ pub(super) async fn read(data: &Path, options: &ExportOptions) -> anyhow::Result
         Some(file) => read_file(file, options.identifiers)?,
         None => BTreeMap::new(),
     };
-    let store = SqliteStore::find(data).await?;
+    let store = StudyStore::find(data).await?;
     let store = store.context("the data folder has no database, so nobody can be identified")?;
     let identifiers = store.identifiers().await?;
     store.close().await;

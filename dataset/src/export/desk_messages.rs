@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{SqliteStore, Withdrawn};
+use store::{StudyStore, Withdrawn};
 
 use super::column::{Typed, row};
 use super::known::KnownData;
@@ -67,7 +67,7 @@ pub(super) async fn write_table(
 ) -> anyhow::Result<()> {
     let mut table = Table::create::<DeskMessageCells<'_>>(output, "desk_messages")?;
     let mut all = Vec::new();
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         all = store.desk_messages(None).await?;
         store.close().await;
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use protocol::hash::sha256_hex;
 use serde_json::{Value, json};
-use store::{Session, SqliteStore, Withdrawn};
+use store::{Session, StudyStore, Withdrawn};
 use study::exclusion::{ExclusionRule, SessionQuality, read_exclusions};
 
 use super::column::row;
@@ -92,7 +92,7 @@ pub(super) async fn write_tables(
     let mut exclusions =
         Table::create::<(SessionKeys<'_>, ExclusionRow<'_>)>(output, "exclusions")?;
     let (mut failed, mut rules) = (BTreeMap::new(), StudyRules::default());
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         for response in store.responses().await?.into_iter().filter(|of| of.flag) {
             *failed.entry(response.session).or_insert(0) += 1;
         }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{SqliteStore, gone_name};
+use store::{StudyStore, gone_name};
 
 use super::column::row;
 use super::known::KnownData;
@@ -71,7 +71,7 @@ pub(super) async fn write_tables(
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
     let (mut groups, mut waits) = (Vec::new(), Vec::new());
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         (groups, waits) = (store.groups().await?, store.waits().await?);
         store.close().await;
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::SqliteStore;
+use store::StudyStore;
 
 use super::column::{Typed, row};
 use super::options::ExportOptions;
@@ -40,7 +40,7 @@ pub(super) async fn write_table(
 ) -> anyhow::Result<()> {
     let mut table = Table::create::<InterventionRow<'_>>(output, "interventions")?;
     let mut all = Vec::new();
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         all = store.interventions().await?;
         store.close().await;
     }

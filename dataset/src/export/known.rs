@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use protocol::control::EndReason;
-use store::{Episode, Session, SqliteStore};
+use store::{Episode, Session, StudyStore};
 
 use super::options::ExportOptions;
 use crate::time::parse_unix_us;
@@ -27,7 +27,7 @@ pub(super) struct KnownData {
 impl KnownData {
     pub(super) async fn read(data: &Path, options: &ExportOptions) -> anyhow::Result<Self> {
         let mut known = Self::default();
-        let Some(store) = SqliteStore::find(data).await? else {
+        let Some(store) = StudyStore::find(data).await? else {
             return Ok(known);
         };
         let (sessions, episodes) = (store.sessions().await?, store.episodes().await?);

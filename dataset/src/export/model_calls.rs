@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use store::{SqliteStore, Withdrawn};
+use store::{StudyStore, Withdrawn};
 
 use super::column::row;
 use super::known::KnownData;
@@ -91,7 +91,7 @@ pub(super) async fn write_table(
 ) -> anyhow::Result<()> {
     let mut table = Table::create::<ModelCallCells<'_>>(output, "model_calls")?;
     let mut all = Vec::new();
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         all = store.model_calls().await?;
         store.close().await;
     }

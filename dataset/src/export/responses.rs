@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::Value;
-use store::{Response, SqliteStore};
+use store::{Response, StudyStore};
 
 use super::annotations::{AnnotationRow, WatchStages};
 use super::column::{Typed, row};
@@ -157,7 +157,7 @@ pub(super) async fn write_tables(
     let (mut responses, mut times) = (Vec::new(), Vec::new());
     let mut questions = Questions::default();
     let mut watched = WatchStages::default();
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         (responses, times) = (store.responses().await?, store.page_times().await?);
         let studies = store.studies().await?;
         questions = Questions::new(&studies, known)?;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use store::{Session, SqliteStore};
+use store::{Session, StudyStore};
 use study::Progress;
 use study::screening::Measured;
 
@@ -65,7 +65,7 @@ pub(super) async fn write_table(
 ) -> anyhow::Result<()> {
     let mut table = Table::create::<ScreeningRow>(output, "screening")?;
     let mut sessions = Vec::new();
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         sessions = store.sessions().await?;
         store.close().await;
     }

@@ -7,7 +7,7 @@ use protocol::control::{Answer, EndReason, KeyEvent, Link, Misprediction, Timing
 use protocol::log::{Header, Record};
 use protocol::rules::Course;
 use protocol::{Controller, Seat, Tick};
-use store::{Answers, NewEpisode, NewSession, SqliteStore, StoredPosition};
+use store::{Answers, NewEpisode, NewSession, StoredPosition, StudyStore};
 use study::survey::{Mark, ShownOrder};
 
 use super::*;
@@ -48,7 +48,7 @@ async fn steps_have_a_row_for_each_tick_and_seat() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let mut header = header([PERSON, ai("idle")], 12);
     header.participants[1].clear();
     let all = played(&header);
@@ -116,11 +116,11 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 5);
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let new = NewEpisode {
         id: header.episode.clone(),
         era: protocol::Era(0),
@@ -153,7 +153,7 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 3);
@@ -209,7 +209,7 @@ async fn a_seat_has_its_place_in_the_study() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let mut header = header([PERSON, ai("idle")], 40);
     header.participants[1].clear();
     header.rules.turns = true;
@@ -259,7 +259,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let key = |down, shown_us| KeyEvent {
@@ -428,7 +428,7 @@ async fn what_was_shown_has_a_row_for_each_frame_if_asked_for() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let pages = two_pages(&header);
@@ -470,7 +470,7 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     let [mut one, other] = two_pages(&header);
@@ -496,7 +496,7 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
 #[tokio::test]
 async fn responses_have_a_row_for_each_item() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let session = NewSession {
         number: 0,
         participant: "P-A".into(),
@@ -599,7 +599,7 @@ async fn responses_have_a_row_for_each_item() {
 #[tokio::test]
 async fn a_table_without_rows_has_its_columns() {
     let data = tempfile::tempdir().unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let out = data.path().join("out");
     let report = export(data.path(), &out, &with_frames()).await.unwrap();
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use serde_json::{Map, Value};
-use store::{Episode, Payment, Session, SqliteStore, reason_name};
+use store::{Episode, Payment, Session, StudyStore, reason_name};
 use study::payment::decimals;
 use study::stage::is_demonstration;
 use study::{Progress, UnitAssignment};
@@ -120,7 +120,7 @@ struct Designs {
 impl Designs {
     /// Those of a data folder.
     async fn read(data: &Path) -> anyhow::Result<Self> {
-        let Some(store) = SqliteStore::find(data).await? else {
+        let Some(store) = StudyStore::find(data).await? else {
             return Ok(Self::default());
         };
         let studies = store.studies().await?;
@@ -174,7 +174,7 @@ pub(super) async fn write_sessions(
 ) -> anyhow::Result<()> {
     let designs = Designs::read(data).await?;
     let (mut payments, mut groups) = (BTreeMap::new(), BTreeMap::new());
-    if let Some(store) = SqliteStore::find(data).await? {
+    if let Some(store) = StudyStore::find(data).await? {
         let all = store.payments().await?.into_iter();
         payments.extend(all.map(|payment| (payment.session.clone(), payment)));
         groups = store.groups_of_participants().await?;

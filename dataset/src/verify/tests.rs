@@ -10,7 +10,7 @@ use protocol::control::EndReason;
 use protocol::log::{Ending, Header, Record};
 use protocol::seen;
 use protocol::{Controller, Era, Life, Seat, Tick};
-use store::{NewEpisode, NewSession, SqliteStore, StoredPosition};
+use store::{NewEpisode, NewSession, StoredPosition, StudyStore};
 
 use super::*;
 use crate::fixtures::{encode, say};
@@ -39,7 +39,7 @@ async fn folder() -> (tempfile::TempDir, PathBuf, Header) {
     say(&mut episode, 0, 12);
     episode.end(EndReason::Played).unwrap();
     let path = archive::path(&data.path().join(archive::FOLDER), "e-1").unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     for (number, participant) in header.participants.iter().enumerate() {
         let new = new_session(number, participant);
         store.create_session(&new).await.unwrap();
@@ -88,7 +88,7 @@ async fn a_running_and_torn_episode_is_verified_up_to_its_last_record() {
         episode: "e-2".into(),
         ..header.clone()
     };
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     known(&store, &running).await;
     store.close().await;
     let mut episode = Episode::create(path.parent().unwrap(), running).unwrap();
@@ -191,7 +191,7 @@ async fn a_missing_or_altered_module_is_found() {
 }
 
 /// Adds an episode to the database of a data folder.
-async fn known(store: &SqliteStore, header: &Header) {
+async fn known(store: &StudyStore, header: &Header) {
     let id = header.episode.clone();
     let new = NewEpisode {
         path: format!("episodes/{id}.coplay"),
@@ -217,7 +217,7 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
     };
     let mut running = Episode::create(path.parent().unwrap(), of("e-2")).unwrap();
     say(&mut running, 0, 5);
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     known(&store, &of("e-2")).await;
     // Reading the last file waits until somebody writes it, and then the others have been read.
     let pipe = path.with_file_name("e-3.coplay");
@@ -248,7 +248,7 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
 async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
     let (data, path, header) = folder().await;
     fs::write(&path, encode(&header, &[])).unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let report = verify(data.path()).await.unwrap();
     assert_eq!(report.episodes[0].reason, None);
     let ended = store.end_episode("e-1", EndReason::Technical, None).await;

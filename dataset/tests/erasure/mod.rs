@@ -11,7 +11,7 @@ use protocol::control::Answer;
 use protocol::log::{self, Header, LogWriter, Record};
 use store::data_folder::DataDir;
 use store::erasure::{Erasure, erase_participant};
-use store::{Answers, Message, SqliteStore, StoredPosition};
+use store::{Answers, Message, StoredPosition, StudyStore};
 
 use super::{copy_folder, use_trial_key};
 
@@ -103,7 +103,7 @@ fn traces_of_logs(data: &Path, participant: &str) -> Traces {
 
 /// Adds an answer, a message and a wait of a participant that nobody else has, and returns their bytes.
 async fn leave_words(data: &Path, participant: &str) -> Traces {
-    let store = SqliteStore::open(data).await.unwrap();
+    let store = StudyStore::open(data).await.unwrap();
     let sessions = store.sessions().await.unwrap();
     let session = sessions.iter().find(|it| it.participant == participant);
     let session = session.unwrap();
@@ -283,13 +283,13 @@ async fn the_bytes_of_a_name_are_in_no_file_of_any_version_once_it_is_opened() {
         let dir = folder(name);
         let names: Traces = [("name".to_owned(), identifier.as_bytes().to_vec())].into();
         assert_eq!(found_in(dir.path(), &names), ["name"], "{name}");
-        let store = SqliteStore::read(dir.path()).await.unwrap();
+        let store = StudyStore::read(dir.path()).await.unwrap();
         let before = store.identifiers().await.unwrap();
         store.close().await;
-        SqliteStore::open(dir.path()).await.unwrap().close().await;
+        StudyStore::open(dir.path()).await.unwrap().close().await;
         assert_eq!(found_in(dir.path(), &names), [""; 0], "{name}");
         // Whoever has the key still finds everybody.
-        let store = SqliteStore::read(dir.path()).await.unwrap();
+        let store = StudyStore::read(dir.path()).await.unwrap();
         let after = store.identifiers().await.unwrap();
         store.close().await;
         assert!(after == before, "{name}");

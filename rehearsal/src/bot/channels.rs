@@ -94,18 +94,30 @@ impl Bot {
         self.effects.extend(closed);
     }
 
+    /// Remembers how packets travel to each other person while the episode runs: at its end, the server closes its way
+    /// through TURN.
+    pub(super) fn note_links(&mut self) {
+        let Some(tab) = &mut self.tab else { return };
+        let Some(peer) = tab.page.peer() else { return };
+        let runs = (peer.session()).is_some_and(|session| session.ended().is_none());
+        if !self.info.has_webrtc || !runs {
+            return;
+        }
+        let seats = (0..peer.plan().controllers.len()).map(|seat| Seat(seat as u8));
+        let link = |seat| Some((seat, peer.link_to(seat)?));
+        tab.links = seats.filter_map(link).collect();
+    }
+
     /// Counts how packets travelled to each other person of the episode on the page.
     pub(super) fn count_links(&mut self) {
-        let Some(tab) = &self.tab else { return };
-        let Some(peer) = tab.page.peer() else { return };
+        let Some(tab) = &mut self.tab else { return };
         let mut record = self.record.lock();
-        for seat in (0..peer.plan().controllers.len()).map(|seat| Seat(seat as u8)) {
-            let counts = &mut record.links;
-            match peer.link_to(seat) {
-                Some(Link::Direct) if tab.relayed.contains(&seat) => counts.turn += 1,
-                Some(Link::Direct) => counts.direct += 1,
-                Some(Link::Relay) => counts.relay += 1,
-                None => {}
+        let counts = &mut record.links;
+        for (seat, link) in std::mem::take(&mut tab.links) {
+            match link {
+                Link::Direct if tab.relayed.contains(&seat) => counts.turn += 1,
+                Link::Direct => counts.direct += 1,
+                Link::Relay => counts.relay += 1,
             }
         }
     }

@@ -159,6 +159,7 @@ impl Bot {
                 });
             }
         }
+        self.note_links();
         let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
         let tick = peer
             .and_then(Peer::session)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use client_core::{Credentials, Page, ShownStage, SocketId};
 use data_channels::ChannelRules;
+use protocol::control::Link;
 use protocol::hash::sha256;
 use protocol::{Era, Seat};
 
@@ -22,6 +23,8 @@ pub(super) struct Tab {
     pub(super) channels: Option<(Era, ChannelRules)>,
     /// Seats whose data channel goes through TURN.
     pub(super) relayed: BTreeSet<Seat>,
+    /// How packets travelled to each other person when the episode last ran.
+    pub(super) links: Vec<(Seat, Link)>,
     /// The zero of the page's clock, microseconds.
     zero_us: u64,
 }
@@ -37,6 +40,7 @@ impl Tab {
             wire: None,
             channels: None,
             relayed: BTreeSet::new(),
+            links: Vec::new(),
             zero_us,
         }
     }

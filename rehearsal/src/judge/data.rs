@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use dataset::cells::unquote_cell;
 use dataset::pay;
 use server_core::token::token_hash;
-use store::{Group, Session, SqliteStore};
+use store::{Group, Session, StudyStore};
 
 use crate::messages::Messages;
 use crate::options::{RehearsalMode, RehearsalOptions};
@@ -63,7 +63,7 @@ pub(super) async fn read(
     let wrong =
         failed.map(|(_, what, said)| format!("not all of the data could be {what}:\n{said}"));
     let mut wrong: Vec<String> = wrong.collect();
-    let store = SqliteStore::read(data).await?;
+    let store = StudyStore::read(data).await?;
     let sessions = store.sessions().await?;
     let episodes = store.episodes().await?;
     let groups = store.groups().await?;

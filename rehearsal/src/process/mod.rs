@@ -33,7 +33,7 @@ use clock::{Clock, Pace};
 use host::{Host, Place};
 use pacer::{Pacer, Who};
 use shared_state::SharedState;
-use store::SqliteStore;
+use store::StudyStore;
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
@@ -296,7 +296,7 @@ impl Rehearsal {
         let waits_s = expires_s.unwrap_or(0) + 1_800;
         let until_us = self.clock.now_us() + waits_s * S;
         while self.clock.now_us() < until_us {
-            let store = SqliteStore::read(&self.place.data).await?;
+            let store = StudyStore::read(&self.place.data).await?;
             let running = store.running_episodes().await?.len();
             let sessions = store.sessions().await?;
             store.close().await;

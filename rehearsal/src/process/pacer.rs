@@ -23,9 +23,9 @@ const LATE_US: f64 = 1_000_000.0;
 /// The shortest that a tick takes on the machine, seconds: its timers are no finer than a millisecond.
 const TICK_S: f64 = 0.004;
 
-/// The highest speed in an episode with WebRTC, whose own timers keep real time: a channel opens within the time that a
+/// The speed in an episode with WebRTC, whose own timers keep real time: a channel opens within the time that a
 /// page gives it.
-const WITH_WEBRTC: f64 = 4.0;
+const WITH_WEBRTC: f64 = 1.0;
 
 /// The lowest speed: no busy machine slows time further.
 const LEAST: f64 = 0.2;

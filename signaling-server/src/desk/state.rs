@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use clock::Clock;
-use store::SqliteStore;
+use store::StudyStore;
 use store::desk_keys::{DeskKeys, DeskRole, KeyKind};
 use tokio::sync::{Mutex, Semaphore, mpsc};
 
@@ -41,7 +41,7 @@ pub struct DeskParts {
 pub struct Desk {
     pub(super) parts: DeskParts,
     pub(super) keys: DeskKeys,
-    pub(super) store: SqliteStore,
+    pub(super) store: StudyStore,
     pub(super) data: PathBuf,
     /// True if browsers reach it by HTTPS.
     pub(super) is_secure: bool,
@@ -64,7 +64,7 @@ impl Desk {
         Ok(Arc::new(Self {
             parts,
             keys: DeskKeys::open(data).await?,
-            store: SqliteStore::open(data).await?,
+            store: StudyStore::open(data).await?,
             data: data.to_owned(),
             is_secure,
             seen: Mutex::default(),

@@ -167,7 +167,8 @@ pub(super) fn log_path(local: &Path) -> io::Result<String> {
     Ok(format!("{}/{name}", archive::FOLDER))
 }
 
-/// Appends as [`SharedLogs::append`] does, again and again for a while: a restart of PostgreSQL ends no episode.
+/// Appends as [`SharedLogs::append`] does, again and again for a while: a restart of PostgreSQL ends no episode. Neither
+/// does the loss of the study: this server stops as soon as it notices, and its pages are to hear of no end before.
 async fn append_patiently(
     shared: &SharedLogs,
     path: &str,
@@ -177,7 +178,9 @@ async fn append_patiently(
     let began = Instant::now();
     loop {
         match shared.append(path, start, bytes).await {
-            Err(StoreError::Server(error)) if began.elapsed() < APPENDS_WITHIN => {
+            Err(error @ (StoreError::Server(_) | StoreError::Fenced))
+                if began.elapsed() < APPENDS_WITHIN =>
+            {
                 tracing::warn!(%error, "a log could not be written to PostgreSQL; it is tried again");
                 sleep(APPENDS_EACH).await;
             }

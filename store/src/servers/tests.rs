@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use super::*;
 use crate::data_folder::secret;
-use crate::{NewSession, SqliteStore, StoredPosition};
+use crate::{NewSession, StoredPosition, StudyStore};
 
 /// A new database and the data folders of two servers that share it.
 async fn two_folders() -> Option<(tempfile::TempDir, [DataDir; 2])> {
@@ -65,7 +65,7 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
         return;
     };
     let one = join(one).await.unwrap();
-    let store = SqliteStore::open_for_server(&one).await.unwrap();
+    let store = StudyStore::open_for_server(&one).await.unwrap();
     store.create_session(&session("P-A", 0)).await.unwrap();
     let (files, runtime) = (one.episode_files(), Handle::current());
     let created = move || {
@@ -84,7 +84,7 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
     let two = join(two).await.unwrap();
     assert_eq!(two.lease().unwrap().generation(), 2);
     assert!(!stale.exists());
-    let taken = SqliteStore::open_for_server(&two).await.unwrap();
+    let taken = StudyStore::open_for_server(&two).await.unwrap();
     assert_eq!(taken.sessions().await.unwrap()[0].participant, "P-A");
     let log = |data: &DataDir| std::fs::read(data.episodes().join("e-1.coplay")).unwrap();
     assert_eq!(log(&one), log(&two));
@@ -151,7 +151,7 @@ async fn a_server_that_comes_later_waits_until_the_first_stops_or_is_silent() {
     let pool = Pool::Postgres(two.lease().unwrap().pool.clone(), Writer::Command);
     let older = query("UPDATE schema_version SET version = version - 1");
     older.execute(&pool).await.unwrap();
-    let refused = SqliteStore::open(two.path()).await.map(drop);
+    let refused = StudyStore::open(two.path()).await.map(drop);
     assert!(matches!(refused, Err(StoreError::Older)), "{refused:?}");
     // Nobody tells a server that was stopped in the middle that it is over: it finds out.
     query("UPDATE servers SET generation = generation + 1")

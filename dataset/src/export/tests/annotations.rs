@@ -7,7 +7,7 @@ const STUDY: &str = r#"{"study":{"language":"en"},"timeline":[{"clips":[{"stage"
 /// A data folder with two episodes of one visit, which a person watched again.
 async fn folder(answers: &[(&str, &str)]) -> tempfile::TempDir {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let hash = protocol::hash::sha256_hex(STUDY.as_bytes());
     store.keep_study(&hash, STUDY).await.unwrap();
     let session = NewSession {

@@ -74,7 +74,7 @@ async fn folder() -> tempfile::TempDir {
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 12);
     episode.end(EndReason::Played).unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let session = NewSession {
         number: 0,
         participant: "P-A".into(),
@@ -269,7 +269,7 @@ async fn an_export_that_is_stopped_leaves_the_earlier_one_as_it_is() {
 #[tokio::test]
 async fn only_what_is_new_is_exported_if_that_is_asked_for() {
     let data = folder().await;
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store
         .end_episode("e-1", EndReason::Technical, None)
         .await
@@ -323,7 +323,7 @@ async fn what_the_recruiter_knows_is_joined_and_audited_only_if_it_is_asked_for(
         .unwrap();
     assert_eq!(found.people[0].participant, "P-A");
     assert_eq!(found.people[0].episodes[0].episode, "e-1");
-    let store = SqliteStore::read(data.path()).await.unwrap();
+    let store = StudyStore::read(data.path()).await.unwrap();
     let audit = store.audit().await.unwrap();
     store.close().await;
     let actions: Vec<_> = audit

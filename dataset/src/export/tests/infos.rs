@@ -7,7 +7,7 @@ async fn an_info_has_a_row_for_its_seat_and_one_of_the_group_for_every_seat() {
     let data = tempfile::tempdir().unwrap();
     let dir = data.path().join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let header = header([PERSON, PERSON], 12);
     let infos = |tick: u32, json: &str| Record::Infos {
         tick: Tick(tick),

@@ -51,7 +51,7 @@ fn pressed(number: u32, tick: u32) -> Record {
 async fn exported(data: &Path, header: &Header, records: &[Record]) -> ExportReport {
     let dir = data.join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
-    SqliteStore::open(data).await.unwrap().close().await;
+    StudyStore::open(data).await.unwrap().close().await;
     fs::write(dir.join("e-1.coplay"), encode(header, records)).unwrap();
     let (out, options) = (data.join("out"), ExportOptions::default());
     let report = export(data, &out, &options).await.unwrap();

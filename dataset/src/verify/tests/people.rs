@@ -30,7 +30,7 @@ async fn the_database_is_held_against_the_files() {
         .unwrap()
         .ending
         .unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     for (id, ending) in [("e-1", ending), ("e-9", ending)] {
         let header = Header {
             episode: id.into(),
@@ -91,7 +91,7 @@ async fn changed_people_of_an_episode_are_noticed() {
 async fn a_played_file_beside_a_new_database_is_a_fault() {
     let (data, path, header) = folder().await;
     fs::remove_file(data.path().join(store::FILE)).unwrap();
-    SqliteStore::open(data.path()).await.unwrap().close().await;
+    StudyStore::open(data.path()).await.unwrap().close().await;
     let unknown = "the database does not know this episode";
     assert_eq!(because(data.path()).await, unknown);
     // Of one that never began, the database need not know.
@@ -125,7 +125,7 @@ async fn inputs_may_be_erased_only_of_those_who_withdrew() {
     fs::write(&path, encode(&header, &records)).unwrap();
     let words = "inputs of seat 1 were erased, and its person has not withdrawn";
     assert_eq!(because(data.path()).await, words);
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.withdraw("P-A", "W-1", false).await.unwrap();
     assert_eq!(because(data.path()).await, words);
     store.withdraw("P-B", "W-2", false).await.unwrap();
@@ -135,7 +135,7 @@ async fn inputs_may_be_erased_only_of_those_who_withdrew() {
 #[tokio::test]
 async fn a_noted_hash_shows_that_the_end_of_the_ledger_was_cut_off() {
     let (data, ..) = folder().await;
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let payment = study::Payment {
         outcome: study::Outcome::Completed,
         deed: RecruiterAction::Approve,

@@ -6,7 +6,7 @@ use sqlx::{Row as _, SqliteConnection, raw_sql};
 
 use super::payments::PAID_AND_WITHDRAWN;
 use super::rows::json;
-use super::{BUSY_MS, SqliteStore};
+use super::{BUSY_MS, StudyStore};
 use crate::StoreError;
 use crate::Withdrawn;
 use crate::WithdrawnSeat;
@@ -15,7 +15,7 @@ use crate::database::{Transaction, query};
 /// Forgets what a language model was told of a participant, and what it said. What that cost still counts.
 const FORGET_WORDS: &str = "UPDATE model_calls SET prompt = '', answer = '', directive = '', refusal = '' WHERE participant = ?";
 
-impl SqliteStore {
+impl StudyStore {
     /// Withdraws what was recorded of a participant: their answers, times, waits and messages are gone, or all messages of
     /// their groups, and their episodes, or those of their groups, are marked. The recruiter's identifier is gone as soon
     /// as no payment is due. The first receipt stands.

@@ -16,9 +16,9 @@ fn log_len(data: &Path) -> u64 {
 #[tokio::test]
 async fn a_log_that_another_program_reads_is_emptied_later_and_nobody_waits() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
-    let reader = SqliteStore::read(dir.path()).await.unwrap();
+    let reader = StudyStore::read(dir.path()).await.unwrap();
     let mut reading = reader.file().begin().await.unwrap();
     let sql = "SELECT * FROM sessions";
     sqlx::query(sql).fetch_all(&mut *reading).await.unwrap();
@@ -35,7 +35,7 @@ async fn a_log_that_another_program_reads_is_emptied_later_and_nobody_waits() {
 #[tokio::test]
 async fn a_log_that_a_crash_left_is_emptied_at_the_next_start() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     // As `kill -9` leaves the folder.
     let left = tempfile::tempdir().unwrap();
@@ -44,7 +44,7 @@ async fn a_log_that_a_crash_left_is_emptied_at_the_next_start() {
         fs::copy(dir.path().join(&name), left.path().join(&name)).unwrap();
     }
     assert!(log_len(left.path()) > 0);
-    let again = SqliteStore::open(left.path()).await.unwrap();
+    let again = StudyStore::open(left.path()).await.unwrap();
     assert_eq!(again.sessions().await.unwrap().len(), 1);
     assert_eq!(log_len(left.path()), 0);
 }
@@ -52,7 +52,7 @@ async fn a_log_that_a_crash_left_is_emptied_at_the_next_start() {
 #[tokio::test]
 async fn no_word_of_a_language_model_is_left_of_who_withdraws() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     let words = ["prompt", "answer", "directive", "refusal"];
     let [prompt, answer, directive, refusal] = words.map(|word| format!("the {word}"));
@@ -84,8 +84,8 @@ async fn no_word_of_a_language_model_is_left_of_who_withdraws() {
 async fn two_programs_write_at_once_and_a_database_that_is_taken_is_told_apart() {
     let dir = tempfile::tempdir().unwrap();
     let stores = [
-        SqliteStore::open(dir.path()).await.unwrap(),
-        SqliteStore::open(dir.path()).await.unwrap(),
+        StudyStore::open(dir.path()).await.unwrap(),
+        StudyStore::open(dir.path()).await.unwrap(),
     ];
     stores[0].create_session(&new("P-A", None)).await.unwrap();
     // Each reads before it writes.

@@ -3,7 +3,7 @@
 
 use server_core::arbiter::Identity;
 
-use super::SqliteStore;
+use super::StudyStore;
 use super::ledger::append_identifier;
 use super::rows::plain_identifier;
 use crate::database::value::Row;
@@ -14,7 +14,7 @@ use crate::{Identifier, KeyError, StoreError};
 /// The first version of the database that has them encrypted.
 pub(super) const FIRST: usize = 17;
 
-impl SqliteStore {
+impl StudyStore {
     /// Makes sure that identifiers can be stored: finds the key of the data folder, and makes one if it has none yet.
     ///
     /// # Errors

@@ -1,13 +1,13 @@
 //! The audit trail: uses of what is not for everybody.
 
-use super::SqliteStore;
+use super::StudyStore;
 use crate::database::query;
 use crate::{AuditEntry, StoreError};
 
 /// The first version of the database that has it.
 const FIRST: usize = 16;
 
-impl SqliteStore {
+impl StudyStore {
     /// Records what a command showed or wrote; once this has returned, it may do so.
     pub async fn append_audit(&self, command: &str, action: &str) -> Result<(), StoreError> {
         query("INSERT INTO audit (command, action) VALUES (?, ?)")

@@ -5,9 +5,9 @@ use server_core::arbiter::Identity;
 use super::*;
 
 /// Three sessions: two that have ended, and one that has ended without pay and goes on.
-async fn ended() -> (tempfile::TempDir, SqliteStore) {
+async fn ended() -> (tempfile::TempDir, StudyStore) {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     for (participant, outcome) in [
         ("P-A", Outcome::Completed),
         ("P-B", Outcome::PartnerLeft),
@@ -114,7 +114,7 @@ async fn payments_of_an_older_database_are_taken_as_they_are() {
     raw_sql(older).execute(store.file()).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     for participant in ["P-D", "P-E"] {
         store.create_session(&new(participant, None)).await.unwrap();
@@ -141,7 +141,7 @@ pub(super) fn identity(participant: &str) -> Identity {
 }
 
 /// The three sessions: the first one is paid, and recruiters know the first and the last.
-async fn paid_and_known() -> (tempfile::TempDir, SqliteStore) {
+async fn paid_and_known() -> (tempfile::TempDir, StudyStore) {
     let (data, store) = ended().await;
     store.set_identity("P-A", &identity("a1")).await.unwrap();
     store.set_identity("P-A", &identity("a2")).await.unwrap();
@@ -187,7 +187,7 @@ async fn a_changed_mark_or_identifier_is_noticed() {
 }
 
 /// The entries of identifiers in the ledger.
-async fn entered(store: &SqliteStore) -> Vec<String> {
+async fn entered(store: &StudyStore) -> Vec<String> {
     let sql = "SELECT entry FROM ledger WHERE entry LIKE 'identifier%' ORDER BY number";
     let rows = sqlx::query(sql).fetch_all(store.file()).await.unwrap();
     rows.iter().map(|row| row.get(0)).collect()
@@ -257,7 +257,7 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
     raw_sql(older).execute(store.file()).await.unwrap();
     assert_eq!(store.ledger().await.unwrap().altered, [""; 0]);
     store.close().await;
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let state = store.ledger().await.unwrap();
     // The mark, the identifiers as they were, and once more as they are encrypted.
     assert_eq!((state.altered, state.hashes.len()), (vec![], 4 + 1 + 2 + 2));

@@ -43,7 +43,7 @@ const CONNECTIONS: u32 = 2;
 
 /// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.
 #[derive(Clone, Debug)]
-pub struct SqliteStore {
+pub struct StudyStore {
     pool: Pool,
     /// The data folder.
     data: PathBuf,
@@ -55,7 +55,7 @@ pub struct SqliteStore {
     has_erased_log: Arc<AtomicBool>,
 }
 
-impl SqliteStore {
+impl StudyStore {
     fn new(pool: Pool, data: &Path, place: KeyPlace) -> Self {
         Self {
             pool,

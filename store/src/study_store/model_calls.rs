@@ -3,7 +3,7 @@
 use protocol::{Seat, Tick};
 use server_core::arbiter::{ModelCallCost, ModelCallRow};
 
-use super::SqliteStore;
+use super::StudyStore;
 use crate::database::query;
 use crate::database::value::Row;
 use crate::{ModelCall, StoreError};
@@ -11,7 +11,7 @@ use crate::{ModelCall, StoreError};
 /// The first version of the database that has them.
 pub(super) const FIRST: usize = 18;
 
-impl SqliteStore {
+impl StudyStore {
     /// Keeps a request, or what has become of one.
     pub async fn save_model_call(&self, stage: &str, row: &ModelCallRow) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::SqliteStore;
+use super::StudyStore;
 use super::rows::{json, wait};
 use crate::GONE;
 use crate::Group;
@@ -12,7 +12,7 @@ use crate::Wait;
 use crate::database::query;
 use crate::gone_name;
 
-impl SqliteStore {
+impl StudyStore {
     /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
     pub async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;

@@ -55,7 +55,7 @@ pub(super) async fn tell(pool: &Pool, now_us: u64) -> Result<(), StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use crate::SqliteStore;
+    use crate::StudyStore;
 
     /// 14 November 2023, 22:13:20, microseconds.
     const NOW_US: u64 = 1_700_000_000_000_000;
@@ -63,7 +63,7 @@ mod tests {
     #[tokio::test]
     async fn rows_have_the_time_that_was_told_and_a_store_of_a_server_has_none_to_be_told() {
         let dir = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open_rehearsed(dir.path()).await.unwrap();
+        let store = StudyStore::open_rehearsed(dir.path()).await.unwrap();
         for (token, after_us) in [("one", 0), ("two", 1_250_000)] {
             store.tell_time(NOW_US + after_us).await.unwrap();
             store.issue_link(token).await.unwrap();
@@ -71,7 +71,7 @@ mod tests {
         store.keep_study("hash", "{}").await.unwrap();
         store.close().await;
         // The file is like that of a server.
-        let store = SqliteStore::open(dir.path()).await.unwrap();
+        let store = StudyStore::open(dir.path()).await.unwrap();
         let links = store.links().await.unwrap().into_iter();
         let at: Vec<String> = links.map(|link| link.created_at).collect();
         assert_eq!(at, ["2023-11-14T22:13:20.000Z", "2023-11-14T22:13:21.250Z"]);

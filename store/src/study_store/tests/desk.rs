@@ -9,7 +9,7 @@ use crate::Intervention;
 #[tokio::test]
 async fn recruitment_and_places_are_as_they_were_set_last() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let state = async || store.recruitment().await.unwrap();
     assert_eq!(state().await, RecruitmentState::Open);
     assert_eq!(store.places().await.unwrap(), [0; 0]);
@@ -26,7 +26,7 @@ async fn recruitment_and_places_are_as_they_were_set_last() {
 #[tokio::test]
 async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     let place = at("{\"stage\":4}", Some(Outcome::Completed));
     store.save_place("P-A", &place, None).await.unwrap();
@@ -60,7 +60,7 @@ async fn a_corrected_payment_is_in_the_ledger_and_a_paid_one_stays() {
 #[tokio::test]
 async fn interventions_are_read_back_from_the_audit_trail_and_nothing_else_is() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.append_audit("who", "P-A").await.unwrap();
     store.append_audit("desk", "Ada signs in").await.unwrap();
     let done = Intervention {
@@ -102,7 +102,7 @@ fn message(number: u32, by: &str, check: Option<DeskCheckRow>) -> DeskMessageRow
 #[tokio::test]
 async fn messages_with_researchers_are_stored_with_who_read_them_and_go_with_a_withdrawal() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     let check = DeskCheckRow {
         choices: vec!["red".to_owned(), "blue".to_owned()],
@@ -160,7 +160,7 @@ async fn messages_with_researchers_are_stored_with_who_read_them_and_go_with_a_w
 #[tokio::test]
 async fn of_who_withdrew_nothing_is_kept_once_a_correction_leaves_nothing_to_pay() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     let place = at("{\"stage\":4}", Some(Outcome::Withdrew));
     store.save_place("P-A", &place, None).await.unwrap();

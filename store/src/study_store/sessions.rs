@@ -3,7 +3,7 @@
 use server_core::arbiter::Attendance;
 use server_core::token::token_hash;
 
-use super::SqliteStore;
+use super::StudyStore;
 use super::ledger::append_payment;
 use super::payments::keep_payment;
 use super::rows::{page_time, response, session};
@@ -16,7 +16,7 @@ use crate::StoreError;
 use crate::StoredPosition;
 use crate::database::{Transaction, query};
 
-impl SqliteStore {
+impl StudyStore {
     /// Makes a session and its participant.
     pub async fn create_session(&self, new: &NewSession) -> Result<(), StoreError> {
         if new.identity.is_some() {

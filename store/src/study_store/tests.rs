@@ -106,7 +106,7 @@ async fn everything_is_there_after_reopening() {
         digest: u64::MAX - 1,
     };
     {
-        let store = SqliteStore::open(data.path()).await.unwrap();
+        let store = StudyStore::open(data.path()).await.unwrap();
         store.issue_link("invite").await.unwrap();
         store
             .create_session(&new("P-A", Some("invite")))
@@ -133,7 +133,7 @@ async fn everything_is_there_after_reopening() {
         store.set_next_era(Era(7)).await.unwrap();
         // Dropped, not closed: as a killed process leaves it.
     }
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     let session = store.sessions().await.unwrap().remove(0);
     assert_eq!(
         (session.position.as_str(), session.outcome.as_deref()),
@@ -186,7 +186,7 @@ async fn everything_is_there_after_reopening() {
 #[tokio::test]
 async fn no_token_is_stored_as_it_is() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.issue_link("invite").await.unwrap();
     store
         .create_session(&new("P-A", Some("invite")))
@@ -211,7 +211,7 @@ async fn no_token_is_stored_as_it_is() {
 #[tokio::test]
 async fn a_new_token_replaces_the_one_before() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     store.set_token("P-A", "fresh").await.unwrap();
     let session = store.sessions().await.unwrap().remove(0);
@@ -225,7 +225,7 @@ async fn a_new_token_replaces_the_one_before() {
 #[tokio::test]
 async fn a_session_is_made_once_and_whole() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.issue_link("invite").await.unwrap();
     store
         .create_session(&new("P-A", Some("invite")))
@@ -251,7 +251,7 @@ async fn a_session_is_made_once_and_whole() {
 #[tokio::test]
 async fn answers_and_position_are_stored_together_and_the_first_answers_stand() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     assert!(matches!(
         store
             .save_place("P-A", &at("{}", None), Some(&answers()))
@@ -277,7 +277,7 @@ async fn answers_and_position_are_stored_together_and_the_first_answers_stand() 
 #[tokio::test]
 async fn what_is_not_there_is_named() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     assert!(matches!(
         store.save_place("P-A", &at("{}", None), None).await,
         Err(StoreError::Unknown("session"))
@@ -294,7 +294,7 @@ async fn what_is_not_there_is_named() {
 #[tokio::test]
 async fn the_first_end_of_an_episode_stands() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     store.create_episode(&episode("e1")).await.unwrap();
     store
@@ -321,7 +321,7 @@ async fn the_first_end_of_an_episode_stands() {
 #[tokio::test]
 async fn the_file_is_as_durable_as_promised() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     for (sql, expected) in [
         ("PRAGMA synchronous", "2"),
         ("PRAGMA journal_mode", "wal"),
@@ -339,12 +339,12 @@ async fn the_file_is_as_durable_as_promised() {
 async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
     let data = tempfile::tempdir().unwrap();
     assert!(
-        SqliteStore::read(data.path()).await.is_err(),
+        StudyStore::read(data.path()).await.is_err(),
         "there is none yet"
     );
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
-    let reader = SqliteStore::read(data.path()).await.unwrap();
+    let reader = StudyStore::read(data.path()).await.unwrap();
     assert_eq!(reader.sessions().await.unwrap().len(), 1);
     assert!(
         reader
@@ -357,7 +357,7 @@ async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
         .await
         .unwrap();
     assert!(matches!(
-        SqliteStore::read(data.path()).await,
+        StudyStore::read(data.path()).await,
         Err(StoreError::Newer { found: 99, .. })
     ));
 }
@@ -365,7 +365,7 @@ async fn a_reader_sees_a_running_store_and_refuses_a_newer_one() {
 #[tokio::test]
 async fn groups_and_waits_are_kept_and_brought_up_to_date() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     store.create_session(&new("P-1", None)).await.unwrap();
     let mut group = Group {
         id: "G-1".into(),
@@ -445,7 +445,7 @@ fn message(participant: &str, number: u32) -> Message {
 #[tokio::test]
 async fn messages_are_kept_in_their_order_with_the_seat_of_who_wrote_them() {
     let data = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(data.path()).await.unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
     store.create_session(&new("P-A", None)).await.unwrap();
     store.create_session(&new("P-B", None)).await.unwrap();
     let played = NewEpisode {
@@ -478,7 +478,7 @@ async fn messages_are_kept_in_their_order_with_the_seat_of_who_wrote_them() {
 async fn who_withdraws_takes_their_messages_along_or_those_of_their_group() {
     for (group, left) in [(false, vec!["P-B".to_owned()]), (true, Vec::new())] {
         let data = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(data.path()).await.unwrap();
+        let store = StudyStore::open(data.path()).await.unwrap();
         store.create_session(&new("P-A", None)).await.unwrap();
         store.create_session(&new("P-B", None)).await.unwrap();
         let played = NewEpisode {
@@ -498,7 +498,7 @@ async fn who_withdraws_takes_their_messages_along_or_those_of_their_group() {
 #[tokio::test]
 async fn a_database_that_is_full_says_so_and_goes_on_when_there_is_room() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     let set_most = async |pages: u32| {
         let sql = sqlx::AssertSqlSafe(format!("PRAGMA max_page_count = {pages}"));
         sqlx::raw_sql(sql).execute(store.file()).await.unwrap();

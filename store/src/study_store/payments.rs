@@ -1,6 +1,6 @@
 //! Payments of sessions.
 
-use super::SqliteStore;
+use super::StudyStore;
 use super::ledger::{append_mark, append_payment};
 use super::rows::payment;
 use crate::PayState;
@@ -12,7 +12,7 @@ use crate::database::{Transaction, query};
 pub(super) const PAID_AND_WITHDRAWN: &str = "DELETE FROM identifiers WHERE session IN (SELECT session FROM withdrawals) \
                                              AND session NOT IN (SELECT session FROM payments WHERE state = 'due')";
 
-impl SqliteStore {
+impl StudyStore {
     /// All payments, oldest session first.
     pub async fn payments(&self) -> Result<Vec<Payment>, StoreError> {
         let sql = "SELECT payments.*, participant FROM payments JOIN sessions ON sessions.id = session \

@@ -2,7 +2,7 @@
 
 use server_core::arbiter::{DeskCheckRow, DeskMessageRow};
 
-use super::SqliteStore;
+use super::StudyStore;
 use crate::database::query;
 use crate::database::value::Row;
 use crate::{DeskMessage, StoreError};
@@ -10,7 +10,7 @@ use crate::{DeskMessage, StoreError};
 /// The first version of the database that has them.
 const FIRST: usize = 19;
 
-impl SqliteStore {
+impl StudyStore {
     /// Stores a message, written at the stage with this id.
     pub async fn save_desk_message(
         &self,

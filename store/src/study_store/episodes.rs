@@ -3,7 +3,7 @@
 use protocol::control::EndReason;
 use protocol::log::Ending;
 
-use super::SqliteStore;
+use super::StudyStore;
 use super::rows::episode;
 use crate::Episode;
 use crate::NewEpisode;
@@ -18,7 +18,7 @@ const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN
                         WHERE players.episode = episodes.id) AS visits, (SELECT json_group_object(seat, participant) FROM players \
                         WHERE players.episode = episodes.id) AS participants FROM episodes JOIN groups ON groups.id = group_id";
 
-impl SqliteStore {
+impl StudyStore {
     /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
     pub async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;

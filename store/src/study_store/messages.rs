@@ -1,13 +1,13 @@
 //! Chat messages of groups.
 
-use super::{SqliteStore, model_calls};
+use super::{StudyStore, model_calls};
 use crate::Message;
 use crate::Said;
 use crate::StoreError;
 use crate::database::query;
 use crate::database::value::Row;
 
-impl SqliteStore {
+impl StudyStore {
     /// Keeps a message.
     pub async fn save_message(&self, message: &Message) -> Result<(), StoreError> {
         let sql = "INSERT INTO messages (group_id, number, participant, place, stage, visit, round, turn, episode, tick, \

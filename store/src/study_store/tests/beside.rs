@@ -8,7 +8,7 @@ use crate::data_folder::DataDir;
 async fn an_older_database_is_left_alone_while_a_server_uses_it() {
     let dir = tempfile::tempdir().unwrap();
     let lock = DataDir::open(dir.path()).unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     let older = "DROP TABLE desk_messages; PRAGMA user_version = 18";
     raw_sql(older).execute(store.file()).await.unwrap();
     let refused = open_beside_server(dir.path()).await.unwrap_err();

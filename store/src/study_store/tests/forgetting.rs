@@ -10,7 +10,7 @@ use crate::Session;
 #[tokio::test]
 async fn a_session_that_nobody_began_is_forgotten_and_one_with_an_answer_is_not() {
     let dir = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(dir.path()).await.unwrap();
+    let store = StudyStore::open(dir.path()).await.unwrap();
     store.issue_link("invite").await.unwrap();
     let identity = Identity {
         provider: "label".into(),

@@ -3,7 +3,7 @@
 
 use server_core::desk::RecruitmentState;
 
-use super::SqliteStore;
+use super::StudyStore;
 use super::ledger::append_payment;
 use super::payments::PAID_AND_WITHDRAWN;
 use crate::database::query;
@@ -18,7 +18,7 @@ const RECRUITMENT: &str = "recruitment";
 /// The beginning of the names of counters with places; the number of the treatment follows.
 const PLACES: &str = "places ";
 
-impl SqliteStore {
+impl StudyStore {
     /// The state of recruitment.
     pub async fn recruitment(&self) -> Result<RecruitmentState, StoreError> {
         let number = self.counter(RECRUITMENT).await?.unwrap_or(0);

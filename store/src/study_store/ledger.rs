@@ -11,7 +11,7 @@ use protocol::hash::sha256_hex;
 use serde_json::json;
 
 use super::rows::payment;
-use super::{SqliteStore, identifiers};
+use super::{StudyStore, identifiers};
 use crate::database::value::Row;
 use crate::database::{Transaction, query};
 use crate::{LedgerState, PayState, StoreError};
@@ -186,7 +186,7 @@ struct Entries {
     identifiers: BTreeMap<String, String>,
 }
 
-impl SqliteStore {
+impl StudyStore {
     /// The ledger, and the rows that are not as they were stored. Empty for databases that are older than the ledger.
     ///
     /// # Errors
