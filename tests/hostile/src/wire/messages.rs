@@ -119,6 +119,27 @@ pub(crate) enum ClientMessage {
         tick: Option<u32>,
         text: String,
     },
+    ViewTaken {
+        era: u16,
+        number: u32,
+        size: [u16; 2],
+    },
+    Point {
+        era: u16,
+        number: u32,
+        at: [u16; 2],
+    },
+    WriteToDesk {
+        number: u32,
+        text: String,
+    },
+    ReadFromDesk {
+        before: u32,
+    },
+    AnswerCheck {
+        number: u32,
+        answer: String,
+    },
 }
 
 /// Why a page is refused.
@@ -246,4 +267,18 @@ pub(crate) enum ServerMessage {
         round: u16,
         company: Vec<Talker>,
     },
+    View(HostView),
+    Pointed {
+        era: u16,
+        number: u32,
+        action: Option<u16>,
+    },
+    Exchange(Exchange),
+    NotWritten {
+        number: u32,
+        why: Unsaid,
+    },
 }
+
+#[cfg(test)]
+mod tests;

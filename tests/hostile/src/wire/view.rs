@@ -125,6 +125,10 @@ pub(crate) enum StageView {
     Chat {
         page: String,
     },
+    Watch {
+        page: String,
+        task: String,
+    },
 }
 
 /// The consequence when the time in a lobby is up.
@@ -203,4 +207,43 @@ pub(crate) enum Unsaid {
     TooFast,
     Closed,
     NotTaken,
+}
+
+/// What a seat sees of a hosted world.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct HostView {
+    pub era: u16,
+    pub number: u32,
+    pub tick: u32,
+    pub entered: Vec<u32>,
+    pub first: u32,
+    pub over: bool,
+    pub bytes: Vec<u8>,
+}
+
+/// The messages between a participant and the researchers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Exchange {
+    pub is_open: bool,
+    pub next: u32,
+    pub messages: Vec<DeskMessage>,
+}
+
+/// One of these messages.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct DeskMessage {
+    pub number: u32,
+    pub is_own: bool,
+    pub at_us: u64,
+    pub is_read: bool,
+    pub text: String,
+    pub check: Option<AttentionCheck>,
+}
+
+/// A question of the researchers that wants an answer in time.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct AttentionCheck {
+    pub choices: Vec<String>,
+    pub within_s: u16,
+    pub answer: Option<String>,
 }
