@@ -6,9 +6,6 @@ mod seat;
 mod status;
 mod turn;
 
-use std::cell::RefCell;
-use std::rc::Rc;
-
 use env_core::{Policy, Spec, World};
 use policy::Partners;
 use protocol::chain::SigningKey;
@@ -22,7 +19,7 @@ use rollback::{Config, Session, SessionEvent};
 
 use crate::effects::{Effect, Now, Verdict};
 use crate::net::Net;
-use crate::recorder::Recorder;
+use crate::recorder::{Recorder, SharedRecorder};
 use crate::seals::Seals;
 use hosted::HostedPlay;
 pub use hosted::ShownView;
@@ -68,7 +65,7 @@ enum Stage<W: World> {
 pub struct Peer<W: World> {
     plan: Plan,
     net: Net,
-    recorder: Rc<RefCell<Recorder>>,
+    recorder: SharedRecorder,
     seals: Seals,
     stage: Stage<W>,
     person: Person,
@@ -111,7 +108,7 @@ impl<W: World> Peer<W> {
         let recorder = Recorder::new(key, &plan.episode, plan.era, plan.seat, plan.life, seats);
         Self {
             net: Net::new(&connected_by(&plan), now.page_us),
-            recorder: Rc::new(RefCell::new(recorder)),
+            recorder: SharedRecorder::new(recorder),
             seals,
             stage: Stage::Loading,
             person: Person::default(),
@@ -156,8 +153,8 @@ impl<W: World> Peer<W> {
     }
 
     /// The records that must not be lost, for a page that fails.
-    pub fn recorder(&self) -> Rc<RefCell<Recorder>> {
-        Rc::clone(&self.recorder)
+    pub fn recorder(&self) -> SharedRecorder {
+        self.recorder.clone()
     }
 
     /// The session, for reports.
@@ -241,7 +238,7 @@ impl<W: World> Peer<W> {
                 notes,
                 ..
             } => {
-                let mut recorder = self.recorder.borrow_mut();
+                let mut recorder = self.recorder.lock();
                 recorder.archived(own, notes);
                 recorder.agreed(agreed);
                 drop(recorder);
@@ -264,7 +261,7 @@ impl<W: World> Peer<W> {
             ServerMessage::Recheck { number, agreed, .. } => {
                 // The digests are those of the states after all inputs that came before this.
                 self.settle(now);
-                self.recorder.borrow_mut().recheck(number, agreed);
+                self.recorder.lock().recheck(number, agreed);
             }
             ServerMessage::View(view) => self.take_view(now, view),
             ServerMessage::Pointed { number, action, .. } => self.take_pointed(number, action),
@@ -371,7 +368,7 @@ impl<W: World> Peer<W> {
                 self.net.send(now.page_us, packet.to, packet.bytes);
             }
         }
-        self.person.tell_unseen(&mut self.recorder.borrow_mut());
+        self.person.tell_unseen(&mut self.recorder.lock());
         (self.upload_us, self.chunk_us) = (0, 0);
         self.upload(now);
     }
@@ -409,7 +406,7 @@ impl<W: World> Peer<W> {
         while let Some(packet) = session.poll_transmit() {
             self.net.send(now.page_us, packet.to, packet.bytes);
         }
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         let mut is_lost = false;
         while let Some(event) = session.poll_event() {
             match event {
@@ -531,7 +528,7 @@ impl<W: World> Peer<W> {
             return;
         }
         self.upload_us = now.page_us + UPLOAD_US;
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         if let Stage::Playing(session) = &self.stage {
             let stats = session.stats();
             recorder.count(stats.dropped, stats.equivocations);

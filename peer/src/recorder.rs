@@ -4,6 +4,7 @@
 //! This module must not know of sockets: it makes uploads and is told what was archived.
 
 use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use env_core::Action;
 use protocol::chain::{Chain, MAX_BLOCK, SigningKey};
@@ -53,6 +54,26 @@ pub struct Recorder {
     waiting: VecDeque<Timing>,
     /// Notes that were sent, and may not be durable.
     flying: VecDeque<Timing>,
+}
+
+/// A recorder that outlives its page: what a failed page has recorded is still uploaded.
+#[derive(Clone)]
+pub struct SharedRecorder(Arc<Mutex<Recorder>>);
+
+impl SharedRecorder {
+    pub(crate) fn new(recorder: Recorder) -> Self {
+        Self(Arc::new(Mutex::new(recorder)))
+    }
+
+    /// The recorder, for as long as the guard lives.
+    pub fn lock(&self) -> MutexGuard<'_, Recorder> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same, or `None` where the page failed while it used the recorder.
+    pub fn try_lock(&self) -> Option<MutexGuard<'_, Recorder>> {
+        self.0.try_lock().ok()
+    }
 }
 
 impl Recorder {

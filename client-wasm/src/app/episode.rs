@@ -37,7 +37,7 @@ impl App {
         let Some(peer) = self.page.peer() else { return };
         let recorder = peer.recorder();
         panic_handler::keep_upload(move || {
-            let mut recorder = recorder.try_borrow_mut().ok()?;
+            let mut recorder = recorder.try_lock()?;
             recorder.close_chunk();
             recorder.upload()
         });

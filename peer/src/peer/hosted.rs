@@ -130,7 +130,7 @@ impl<W: World> Peer<W> {
         self.may_upload = self.net.is_connected();
         if self.is_hidden {
             self.tell_hidden();
-            self.person.hide(&mut self.recorder.borrow_mut(), tick);
+            self.person.hide(&mut self.recorder.lock(), tick);
         }
         self.stage = Stage::Hosted(Box::new(HostedPlay::new(world, tick)));
         // A view may have come before this page could show it.
@@ -220,9 +220,9 @@ impl<W: World> Peer<W> {
         if view.over && host.over.is_none() {
             host.over = Some(view.tick);
             self.over_us = Some(now.page_us);
-            self.person.show(&mut self.recorder.borrow_mut(), view.tick);
+            self.person.show(&mut self.recorder.lock(), view.tick);
         }
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         for event in placed {
             self.person.press(&mut recorder, event);
         }
@@ -247,7 +247,7 @@ impl<W: World> Peer<W> {
             () if action == host.held => return None,
             () => host.held = action,
         }
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         let number = recorder.wanted();
         recorder.add_inputs(std::iter::once(action));
         drop(recorder);
@@ -261,7 +261,7 @@ impl<W: World> Peer<W> {
         if !self.may_upload || !self.net.is_connected() {
             return;
         }
-        while let Some(upload) = self.recorder.borrow_mut().upload_inputs() {
+        while let Some(upload) = self.recorder.lock().upload_inputs() {
             self.net.tell(ClientMessage::Upload(upload));
         }
     }
@@ -315,14 +315,13 @@ impl<W: World> Peer<W> {
             ..host.frame(true)
         };
         if hidden {
-            self.person.hide(&mut self.recorder.borrow_mut(), tick);
-            self.person
-                .lose_sight(&mut self.recorder.borrow_mut(), frame);
+            self.person.hide(&mut self.recorder.lock(), tick);
+            self.person.lose_sight(&mut self.recorder.lock(), frame);
             if !self.plan.rules.turns {
                 self.choose_hosted(now, noop);
             }
         } else {
-            self.person.show(&mut self.recorder.borrow_mut(), tick);
+            self.person.show(&mut self.recorder.lock(), tick);
         }
     }
 
@@ -335,7 +334,7 @@ impl<W: World> Peer<W> {
             let presented = self.is_hidden || self.is_end_viewed && self.person.has_seen_all();
             presented || now.page_us >= over_us + LAST_FRAME_US
         });
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         if let Some(ticks) = host.over.filter(|_| told.is_some())
             && !recorder.has_ended()
         {

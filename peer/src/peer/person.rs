@@ -219,7 +219,7 @@ impl<W: World> Peer<W> {
         if let Some(number) = number {
             return self.place_later(number, event);
         }
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         self.person.press(&mut recorder, event);
     }
 
@@ -258,7 +258,7 @@ impl<W: World> Peer<W> {
         let at_ms = milliseconds(now.since_us(self.t0_us, now.page_us));
         self.hide_hosted(now, hidden, at_ms);
         if let Stage::Playing(session) = &mut self.stage {
-            let mut recorder = self.recorder.borrow_mut();
+            let mut recorder = self.recorder.lock();
             if hidden {
                 if !self.plan.rules.turns {
                     // An AI partner that has the seat needs nobody who sees the world.
@@ -282,7 +282,7 @@ impl<W: World> Peer<W> {
             && self.person.screen != Some(is_whole)
         {
             self.person.screen = Some(is_whole);
-            let mut recorder = self.recorder.borrow_mut();
+            let mut recorder = self.recorder.lock();
             let screens = &mut recorder.timing().screens;
             screens.push((tick, is_whole));
         }
@@ -314,7 +314,7 @@ impl<W: World> Peer<W> {
     /// and what was viewed since is being drawn.
     pub fn handle_shown(&mut self, now: Now, at_us: u64) {
         let shown_us = now.since_us(self.t0_us, at_us);
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         self.person.frame(&mut recorder, shown_us);
     }
 }

@@ -47,7 +47,7 @@ impl<W: World> Peer<W> {
                         (self.plays_from, self.plan.life) = (change.tick, change.life);
                     }
                 }
-                let mut recorder = self.recorder.borrow_mut();
+                let mut recorder = self.recorder.lock();
                 recorder.begin_at(self.plays_from, self.plan.life);
                 self.seals.begin_at(self.plays_from, self.plan.life);
                 drop(recorder);
@@ -67,7 +67,7 @@ impl<W: World> Peer<W> {
             (self.plays_from, self.plan.life) = (change.tick, change.life);
         }
         let (first, life) = (self.plays_from, self.plan.life);
-        self.recorder.borrow_mut().begin_at(first, life);
+        self.recorder.lock().begin_at(first, life);
         self.begin_hosted(now, world, back.t0_us, back.tick);
     }
 
@@ -92,7 +92,7 @@ impl<W: World> Peer<W> {
             // Nobody listened before.
             self.tell_hidden();
             self.person
-                .hide(&mut self.recorder.borrow_mut(), session.current());
+                .hide(&mut self.recorder.lock(), session.current());
         }
         self.stage = Stage::Playing(Box::new(session));
         self.begin_handed_over(now);
@@ -117,7 +117,7 @@ impl<W: World> Peer<W> {
         if !matches!(self.stage, Stage::Playing(_) | Stage::Hosted(_)) {
             return;
         }
-        self.recorder.borrow_mut().resume(own);
+        self.recorder.lock().resume(own);
         self.may_upload = true;
         changes.iter().for_each(|change| self.change(now, change));
         // Only now: no change comes before what is final, and these may not have been known.
@@ -174,7 +174,7 @@ impl<W: World> Peer<W> {
 
     /// The own seat is somebody else's: this page simulates no further, tells what it saw, and asks for the seat.
     pub fn lose(&mut self, now: Now) {
-        let mut recorder = self.recorder.borrow_mut();
+        let mut recorder = self.recorder.lock();
         if let Some(tick) = self.shown_tick() {
             self.person.over(&mut recorder, tick);
         }

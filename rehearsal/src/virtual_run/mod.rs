@@ -2,9 +2,11 @@
 //! program, and a simulated network between them.
 //!
 //! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
-//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, each on a thread of its
-//! own, and then exchange what they sent.
+//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, and then exchange what
+//! they sent. One thread begins with the machine and the other with people; who is done helps with the people who are
+//! left.
 
+mod crowd;
 mod database;
 mod folder;
 mod machine;
@@ -36,11 +38,11 @@ use crate::options::RehearsalOptions;
 use crate::played::Played;
 use crate::record::{Phase, Shared};
 use crate::schedule::Schedule;
+use crowd::Crowd;
 use database::Database;
 use folder::FolderStorage;
 use machine::Machine;
 use network::{Down, Sent, Up};
-use people::People;
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
@@ -93,7 +95,7 @@ impl Drop for Stopper {
 struct VirtualRun {
     study: Arc<Study>,
     machine: Machine,
-    people: People,
+    crowd: Crowd,
     sessions: Vec<(String, Shared)>,
     began_us: u64,
     now_us: u64,
@@ -134,11 +136,10 @@ impl VirtualRun {
             has_webrtc: false,
         };
         let sessions = schedule.sessions();
-        let tickets = schedule.tickets.into_iter().enumerate().collect();
         Ok(Self {
             study,
             machine,
-            people: People::new(options.seed, info, tickets),
+            crowd: Crowd::new(options.seed, info, schedule.tickets),
             sessions,
             began_us,
             now_us: EPOCH_US,
@@ -179,42 +180,48 @@ impl VirtualRun {
     fn play(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<()> {
         let Self {
             machine,
-            people,
+            crowd,
             sessions,
             began_us,
             now_us,
             line,
             ..
         } = self;
+        let crowd = &*crowd;
         let mut machine_us = machine.next_us();
         thread::scope(|scope| {
             let (order, orders) = mpsc::channel();
             let (report, reports) = mpsc::channel();
             scope.spawn(move || {
                 // The notes of a server are for its own log.
-                let run = || run_machine(machine, &orders, &report);
+                let run = || run_machine(machine, crowd, &orders, &report);
                 tracing::subscriber::with_default(NoSubscriber::new(), run);
             });
             let mut steps = 0_u32;
             let mut up = Vec::new();
-            while !people.is_over() {
+            while !crowd.is_over() {
                 anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
                 let coming_us = up.iter().map(|sent: &Sent<_>| sent.at_us).min();
-                let times = [people.next_us(), machine_us, coming_us];
+                let times = [crowd.next_us(), machine_us, coming_us];
                 let next_us = times.into_iter().flatten().min();
                 *now_us = next_us
                     .context("nothing will ever happen again")?
                     .max(*now_us);
                 let until_us = *now_us + network::LEAST_US;
-                let sent = order.send(Order { up, until_us });
-                up = people.run(until_us);
+                crowd.offer();
+                let sent = order.send(Order {
+                    up: std::mem::take(&mut up),
+                    until_us,
+                });
+                crowd.run(until_us);
                 // A thread that is gone has panicked, and the scope tells how.
                 let Some(ran) = sent.ok().and_then(|()| await_next(&reports)) else {
                     break;
                 };
                 machine_us = ran.next_us;
+                up = crowd.collect_sent();
                 let down = ran.down.map_err(anyhow::Error::msg)?;
-                down.into_iter().for_each(|sent| people.take(sent));
+                down.into_iter().for_each(|sent| crowd.take(sent));
                 steps = steps.wrapping_add(1);
                 if steps.is_multiple_of(STEPS_A_LOOK) {
                     tell(line, now_us.saturating_sub(*began_us), sessions);
@@ -283,12 +290,18 @@ fn await_next<T>(from: &Receiver<T>) -> Option<T> {
     from.recv().ok()
 }
 
-/// Runs the machine as it is told.
-fn run_machine(machine: &mut Machine, orders: &Receiver<Order>, report: &Sender<Ran>) {
+/// Runs the machine as it is told, and then people whom the other thread has not come to.
+fn run_machine(
+    machine: &mut Machine,
+    crowd: &Crowd,
+    orders: &Receiver<Order>,
+    report: &Sender<Ran>,
+) {
     while let Some(Order { up, until_us }) = await_next(orders) {
         up.into_iter().for_each(|sent| machine.take(sent));
         let down = machine.run(until_us);
         let next_us = machine.next_us();
+        crowd.run(until_us);
         if report.send(Ran { down, next_us }).is_err() {
             return;
         }

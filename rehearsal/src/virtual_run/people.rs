@@ -1,4 +1,5 @@
-//! The people of a virtual rehearsal: each has a line of their own, and nobody meets another one but through the server.
+//! Some of the people of a virtual rehearsal: each has a line of their own, and nobody meets another one but through the
+//! server.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -12,7 +13,7 @@ use crate::bot::{Bot, BotEffect, RawFrame, StudyInfo, Ticket, WireId};
 /// The finest timer of a page, microseconds.
 const TIMER_US: u64 = 1_000;
 
-/// Some of the people, on one thread.
+/// Some of the people, on one thread at a time.
 pub(super) struct People {
     info: Arc<StudyInfo>,
     people: BTreeMap<usize, Person>,
@@ -38,9 +39,9 @@ struct Person {
 
 impl People {
     /// The people of these tickets, by number, who have not arrived.
-    pub(super) fn new(seed: u64, info: StudyInfo, tickets: Vec<(usize, Ticket)>) -> Self {
+    pub(super) fn new(seed: u64, info: Arc<StudyInfo>, tickets: Vec<(usize, Ticket)>) -> Self {
         let mut people = Self {
-            info: Arc::new(info),
+            info,
             people: BTreeMap::new(),
             next: BinaryHeap::new(),
             left: tickets.len(),
@@ -83,8 +84,8 @@ impl People {
         }
     }
 
-    /// Runs everybody until a time; gives what they sent.
-    pub(super) fn run(&mut self, until_us: u64) -> Vec<Sent<(WireId, Up)>> {
+    /// Runs everybody until a time.
+    pub(super) fn run(&mut self, until_us: u64) {
         while let Some(Reverse((at_us, number))) = self.next.peek().copied()
             && at_us < until_us
         {
@@ -103,6 +104,10 @@ impl People {
                 self.next.push(Reverse((person.next_us, number)));
             }
         }
+    }
+
+    /// Takes what they have sent.
+    pub(super) fn take_sent(&mut self) -> Vec<Sent<(WireId, Up)>> {
         std::mem::take(&mut self.sent)
     }
 }

@@ -84,7 +84,7 @@ impl Play {
             "links": links.collect::<Vec<_>>(),
             "presence": presence.collect::<Vec<_>>(),
             "returns": self.returns,
-            "unsaved": peer.recorder().borrow().unsaved(),
+            "unsaved": peer.recorder().lock().unsaved(),
             "started_us": peer.t0_us(),
             "verdict": verdict,
         });
