@@ -49,8 +49,6 @@ pub(crate) fn check(workspace: &Workspace, chromium: &Path, count: &mut Count) -
 fn node(workspace: &Workspace, chromium: &Path, files: u32) -> Command {
     let mut node = workspace.node(chromium);
     node.env("COPLAY_BIN", workspace.checked("coplay"));
-    node.env("COPLAY_NET", workspace.checked("coplay-net"));
-    node.env("COPLAY_HONEST", workspace.checked("honest"));
     node.env("COPLAY_SCENES", workspace.checked("examples/scenes"));
     node.args(["--test", "--test-reporter=spec"]);
     node.arg(format!("--test-concurrency={files}"));

@@ -95,14 +95,21 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     Ok(())
 }
 
-/// Builds a release in the usual folder and checks it, as `--check` does.
+/// Builds a release in the usual folder and checks it, as `--check` does; gives the program that is in it.
 ///
 /// # Errors
 /// Something cannot be built, or is not as it should be.
-pub(crate) fn check(workspace: &Workspace, count: &mut crate::tally::Count) -> Result<()> {
+pub(crate) fn check(workspace: &Workspace, count: &mut crate::tally::Count) -> Result<PathBuf> {
     let out = workspace.root.join(FOLDER);
     build(workspace, &out)?;
-    check::check(workspace, &out, count)
+    check::check(workspace, &out, count)?;
+    Ok(program(workspace, &Release::find(workspace)?))
+}
+
+/// The path of the program that a release has.
+fn program(workspace: &Workspace, release: &Release) -> PathBuf {
+    let folder = workspace.target.join(&release.target).join("release");
+    folder.join(format!("coplay{EXE_SUFFIX}"))
 }
 
 /// The facts that every part of a release needs.
@@ -251,8 +258,7 @@ fn build_program(workspace: &Workspace, release: &Release) -> Result<PathBuf> {
     cargo.args(["--config", &flags(workspace, target)]);
     // Without the time: C is compiled again when it changes, and nothing that is compiled tells it.
     run("building the program", &mut cargo)?;
-    let folder = workspace.target.join(target).join("release");
-    Ok(folder.join(format!("coplay{EXE_SUFFIX}")))
+    Ok(program(workspace, release))
 }
 
 /// Lays the program and what belongs to it out, as it is to stand below the prefix of an installation.

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, bail};
 
 use crate::options::{Options, Takes};
-use crate::workspace::{Workspace, run};
+use crate::workspace::{CHECKED, Workspace, run};
 use crate::{build, setup};
 
 const HELP: &str = "\
@@ -35,30 +35,26 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let workspace = Workspace::find()?;
     let chromium = setup::browser(&workspace)?;
     build::all(&workspace, false)?;
-    let mut node = pairings(&workspace, &chromium)?;
+    let others = ["build", "--profile", CHECKED, "-p", "net", "-p", "hostile"];
+    run(
+        "building the network of namespaces, and the participant without a browser",
+        &mut workspace.cargo(&others),
+    )?;
+    let mut node = pairings(&workspace, &chromium, &workspace.server())?;
     run("matches between namespaces", &mut node)
 }
 
-/// The matches in every pairing, with the release build of the server.
-pub(crate) fn pairings(workspace: &Workspace, chromium: &Path) -> Result<Command> {
+/// The matches in every pairing, with this program as the server.
+pub(crate) fn pairings(workspace: &Workspace, chromium: &Path, coplay: &Path) -> Result<Command> {
     setup::others(workspace);
     if setup::firefox().is_none() {
         bail!("there is no Firefox; COPLAY_FIREFOX names one");
     }
-    build(workspace)?;
     let mut node = workspace.node(chromium);
     node.args(["--test", "--test-reporter=spec", "--test-concurrency=1"]);
     node.args(["network.test.mjs", "native.test.mjs"]);
     node.args(["people.test.mjs", "crowd.test.mjs"]);
     node.current_dir(workspace.root.join("tests/e2e"));
-    node.env("COPLAY_NET_LONG", "1");
+    node.env("COPLAY_BIN", coplay).env("COPLAY_NET_LONG", "1");
     Ok(node)
-}
-
-/// Builds the network of namespaces, and the participant without a browser.
-pub(crate) fn build(workspace: &Workspace) -> Result<()> {
-    run(
-        "building the network of namespaces",
-        &mut workspace.cargo(&["build", "-p", "net", "-p", "hostile"]),
-    )
 }

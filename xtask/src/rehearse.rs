@@ -21,13 +21,15 @@ const DEFAULTS: [(&str, &str); 4] = [
 /// `cargo xtask rehearse`: the program reads its own options, but for `--process`.
 pub(crate) fn command(mut parser: lexopt::Parser) -> Result<()> {
     let options: Vec<OsString> = parser.raw_args()?.collect();
-    become_program(order(&Workspace::find()?, &options))
+    let workspace = Workspace::find()?;
+    let mut cargo = workspace.cargo(&["run", "--quiet", "--release", "-p", "coplay"]);
+    cargo.args(["--bin", "coplay", "--"]);
+    become_program(order(&workspace, cargo, &options))
 }
 
-/// The kill test with these options.
-pub(crate) fn order(workspace: &Workspace, options: &[OsString]) -> Command {
-    let mut coplay = workspace.cargo(&["run", "--quiet", "--release", "-p", "coplay"]);
-    coplay.args(["--bin", "coplay", "--", "rehearse", "--process"]);
+/// The kill test with these options, by a command that runs `coplay`.
+pub(crate) fn order(workspace: &Workspace, mut coplay: Command, options: &[OsString]) -> Command {
+    coplay.args(["rehearse", "--process"]);
     coplay.arg(workspace.root.join(STUDY));
     for (name, value) in DEFAULTS {
         let is_given = |option: &OsString| {

@@ -84,17 +84,17 @@ impl Tally {
     ///
     /// # Errors
     /// The step's own; it is then in the summary as failed.
-    pub(crate) fn step(
+    pub(crate) fn step<T>(
         &mut self,
         name: &'static str,
-        work: impl FnOnce(&mut Count) -> Result<()>,
-    ) -> Result<()> {
+        work: impl FnOnce(&mut Count) -> Result<T>,
+    ) -> Result<T> {
         println!("\n==> {name}");
         let start = Instant::now();
         let mut count = Count::default();
         let result = work(&mut count);
         match &result {
-            Ok(()) if count == Count::default() => count.passed = 1,
+            Ok(_) if count == Count::default() => count.passed = 1,
             Err(_) if count.failed == 0 => count.failed = 1,
             _ => {}
         }
@@ -325,7 +325,8 @@ mod tests {
     fn a_step_that_fails_is_in_the_summary() {
         let mut tally = Tally::default();
         tally.step("fine", |_| Ok(())).unwrap();
-        let error = tally.step("broken", |_| bail!("no")).unwrap_err();
+        let broken = |_: &mut Count| -> Result<()> { bail!("no") };
+        let error = tally.step("broken", broken).unwrap_err();
         assert!(error.to_string().contains("broken"));
         assert_eq!(
             tally.total,

@@ -34,10 +34,10 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
            browsers, tests in docs, rehearsals and crowds
 --all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
            and TensorFlow export today (some gigabytes the first time), a published study by
-           validators of its standards, the analysis in R where R is, the release build and
-           with it every pairing of browsers and the kill test of `rehearse`, a release as
-           `dist` makes it, installed and tried, two servers over PostgreSQL where that is
-           installed, and the page by trunk. Puts the result into docs/testing.md";
+           validators of its standards, the analysis in R where R is, a release as `dist` makes
+           it, installed and tried, and with its program every pairing of browsers and the
+           kill test of `rehearse`, two servers over PostgreSQL where that is installed, and
+           the page by trunk. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
 cargo xtask lints [--page]
@@ -205,15 +205,19 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         hosts::check_pages(workspace, &chromium, count)
     })?;
     formats::check_all(workspace, tally)?;
-    tally.step("release build", |_| build::all(workspace, false))?;
-    tally.step("release, installed (dist)", |count| {
+    // What follows tries the program that people install.
+    let coplay = tally.step("release, installed (dist)", |count| {
         dist::check(workspace, count)
     })?;
     tally.step("every pairing of browsers (node)", |count| {
-        counted(&mut net::pairings(workspace, &chromium)?, count)
+        counted(&mut net::pairings(workspace, &chromium, &coplay)?, count)
     })?;
     tally.step("kill test (coplay rehearse)", |_| {
-        run("200 bots, 20 kills", &mut rehearse::order(workspace, &[]))
+        let coplay = workspace.command(&coplay);
+        run(
+            "200 bots, 20 kills",
+            &mut rehearse::order(workspace, coplay, &[]),
+        )
     })?;
     postgres::check_if_there(workspace, tally)?;
     trunk::step(workspace, &chromium, tally)?;

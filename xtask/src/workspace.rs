@@ -73,8 +73,8 @@ impl Workspace {
         let mut node = self.command("node");
         node.env("COPLAY_CHROMIUM", chromium)
             .env("COPLAY_BIN", self.server())
-            .env("COPLAY_NET", self.target.join("debug/coplay-net"))
-            .env("COPLAY_HONEST", self.target.join("debug/honest"))
+            .env("COPLAY_NET", self.checked("coplay-net"))
+            .env("COPLAY_HONEST", self.checked("honest"))
             .env("COPLAY_TEMPLATES", self.target.join("templates"))
             .env("COPLAY_PYTHON", self.root.join(".venv/bin/python"))
             .env("COPLAY_HOME", self.target.join("tmp/page-python"));
