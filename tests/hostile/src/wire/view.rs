@@ -209,7 +209,7 @@ pub(crate) enum Unsaid {
     NotTaken,
 }
 
-/// What a seat sees of a hosted world.
+/// The view that a seat has of a hosted world.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct HostView {
     pub era: u16,
