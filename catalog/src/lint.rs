@@ -206,16 +206,18 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
         )?;
     }
     for orders in &outline.orders {
-        let sequences = match orders.sequences {
-            Some(sequences) => count(sequences.into(), "sequence"),
-            None if orders.order == LevelOrder::Fixed => "in the order of the file".to_owned(),
-            None => "in random order".to_owned(),
+        let number = count(orders.sequences.unwrap_or(0).into(), "order");
+        let sequences = match orders.order {
+            LevelOrder::Fixed => "in the order of the file".to_owned(),
+            LevelOrder::Random => "in random order".to_owned(),
+            LevelOrder::Latin => format!("in {number} (Latin square)"),
+            LevelOrder::Williams => format!("in {number} (Williams design)"),
         };
         row(
             f,
             "orders",
             format!(
-                "{}: {}, {sequences}",
+                "{}: {} {sequences}",
                 orders.factor,
                 count(orders.levels, "level")
             ),

@@ -380,7 +380,7 @@ impl Study {
             let sequences = orders.sequences.map_or(1, u32::from);
             if quota % sequences != 0 {
                 let message = format!(
-                    "{quota} cannot share the {sequences} sequences of `{}` evenly; write a multiple, such as {}",
+                    "{quota} cannot share the {sequences} orders of `{}` evenly; write a multiple, such as {}",
                     orders.factor,
                     quota.div_ceil(sequences) * sequences
                 );
