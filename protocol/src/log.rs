@@ -221,7 +221,7 @@ pub enum Record {
 pub struct Ending {
     /// Ticks played.
     pub ticks: Tick,
-    /// Why.
+    /// The reason.
     pub reason: EndReason,
     /// Score, from the replica.
     pub score: i64,

@@ -97,7 +97,7 @@ pub enum KeyError {
     Io {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// A row was changed, or belongs to another key or session.
