@@ -94,7 +94,7 @@ pub struct Minutes {
     pub declared: Option<f64>,
     /// Episodes at most.
     pub play: f64,
-    /// ChatMinutes, unless there are none.
+    /// Chats, unless there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatMinutes>,
     /// Waiting for partners at most, until the lobby's time is up.

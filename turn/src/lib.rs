@@ -27,7 +27,7 @@ pub use credentials::Secret;
 pub use framing::{StreamFrame, measure};
 pub use relay::{Client, Relay, Transmit};
 
-/// RelayLimits of the relay.
+/// Limits of the relay.
 #[derive(Clone, Debug)]
 pub struct RelayLimits {
     /// Allocations at once.
