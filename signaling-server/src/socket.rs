@@ -180,7 +180,7 @@ pub async fn upgrade(
 /// Tells a page for which there is no place why, and closes its connection: a page that fails to connect could only say
 /// that there is no server. Whoever has begun keeps trying; everybody else may come back later.
 async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admitted>>) {
-    let hello = timeout(app.limits.farewell, socket.recv());
+    let hello = timeout(app.limits.close_grace, socket.recv());
     let hello = match &admitted {
         Some(admitted) => tokio::select! {
             hello = hello => hello,
@@ -282,7 +282,7 @@ async fn close_with(app: &App, socket: &mut WebSocket, why: Option<Refusal>) {
     if write(app, socket, Message::Close(Some(frame))).await {
         // A socket dropped with unread bytes would take the last messages with it.
         let farewell = async { while let Some(Ok(_)) = socket.recv().await {} };
-        let _ = timeout(app.limits.farewell, farewell).await;
+        let _ = timeout(app.limits.close_grace, farewell).await;
     }
 }
 
@@ -356,7 +356,7 @@ async fn converse(
 /// # Errors
 /// The page is gone, or is turned away for a reason.
 async fn greet(app: &App, conn: ConnId, socket: &mut WebSocket) -> Result<(), Option<Refusal>> {
-    let hello = match timeout(app.limits.hello, socket.recv()).await {
+    let hello = match timeout(app.limits.hello_timeout, socket.recv()).await {
         Ok(frame) => heard(frame, app.limits.message_bytes),
         Err(_) => return Err(Some(Refusal::Malformed)),
     };

@@ -375,7 +375,7 @@ impl Arbiter {
     }
 
     fn settle_episode(&mut self, now_us: u64, era: Era) {
-        let stalled_us = self.limits.stalled.as_micros() as u64;
+        let stalled_us = self.limits.no_progress_end_after.as_micros() as u64;
         let Some(episode) = self.episodes.get(era) else {
             return;
         };
