@@ -117,7 +117,7 @@ impl Arbiter {
         let header = episode.begin_play(t0_us, rules, keys.collect());
         let work = Work::Open(Box::new(header));
         self.effects.push_back(Effect::Archive(era, work));
-        self.note_routes(now_us, era);
+        self.record_paths(now_us, era);
     }
 
     /// Time from the last page being ready to tick 0, microseconds.
