@@ -181,7 +181,7 @@ impl Server {
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
         if let Some(turn) = &turn {
             let running = logs.values().map(|log| log.header().episode.as_str());
-            turn.matches.tell_running(running);
+            turn.episodes.tell_running(running);
         }
         let faults = Arc::new(WorldFaults::default());
         let freed = Arc::new(Notify::new());
@@ -231,7 +231,7 @@ impl Server {
             episodes: data.episode_files(),
             disk: Arc::clone(&disk),
             faults: Arc::clone(&faults),
-            matches: turn.as_ref().map(|turn| turn.matches.clone()),
+            episodes: turn.as_ref().map(|turn| turn.episodes.clone()),
             writers,
             models: Arc::new(ModelClient::new(options.models)),
             results,

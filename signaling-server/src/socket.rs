@@ -192,7 +192,7 @@ async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admit
     let Ok(frame) = hello else {
         return;
     };
-    let Heard::Message(hello) = heard(frame, app.limits.message_bytes) else {
+    let Inbound::Message(hello) = heard(frame, app.limits.message_bytes) else {
         return;
     };
     let why = match *hello {
@@ -216,7 +216,7 @@ async fn take_slot(app: &App) -> Option<OwnedSemaphorePermit> {
 }
 
 /// A frame from a page, or its end.
-enum Heard {
+enum Inbound {
     Message(Box<ClientMessage>),
     Noise,
     Gone,
@@ -316,7 +316,7 @@ async fn converse(
         };
         last_heard = Instant::now();
         let heard = heard(frame, app.limits.message_bytes);
-        let is_datagram = matches!(&heard, Heard::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
+        let is_datagram = matches!(&heard, Inbound::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
         match budget.take(app.clock.now_us(), is_datagram) {
             true => {}
             // What a network held back comes all at once, and nobody waits for old datagrams.
@@ -328,7 +328,7 @@ async fn converse(
             }
         }
         match heard {
-            Heard::Message(message) => match *message {
+            Inbound::Message(message) => match *message {
                 ClientMessage::Hello { .. } => return Some(Refusal::Malformed),
                 ClientMessage::Clock { sent_us } => {
                     let message = ServerMessage::Clock {
@@ -339,10 +339,10 @@ async fn converse(
                 }
                 message => app.events.send(Event::Message(conn, message)).await.ok()?,
             },
-            Heard::Noise => {}
-            Heard::Gone => return None,
-            Heard::Lost => return Some(Refusal::Malformed),
-            Heard::Bad(why) => {
+            Inbound::Noise => {}
+            Inbound::Gone => return None,
+            Inbound::Lost => return Some(Refusal::Malformed),
+            Inbound::Bad(why) => {
                 // As after the loop of messages: without the driver nobody wants to know.
                 let _ = app.events.send(Event::Malformed(conn)).await;
                 return Some(why);
@@ -361,29 +361,29 @@ async fn greet(app: &App, conn: ConnId, socket: &mut WebSocket) -> Result<(), Op
         Err(_) => return Err(Some(Refusal::Malformed)),
     };
     match hello {
-        Heard::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
+        Inbound::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
             let passed = app.events.send(Event::Message(conn, *hello)).await;
             passed.map_err(|_| Some(Refusal::Stopping))
         }
-        Heard::Bad(why) => Err(Some(why)),
-        Heard::Gone => Err(None),
-        Heard::Message(_) | Heard::Noise | Heard::Lost => Err(Some(Refusal::Malformed)),
+        Inbound::Bad(why) => Err(Some(why)),
+        Inbound::Gone => Err(None),
+        Inbound::Message(_) | Inbound::Noise | Inbound::Lost => Err(Some(Refusal::Malformed)),
     }
 }
 
-fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Heard {
+fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Inbound {
     match frame {
-        Some(Ok(Message::Binary(bytes))) if bytes.len() > limit => Heard::Bad(Refusal::Malformed),
+        Some(Ok(Message::Binary(bytes))) if bytes.len() > limit => Inbound::Bad(Refusal::Malformed),
         Some(Ok(Message::Binary(bytes))) => match decode(&bytes) {
-            Ok(message) => Heard::Message(Box::new(message)),
-            Err(DecodeError::Version { .. }) => Heard::Bad(Refusal::OldPage),
-            Err(_) => Heard::Bad(Refusal::Malformed),
+            Ok(message) => Inbound::Message(Box::new(message)),
+            Err(DecodeError::Version { .. }) => Inbound::Bad(Refusal::OldPage),
+            Err(_) => Inbound::Bad(Refusal::Malformed),
         },
-        Some(Ok(Message::Text(_))) => Heard::Bad(Refusal::Malformed),
-        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Heard::Noise,
-        Some(Ok(Message::Close(_))) | None => Heard::Gone,
+        Some(Ok(Message::Text(_))) => Inbound::Bad(Refusal::Malformed),
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Inbound::Noise,
+        Some(Ok(Message::Close(_))) | None => Inbound::Gone,
         // A frame over the limit, or a socket that broke: the page may still read why.
-        Some(Err(_)) => Heard::Lost,
+        Some(Err(_)) => Inbound::Lost,
     }
 }
 

@@ -12,7 +12,7 @@
 mod allocation;
 mod credentials;
 mod framing;
-mod matches;
+mod known_episodes;
 mod relay;
 #[cfg(test)]
 mod tests;
