@@ -426,7 +426,7 @@ pub(crate) fn sentences_json(study: &Study) -> String {
 fn make_run_id() -> String {
     let mut bytes = [0; 8];
     os_random(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    protocol::hash::to_hex(&bytes)
 }
 
 fn os_random(bytes: &mut [u8]) {

@@ -483,6 +483,6 @@ impl Arbiter {
     fn random_token(&mut self) -> String {
         let mut bytes = [0; 16];
         (self.random)(&mut bytes);
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        protocol::hash::to_hex(&bytes)
     }
 }
