@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use study::design::LevelOrder;
 use study::outline::{LobbyOutline, OutcomePay, PayBounds};
+use study::plural::count;
 use study::stage::RunOn;
 use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study, payment};
 
@@ -127,15 +128,6 @@ impl fmt::Display for Found {
             "\n  {number} | {}\n  {gap} | {before}^",
             shown.trim_end()
         )
-    }
-}
-
-/// How many there are of something.
-pub fn count(n: usize, what: &str) -> String {
-    match n {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
     }
 }
 
