@@ -14,6 +14,7 @@ use protocol::DecodeError;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, decode, encode};
 use server_core::arbiter::{ClientKey, ConnId, Event};
 use server_core::limits::Limits;
+use server_core::message_budget::MessageBudget;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, interval, timeout};
 
@@ -294,7 +295,7 @@ async fn converse(
     outgoing: &mut mpsc::Receiver<Vec<u8>>,
 ) -> Option<Refusal> {
     let mut ping = interval(app.limits.ping);
-    let mut budget = Budget::new(&app.limits, app.clock.now_us());
+    let mut budget = MessageBudget::new(&app.limits, app.clock.now_us());
     let mut last_heard = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -317,7 +318,7 @@ async fn converse(
         last_heard = Instant::now();
         let heard = heard(frame, app.limits.message_bytes);
         let is_datagram = matches!(&heard, Inbound::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
-        match budget.take(app.clock.now_us(), is_datagram) {
+        match budget.take_message(app.clock.now_us(), is_datagram) {
             true => {}
             // What a network held back comes all at once, and nobody waits for old datagrams.
             false if is_datagram => continue,
@@ -395,69 +396,9 @@ async fn write(app: &App, socket: &mut WebSocket, message: Message) -> bool {
     )
 }
 
-/// A bucket of messages that fills steadily, by the server's clock. Datagrams leave half of it to the others.
-struct Budget {
-    left: f64,
-    most: f64,
-    per_s: f64,
-    at_us: u64,
-}
-
-impl Budget {
-    fn new(limits: &Limits, now_us: u64) -> Self {
-        let most = f64::from(limits.messages_burst);
-        Self {
-            left: most,
-            most,
-            per_s: f64::from(limits.messages_per_s),
-            at_us: now_us,
-        }
-    }
-
-    fn take(&mut self, now_us: u64, is_datagram: bool) -> bool {
-        let filled = Duration::from_micros(now_us.saturating_sub(self.at_us));
-        self.left = (self.left + filled.as_secs_f64() * self.per_s).min(self.most);
-        self.at_us = now_us;
-        let kept = if is_datagram { self.most / 2.0 } else { 0.0 };
-        let enough = self.left >= kept + 1.0;
-        self.left -= f64::from(u8::from(enough));
-        enough
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_burst_is_taken_and_then_the_steady_rate() {
-        let limits = Limits {
-            messages_per_s: 10,
-            messages_burst: 3,
-            ..Limits::default()
-        };
-        let start = 1_000_000;
-        let mut budget = Budget::new(&limits, start);
-        let taken = (0..5).filter(|_| budget.take(start, false)).count();
-        assert_eq!(taken, 3);
-        assert!(!budget.take(start + 90_000, false));
-        assert!(budget.take(start + 110_000, false));
-    }
-
-    #[test]
-    fn datagrams_that_come_all_at_once_leave_room_for_messages() {
-        let limits = Limits {
-            messages_per_s: 10,
-            messages_burst: 8,
-            ..Limits::default()
-        };
-        let start = 1_000_000;
-        let mut budget = Budget::new(&limits, start);
-        let taken = (0..100).filter(|_| budget.take(start, true)).count();
-        assert_eq!(taken, 4);
-        let taken = (0..100).filter(|_| budget.take(start, false)).count();
-        assert_eq!(taken, 4);
-    }
 
     #[test]
     fn a_slow_page_loses_datagrams_first_and_then_its_connection() {
