@@ -16,7 +16,7 @@ use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
 use server_core::arbiter::{HostWork, HostedReport};
 
-use super::replica::{Replica, RowError, replay};
+use super::replica::{Replica, replay};
 use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
 
 /// The part of an episode that only a host has.
@@ -333,11 +333,7 @@ impl Episode {
         if hosted.fresh.rows.is_empty() {
             hosted.fresh.first = first;
         }
-        match replica.step(row) {
-            Ok(()) => {}
-            Err(RowError::Stopped) => return Err(io::Error::other("the environment was stopped")),
-            Err(error) => unreachable!("a row that was made here cannot be played: {error}"),
-        }
+        replica.step(row).map_err(io::Error::other)?;
         hosted.fresh.rows.extend(row);
         let infos = replica.world().infos();
         hosted.fresh.infos.extend(infos.map(|json| (first, json)));
