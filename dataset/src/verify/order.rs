@@ -86,13 +86,14 @@ fn out_of_order(
     let is_human = |it: &&Change| it.seat == change.seat && it.controller == Controller::Human;
     let had_person = before.iter().any(is_human)
         || log.header.controllers[change.seat.index()] == Controller::Human;
-    match () {
-        () if !had_person && !archive::is_directive(held, &change.controller) => {
-            Some("it is given back, but nobody had lost it")
-        }
-        () if change.from != through => Some("it is not given back from what was durable on"),
-        () if change.tick < through => Some("it is given back in a tick that was played"),
-        () => None,
+    if !had_person && !archive::is_directive(held, &change.controller) {
+        Some("it is given back, but nobody had lost it")
+    } else if change.from != through {
+        Some("it is not given back from what was durable on")
+    } else if change.tick < through {
+        Some("it is given back in a tick that was played")
+    } else {
+        None
     }
 }
 

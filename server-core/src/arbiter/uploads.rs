@@ -150,10 +150,12 @@ impl Arbiter {
                     let work = Work::Recheck(seat);
                     self.effects.push_back(Effect::Archive(era, work));
                 }
-                match () {
-                    () if diverged => self.handle_diverged(now_us, era, seat),
-                    () if again => self.tell_running(era, seat),
-                    () => self.tell_player(era, seat, archived),
+                if diverged {
+                    self.handle_diverged(now_us, era, seat);
+                } else if again {
+                    self.tell_running(era, seat);
+                } else {
+                    self.tell_player(era, seat, archived);
                 }
             }
             Appended::Gap(_) => self.tell_running(era, seat),
