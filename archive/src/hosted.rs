@@ -164,7 +164,7 @@ impl Episode {
 
     /// All that was read is durable.
     pub(super) fn settle_own(&mut self) {
-        for seat in (0..).map(Seat).take(self.seats()) {
+        for seat in (0..).map(Seat).take(self.count_seats()) {
             let own = self.said(seat);
             if let Some(hosted) = &mut self.hosted {
                 let page = &mut hosted.seats[seat.index()];
@@ -263,7 +263,7 @@ impl Episode {
                 through: self.durable(),
                 own: (0..)
                     .map(Seat)
-                    .take(self.seats())
+                    .take(self.count_seats())
                     .map(|seat| self.durable_own(seat))
                     .collect(),
                 views,
@@ -303,7 +303,7 @@ impl Episode {
     /// The row of the next tick; `None` if somebody has yet to choose, or no person plays.
     fn next_row(&mut self) -> Option<Vec<Action>> {
         let (acting, next) = (self.replica.world().acting(), self.through());
-        let seats: Vec<Seat> = (0..).map(Seat).take(self.seats()).collect();
+        let seats: Vec<Seat> = (0..).map(Seat).take(self.count_seats()).collect();
         let is_person = |seat: &Seat| {
             *controller_at(&self.header, &self.changes, *seat, next) == Controller::Human
         };
@@ -384,7 +384,7 @@ impl Episode {
         self.close_rows();
         let pending = std::mem::take(&mut self.hosted().0.pending);
         self.append(pending)?;
-        for seat in (0..).map(Seat).take(self.seats()) {
+        for seat in (0..).map(Seat).take(self.count_seats()) {
             let own = self.said(seat);
             self.hosted().0.seats[seat.index()].own = own;
         }
@@ -426,7 +426,7 @@ pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
         _ => None,
     });
     let observed: Vec<(u64, u32)> = observed.flatten().collect();
-    let (mut rows, mut differs) = (observed.chunks_exact(log.seats()), None);
+    let (mut rows, mut differs) = (observed.chunks_exact(log.count_seats()), None);
     let replayed = replay(log, stored, |row, replica| {
         let recorded = rows.next();
         let mut found = Vec::new();

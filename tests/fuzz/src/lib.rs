@@ -130,7 +130,7 @@ pub fn records(bytes: &[u8]) {
 pub fn log(bytes: &[u8]) {
     let Ok(log) = log::read(bytes) else { return };
     assert_eq!(log.torn, log.valid_len < bytes.len());
-    assert_eq!(log.rows().len(), log.through.0 as usize * log.seats());
+    assert_eq!(log.rows().len(), log.through.0 as usize * log.count_seats());
     let whole = log::Log {
         torn: false,
         ..log.clone()
