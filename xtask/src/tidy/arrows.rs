@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Finding, Tree};
 
 const ARCHITECTURE: &str = "ARCHITECTURE.md";
-/// What stands before the arrows.
+/// The text before the arrows.
 const OPENING: &str =
     "Arrows point one way, and `cargo xtask tidy` compares this line with the manifests: ";
 

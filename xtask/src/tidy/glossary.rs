@@ -8,7 +8,9 @@ const GLOSSARY: &str = "docs/glossary.md";
 /// The cells of a row that defines a word, and which of them names code.
 const CELLS: usize = 4;
 const IN_CODE: usize = 2;
-/// What declares a type, in Rust and in Python.
+/// The ends of files with code.
+const CODE: [&str; 3] = [".js", ".py", ".rs"];
+/// The words that declare a type in them.
 const DECLARATIONS: [&str; 5] = ["class", "enum", "struct", "trait", "type"];
 
 /// Checks the column "In code" of every table.
@@ -16,7 +18,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let text = tree.get(GLOSSARY).and_then(Option::as_deref);
     let code = tree
         .iter()
-        .filter(|(path, _)| path.ends_with(".rs") || path.ends_with(".py"));
+        .filter(|(path, _)| CODE.iter().any(|end| path.ends_with(end)));
     let declared = code.flat_map(|(_, text)| types_in(text.as_deref().unwrap_or_default()));
     compare(text.unwrap_or_default(), &declared.collect())
 }

@@ -272,7 +272,7 @@ fn hidden_time_is_in_the_log() {
     assert_eq!(noted, [(1, Presence::Hidden), (1, Presence::Here)]);
 }
 
-/// What the log has of who was there.
+/// The presence of people in the log.
 fn noted_presence(stage: &Stage, era: Era) -> Vec<(u8, Presence)> {
     let notes = stage.shelf(era).notes.iter().map(|note| match note {
         Record::Presence { seat, presence, .. } => (seat.0, *presence),
