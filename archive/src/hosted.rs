@@ -16,7 +16,7 @@ use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
 use server_core::arbiter::{HostWork, HostedReport};
 
-use super::replica::{Replica, RowError, replay};
+use super::replica::{Replica, replay};
 use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
 
 /// The part of an episode that only a host has.
@@ -164,7 +164,7 @@ impl Episode {
 
     /// All that was read is durable.
     pub(super) fn settle_own(&mut self) {
-        for seat in (0..).map(Seat).take(self.seats()) {
+        for seat in (0..).map(Seat).take(self.count_seats()) {
             let own = self.said(seat);
             if let Some(hosted) = &mut self.hosted {
                 let page = &mut hosted.seats[seat.index()];
@@ -263,7 +263,7 @@ impl Episode {
                 through: self.durable(),
                 own: (0..)
                     .map(Seat)
-                    .take(self.seats())
+                    .take(self.count_seats())
                     .map(|seat| self.durable_own(seat))
                     .collect(),
                 views,
@@ -303,7 +303,7 @@ impl Episode {
     /// The row of the next tick; `None` if somebody has yet to choose, or no person plays.
     fn next_row(&mut self) -> Option<Vec<Action>> {
         let (acting, next) = (self.replica.world().acting(), self.through());
-        let seats: Vec<Seat> = (0..).map(Seat).take(self.seats()).collect();
+        let seats: Vec<Seat> = (0..).map(Seat).take(self.count_seats()).collect();
         let is_person = |seat: &Seat| {
             *controller_at(&self.header, &self.changes, *seat, next) == Controller::Human
         };
@@ -333,11 +333,7 @@ impl Episode {
         if hosted.fresh.rows.is_empty() {
             hosted.fresh.first = first;
         }
-        match replica.step(row) {
-            Ok(()) => {}
-            Err(RowError::Stopped) => return Err(io::Error::other("the environment was stopped")),
-            Err(error) => unreachable!("a row that was made here cannot be played: {error}"),
-        }
+        replica.step(row).map_err(io::Error::other)?;
         hosted.fresh.rows.extend(row);
         let infos = replica.world().infos();
         hosted.fresh.infos.extend(infos.map(|json| (first, json)));
@@ -388,7 +384,7 @@ impl Episode {
         self.close_rows();
         let pending = std::mem::take(&mut self.hosted().0.pending);
         self.append(pending)?;
-        for seat in (0..).map(Seat).take(self.seats()) {
+        for seat in (0..).map(Seat).take(self.count_seats()) {
             let own = self.said(seat);
             self.hosted().0.seats[seat.index()].own = own;
         }
@@ -430,7 +426,7 @@ pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
         _ => None,
     });
     let observed: Vec<(u64, u32)> = observed.flatten().collect();
-    let (mut rows, mut differs) = (observed.chunks_exact(log.seats()), None);
+    let (mut rows, mut differs) = (observed.chunks_exact(log.count_seats()), None);
     let replayed = replay(log, stored, |row, replica| {
         let recorded = rows.next();
         let mut found = Vec::new();

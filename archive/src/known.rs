@@ -37,7 +37,7 @@ impl Episode {
 
     /// The request to a page to say its digests anew, with the inputs of all other people since they were equal.
     pub fn recheck(&mut self, seat: Seat) -> Recheck {
-        let others = (0..).map(Seat).take(self.seats());
+        let others = (0..).map(Seat).take(self.count_seats());
         let others = others
             .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
         let others: Vec<Seat> = others.collect();
@@ -56,7 +56,7 @@ impl Episode {
     /// beyond those of the others than a packet holds, who comes back began at what was durable, and what a page was told
     /// otherwise is found out by its digests, unless it says none for long.
     pub(super) fn first_lacked(&self, seat: Seat) -> Tick {
-        let others = (0..).map(Seat).take(self.seats());
+        let others = (0..).map(Seat).take(self.count_seats());
         let others = others
             .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
         let back = |packets: usize| {
@@ -83,7 +83,10 @@ impl Episode {
     /// The inputs of a seat in its present life between two ticks.
     fn inputs_between(&self, seat: Seat, first: Tick, end: Tick) -> KnownInputs {
         let first = first.max(self.entered(seat)).0.min(end.0);
-        let rows = self.rows.chunks_exact(self.seats()).skip(first as usize);
+        let rows = self
+            .rows
+            .chunks_exact(self.count_seats())
+            .skip(first as usize);
         let durable = rows.map(|row| row[seat.index()]);
         let ahead = self.inputs[seat.index()].iter();
         let unplayed = Tick(first).max(self.through());

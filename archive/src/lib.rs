@@ -284,7 +284,7 @@ impl Episode {
         match record {
             Record::Actions { rows, .. } => {
                 self.rows.extend(rows);
-                let through = Tick((self.rows.len() / self.seats()) as u32);
+                let through = Tick((self.rows.len() / self.count_seats()) as u32);
                 let inputs = self.inputs.iter_mut().flatten();
                 inputs.for_each(|inputs| inputs.forget_before(through));
             }
@@ -338,8 +338,10 @@ impl Episode {
     /// [`Refused::Malformed`] for another record, or of a seat that is not there; [`Refused::Disk`].
     pub fn note(&mut self, record: Record) -> Result<(), Refused> {
         let seat = match record {
-            Record::Presence { seat, .. } if seat.index() < self.seats() => seat,
-            Record::Route { seat, other, .. } if seat.max(other).index() < self.seats() => seat,
+            Record::Presence { seat, .. } if seat.index() < self.count_seats() => seat,
+            Record::Route { seat, other, .. } if seat.max(other).index() < self.count_seats() => {
+                seat
+            }
             _ => return Err(Refused::Malformed("not a note on somebody here")),
         };
         let has_room = self.pages[seat.index()].len < MAX_NOTES_LEN;
@@ -412,7 +414,7 @@ impl Episode {
 
     /// The controller of each seat in a tick, as far as it is decided.
     pub fn controllers_at(&self, tick: Tick) -> Vec<Controller> {
-        let seats = (0..).map(Seat).take(self.seats());
+        let seats = (0..).map(Seat).take(self.count_seats());
         seats
             .map(|seat| controller_at(&self.header, &self.changes, seat, tick).clone())
             .collect()
@@ -444,7 +446,7 @@ impl Episode {
         inputs.map_or(entered, SeatInputs::next)
     }
 
-    fn seats(&self) -> usize {
+    fn count_seats(&self) -> usize {
         self.header.controllers.len()
     }
 }

@@ -35,10 +35,10 @@ impl Episode {
 
     /// The input of a seat in a tick, as far as it is known here.
     fn input(&self, seat: Seat, tick: Tick) -> Option<u16> {
-        if seat.index() >= self.seats() {
+        if seat.index() >= self.count_seats() {
             return None;
         }
-        let at = tick.0 as usize * self.seats() + seat.index();
+        let at = tick.0 as usize * self.count_seats() + seat.index();
         let ahead = || self.inputs[seat.index()].as_ref()?.at(tick);
         self.rows.get(at).copied().or_else(ahead)
     }

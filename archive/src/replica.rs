@@ -417,7 +417,7 @@ pub(super) fn open_world(header: &Header, stored: &Stored) -> Result<Opened, Rep
         name: shared.policies.join(", "),
         env: header.env.clone(),
     };
-    let seats = SharedSeats::seats(&header.controllers);
+    let seats = SharedSeats::list_seats(&header.controllers);
     let world = partners.share(world, &seats, (&shared.policies, &shared.keys));
     Ok((Box::new(world.ok_or_else(unknown)?), sprites))
 }
@@ -528,7 +528,7 @@ pub fn replay_from(
     for record in &log.records {
         match record {
             Record::Actions { rows, .. } => {
-                for row in rows.chunks_exact(log.seats()) {
+                for row in rows.chunks_exact(log.count_seats()) {
                     let tick = replica.ticks();
                     replica
                         .step(row)

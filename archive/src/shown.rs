@@ -79,7 +79,7 @@ impl<'a> Screens<'a> {
             let world = world(&self.log.header, &stored)?;
             let life = Life(life);
             let frames = Frames {
-                seats: self.log.seats(),
+                seats: self.log.count_seats(),
                 chunks: chunks.into_iter(),
                 frames: Vec::new().into_iter(),
                 rebuilder: Some(self.rebuilder(seat, world, partners.clone())),

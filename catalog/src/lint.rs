@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use study::design::LevelOrder;
 use study::outline::{LobbyOutline, OutcomePay, PayBounds};
+use study::plural::count;
 use study::stage::RunOn;
 use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study, payment};
 
@@ -130,15 +131,6 @@ impl fmt::Display for Found {
     }
 }
 
-/// How many there are of something.
-pub fn count(n: usize, what: &str) -> String {
-    match n {
-        0 => format!("no {what}s"),
-        1 => format!("1 {what}"),
-        n => format!("{n} {what}s"),
-    }
-}
-
 impl fmt::Display for Linted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for fault in &self.faults {
@@ -206,16 +198,18 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
         )?;
     }
     for orders in &outline.orders {
-        let sequences = match orders.sequences {
-            Some(sequences) => count(sequences.into(), "sequence"),
-            None if orders.order == LevelOrder::Fixed => "in the order of the file".to_owned(),
-            None => "in random order".to_owned(),
+        let number = count(orders.sequences.unwrap_or(0).into(), "order");
+        let sequences = match orders.order {
+            LevelOrder::Fixed => "in the order of the file".to_owned(),
+            LevelOrder::Random => "in random order".to_owned(),
+            LevelOrder::Latin => format!("in {number} (Latin square)"),
+            LevelOrder::Williams => format!("in {number} (Williams design)"),
         };
         row(
             f,
             "orders",
             format!(
-                "{}: {}, {sequences}",
+                "{}: {} {sequences}",
                 orders.factor,
                 count(orders.levels, "level")
             ),

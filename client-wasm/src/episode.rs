@@ -5,6 +5,7 @@
 pub mod controls;
 pub mod gamepads;
 pub mod keys;
+pub mod partner_names;
 pub mod partners;
 pub mod tween;
 

@@ -5,6 +5,7 @@
 
 mod answers;
 mod chat;
+mod others;
 mod words;
 
 use std::cell::{Cell, RefCell};
@@ -18,6 +19,7 @@ pub use chat::{
     name_writer, say_answered, say_characters_left, say_chat_news, say_check, say_company,
     say_help_news, say_time_left,
 };
+pub use others::{Other, name_others, name_partner};
 pub use words::Words;
 use words::{ENGLISH, GERMAN, read_sentences};
 
@@ -256,17 +258,12 @@ pub fn say_missing(absent: &[(Seat, bool)], is_alone: bool) -> String {
     let is_away = !absent.is_empty() && absent.iter().all(|(_, connected)| !connected);
     let names = absent.iter().map(|(seat, _)| name_partner(*seat, is_alone));
     let names: Vec<String> = names.collect();
-    let (who, sentences) = match names.as_slice() {
+    let sentences = match names.as_slice() {
         [] => return current_words().waiting_for_others.to_owned(),
-        [one] => (
-            one.clone(),
-            [current_words().one_missing, current_words().one_away],
-        ),
-        [first @ .., last] => (
-            format!("{}{}{last}", first.join(", "), current_words().and),
-            [current_words().some_missing, current_words().some_away],
-        ),
+        [_] => [current_words().one_missing, current_words().one_away],
+        _ => [current_words().some_missing, current_words().some_away],
     };
+    let who = others::join_names(&names);
     fill_in(sentences[usize::from(is_away)], &[("who", &who)])
 }
 
@@ -279,18 +276,6 @@ pub fn say_time_to_regroup(left_ms: u64) -> String {
         current_words().goes_on_by,
         &[("left", &format_clock(left_ms))],
     )
-}
-
-/// The name of another person, at the start of a sentence.
-pub fn name_partner(seat: Seat, is_alone: bool) -> String {
-    if is_alone {
-        current_words().your_partner.to_owned()
-    } else {
-        fill_in(
-            current_words().player,
-            &[("number", &(u32::from(seat.0) + 1))],
-        )
-    }
 }
 
 /// The receipt of those who withdrew.

@@ -38,6 +38,7 @@ use signaling_server::model_client::ModelAccess;
 use signaling_server::server::{AccessRules, ServerOptions};
 use store::identifier_key::{KeyPlace, choose_place};
 use store::study_version::OnStudyChange;
+use study::plural::count;
 use tracing_subscriber::EnvFilter;
 
 /// The command line or the study file is wrong.
@@ -381,14 +382,6 @@ fn report(what: &(impl Display + Serialize), json: bool) -> anyhow::Result<()> {
         false => writeln!(out, "{what}")?,
     }
     Ok(())
-}
-
-fn count(n: usize, what: &str) -> String {
-    if n == 1 {
-        format!("one {what}")
-    } else {
-        format!("{n} {what}s")
-    }
 }
 
 /// Waits for Ctrl-C or a request to end.

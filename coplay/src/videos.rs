@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     );
     let stored = stored_files(&args.data);
     let drawn = DrawnEpisode::open(&log, &stored)?;
-    let (seats, ticks, order) = (drawn.seats(), drawn.ticks(), &args.video);
+    let (seats, ticks, order) = (drawn.count_seats(), drawn.ticks(), &args.video);
     if let Some(seat) = order.view {
         ensure!(
             seat < seats,

@@ -77,7 +77,7 @@ pub async fn export_lerobot(
     let mut building: BTreeMap<String, Building> = BTreeMap::new();
     read_recordings(data, stop, &mut report, |recording| {
         let hz = recording.log.header.tick_hz;
-        for seat in 0..recording.seats() {
+        for seat in 0..recording.count_seats() {
             let id = format!("{}-{hz}hz-seat{seat}", recording.dataset_name());
             let dataset = match building.entry(id) {
                 Entry::Occupied(known) => known.into_mut(),

@@ -112,7 +112,7 @@ fn add_recording(
     building: &mut BTreeMap<String, Building>,
 ) -> anyhow::Result<()> {
     let base = recording.dataset_name();
-    let all: Vec<[ArrayRef; 3]> = (0..recording.seats())
+    let all: Vec<[ArrayRef; 3]> = (0..recording.count_seats())
         .map(|seat| recording.columns(seat))
         .collect();
     for (seat, [observations, actions, is_human]) in all.iter().enumerate() {
@@ -128,10 +128,10 @@ fn add_recording(
         let dataset = open_dataset(root, &id, spaces, recording, building)?;
         dataset.add(recording, columns, (rewards, ends, cuts), infos)?;
     }
-    if recording.seats() < 2 {
+    if recording.count_seats() < 2 {
         return Ok(());
     }
-    let names = || (0..recording.seats()).map(|seat| format!("seat{seat}"));
+    let names = || (0..recording.count_seats()).map(|seat| format!("seat{seat}"));
     let together = |part: usize| structure(names().zip(all.iter().map(|of| Arc::clone(&of[part]))));
     let sum = |tick: usize| -> f64 { recording.rewards.iter().map(|of| of[tick]).sum() };
     let ticks = recording.ticks();

@@ -120,7 +120,7 @@ fn read_recording(path: &Path) -> anyhow::Result<Recording> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let changes: Vec<Change> = log.changes().cloned().collect();
     let mut replica = Replica::open(&log.header, archive::stored(folder))?;
-    let seats = log.seats();
+    let seats = log.count_seats();
     let mut recording = Recording {
         spec: without_marks(replica.spec()),
         observations: vec![Vec::new(); seats],
@@ -182,8 +182,8 @@ impl Recording {
     }
 
     /// The number of seats.
-    pub(crate) fn seats(&self) -> usize {
-        self.log.seats()
+    pub(crate) fn count_seats(&self) -> usize {
+        self.log.count_seats()
     }
 
     /// The number of ticks.

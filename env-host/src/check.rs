@@ -319,12 +319,16 @@ impl RandomPlay {
 
 /// The first thing that differs between two steps, in words.
 fn difference(one: &HostStep, two: &HostStep) -> &'static str {
-    match () {
-        () if one.outcome.rewards != two.outcome.rewards => "the rewards differ",
-        () if one.observed != two.observed => "the observations differ",
-        () if one.masks != two.masks || one.acting != two.acting => "the legal actions differ",
-        () if one.infos != two.infos => "the infos differ",
-        () => "the ends, the score or the events differ",
+    if one.outcome.rewards != two.outcome.rewards {
+        "the rewards differ"
+    } else if one.observed != two.observed {
+        "the observations differ"
+    } else if one.masks != two.masks || one.acting != two.acting {
+        "the legal actions differ"
+    } else if one.infos != two.infos {
+        "the infos differ"
+    } else {
+        "the ends, the score or the events differ"
     }
 }
 

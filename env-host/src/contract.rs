@@ -97,23 +97,23 @@ pub enum Picture {
 impl Picture {
     /// The list to draw into, with the memory of the last one.
     pub fn as_list(&mut self) -> &mut DrawList {
-        if !matches!(self, Self::List(_)) {
-            *self = Self::List(DrawList::default());
-        }
         match self {
             Self::List(list) => list,
-            _ => unreachable!("it was made a list above"),
+            other => {
+                *other = Self::List(DrawList::default());
+                other.as_list()
+            }
         }
     }
 
     /// The pixels to write into, with the memory of the last ones.
     pub fn as_pixels(&mut self) -> &mut Pixels {
-        if !matches!(self, Self::Pixels(_)) {
-            *self = Self::Pixels(Pixels::default());
-        }
         match self {
             Self::Pixels(pixels) => pixels,
-            _ => unreachable!("they were made pixels above"),
+            other => {
+                *other = Self::Pixels(Pixels::default());
+                other.as_pixels()
+            }
         }
     }
 }

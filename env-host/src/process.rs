@@ -136,7 +136,8 @@ impl ProcessHost {
         let (Some(to), Some(from), Some(errors)) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take())
         else {
-            unreachable!("its three pipes were asked for")
+            let what = format!("{program} was started without its three pipes");
+            return Err(HostFault::Refused(what));
         };
         let mut host = Self {
             child,

@@ -1,4 +1,4 @@
-"""What people reached with each partner, and what they thought of it.
+"""Scores that people reached with each partner, and their opinions of it.
 
     coplay export --data coplay-data --out tables
     python3 analysis.py tables            # a table to read

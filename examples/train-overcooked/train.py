@@ -141,7 +141,7 @@ class Kitchens:
 
 @dataclass
 class Rollout:
-    """What was played: arrays `[step, row, ...]`."""
+    """The episodes: arrays `[step, row, ...]`."""
 
     observations: torch.Tensor
     actions: torch.Tensor

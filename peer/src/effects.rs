@@ -40,19 +40,19 @@ pub enum Effect {
     Send(ClientMessage),
     /// Send a datagram over the data channel to a seat.
     Datagram {
-        /// To whom.
+        /// The seat of the receiver.
         to: Seat,
         /// The bytes.
         bytes: Vec<u8>,
     },
     /// Build the connection to this seat, anew if there is one already.
     Connect {
-        /// To whom.
+        /// The seat of the receiver.
         seat: Seat,
     },
     /// Close the connection to this seat: its page is gone.
     Disconnect {
-        /// To whom.
+        /// The seat of the receiver.
         seat: Seat,
     },
 }

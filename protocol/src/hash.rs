@@ -1,4 +1,4 @@
-//! SHA-256 as it names modules, models, texts and tokens.
+//! SHA-256 as it names modules, models, texts and tokens, and bytes as text.
 
 use sha2::{Digest as _, Sha256};
 
@@ -9,7 +9,12 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
 
 /// SHA-256, lower-case hex.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    base16ct::lower::encode_string(&sha256(bytes))
+    to_hex(&sha256(bytes))
+}
+
+/// Bytes as lower-case hex.
+pub fn to_hex(bytes: &[u8]) -> String {
+    base16ct::lower::encode_string(bytes)
 }
 
 /// Tells whether a name is a SHA-256 in hex, and so cannot lead out of a folder.

@@ -60,7 +60,7 @@ proptest! {
             _ => None,
         });
         prop_assert_eq!(through.sum::<usize>(), log.rows().len());
-        prop_assert_eq!(log.rows().len(), log.through.0 as usize * log.seats());
+        prop_assert_eq!(log.rows().len(), log.through.0 as usize * log.count_seats());
         prop_assert_eq!(log.ending.is_some(), matches!(records.last(), Some(Record::End(_))));
         prop_assert_eq!(log.header, header);
         prop_assert_eq!(log.records, records);

@@ -221,7 +221,7 @@ pub enum Record {
 pub struct Ending {
     /// Ticks played.
     pub ticks: Tick,
-    /// Why.
+    /// The reason.
     pub reason: EndReason,
     /// Score, from the replica.
     pub score: i64,
@@ -250,7 +250,7 @@ pub struct Log {
 
 impl Log {
     /// Number of seats.
-    pub fn seats(&self) -> usize {
+    pub fn count_seats(&self) -> usize {
         self.header.controllers.len()
     }
 
@@ -474,7 +474,7 @@ pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
         valid_len: MAGIC.len() + form.head_len() + first.body.len(),
         torn: false,
     };
-    let seats = log.seats();
+    let seats = log.count_seats();
     if !(1..=MAX_SEATS).contains(&seats) || log.header.participants.len() != seats {
         return Err(LogError::Corrupt {
             offset: MAGIC.len(),
@@ -505,7 +505,7 @@ impl Log {
 
     /// Adds a record if it is in order.
     fn take(&mut self, record: Record) -> Result<(), &'static str> {
-        let seats = self.seats();
+        let seats = self.count_seats();
         if self.ending.is_some() && !matches!(record, Record::Repeated { .. }) {
             return Err("a record after the end");
         }
@@ -577,7 +577,11 @@ impl Log {
         let follows = usize::from(change.number) == self.changes().count();
         let later =
             before.is_none_or(|old| old.tick <= change.tick && old.life.next() == change.life);
-        if change.seat.index() < self.seats() && follows && later && change.tick >= self.through {
+        if change.seat.index() < self.count_seats()
+            && follows
+            && later
+            && change.tick >= self.through
+        {
             Ok(())
         } else {
             Err("a change of a seat that is out of order")

@@ -40,7 +40,7 @@ pub struct SharedSeats {
 
 impl SharedSeats {
     /// The seats that are shared where people share theirs: those that are people's at tick 0.
-    pub fn seats(controllers: &[Controller]) -> Vec<usize> {
+    pub fn list_seats(controllers: &[Controller]) -> Vec<usize> {
         let people = controllers.iter().enumerate();
         let people = people.filter(|(_, of)| **of == Controller::Human);
         people.map(|(seat, _)| seat).collect()

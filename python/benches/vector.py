@@ -1,4 +1,4 @@
-"""What the vector API costs: 1,024 cramped rooms on one core, every seat played, uniform actions.
+"""The cost of the vector API: 1,024 cramped rooms on one core, every seat played, uniform actions.
 
 Prints one JSON object a line: `{"name", "value", "unit"}`. The native bench of the crate `batch` measures the same
 work, with the masks and infos that this API always gives.

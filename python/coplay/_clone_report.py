@@ -42,7 +42,7 @@ class ActionLikelihood:
 
 @dataclass(frozen=True)
 class Score:
-    """What people, or clones in their place, made of episodes in one setting."""
+    """The results of people, or of clones in their place, in one setting."""
 
     stage: str
     setting: str
@@ -50,7 +50,7 @@ class Score:
     player: str
     """`people` or `clone`."""
     partner: str
-    """Who played the other seats: the same kind, or an AI partner; `none` with one seat."""
+    """The players of the other seats: the same kind, or an AI partner; `none` with one seat."""
     episodes: int
     score_mean: float
     score_iqm: float
@@ -62,7 +62,7 @@ class Score:
 
 @dataclass(frozen=True)
 class Report:
-    """What is known of a human proxy."""
+    """The facts about a human proxy."""
 
     model: str
     people_learned: int

@@ -1,4 +1,4 @@
-"""What `Env` and `ParallelEnv` have in common: one world, its picture, its words."""
+"""The common part of `Env` and `ParallelEnv`: one world, its picture, its words."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Hosted:
     metadata: dict[str, Any] = {"render_modes": RENDER_MODES, "render_fps": 10}
     render_mode: str | None
     world_spec: Spec
-    """What the parameters fix."""
+    """The properties that the parameters fix."""
     _arguments: dict[str, Any]
     _kept: tuple[str, ...]
     """Names of what pickling keeps beside the state."""
@@ -80,7 +80,7 @@ class Hosted:
 
     @property
     def step_events(self) -> list[Event]:
-        """What happened in the last step, in order."""
+        """The events of the last step, in order."""
         names = self.world_spec.events
         return [Event(names[kind], seat, to, value) for kind, seat, to, value in self._world.events]
 
@@ -178,7 +178,7 @@ class Hosted:
         raise NotImplementedError
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickling and copying keep; a window stays behind."""
+        """The state for pickling and copying; a window stays behind."""
         kept = {name: getattr(self, name) for name in self._kept}
         return {"arguments": self._arguments, "state": self.get_state(), "kept": kept}
 
@@ -203,7 +203,7 @@ def checked_seed(seed: int | None) -> int | None:
 
 
 def is_whole(value: object) -> bool:
-    """Whether a value is a whole number, NumPy's included, and no truth value."""
+    """Returns whether a value is a whole number, NumPy's included, and no truth value."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 

@@ -19,7 +19,7 @@ class Inputs:
     fields: tuple[tuple[str, int], ...]
     """The name and the size of each input."""
     is_whole: bool
-    """Whether the only input takes the whole observation."""
+    """True if the only input takes the whole observation."""
 
     def cut(self, spec: Spec, observations: NDArray[np.float32]) -> NDArray[np.float32]:
         """The inputs side by side, `[row, value]`; fields that are smaller here end with zeros."""
@@ -71,5 +71,5 @@ def _size(field: Field) -> int:
 
 
 def _is_list(fields: Sequence[Field]) -> bool:
-    """Whether fields have one shape, or shapes that differ in their first dimension alone."""
+    """Returns whether fields have one shape, or shapes that differ in their first dimension alone."""
     return len({field.shape for field in fields}) == 1 or len({field.shape[1:] for field in fields}) == 1

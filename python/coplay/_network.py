@@ -27,7 +27,7 @@ PATIENCE = 15
 
 @dataclass(frozen=True)
 class Encoding:
-    """What the first layer is given for an observation."""
+    """The input of the first layer for an observation."""
 
     plain: Integers
     """Columns that enter as they are, brought to mean 0 and deviation 1."""
@@ -86,7 +86,7 @@ class Network:
         return np.concatenate([_log_softmax(self._layers(self.encoding(part))[-1]) for part in parts])
 
     def _layers(self, given: Array) -> list[Array]:
-        """What each layer gives, from the first."""
+        """The output of each layer, from the first."""
         layers = [given]
         for at, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             out = layers[-1] @ weights + bias

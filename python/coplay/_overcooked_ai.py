@@ -66,7 +66,7 @@ CLASSES = {
     "scalar",
     "type_for_alias",
 }
-"""What a pickle of a table is made of. Anything else could be a program, and is refused."""
+"""The parts of a pickled table. Anything else could be a program, and is refused."""
 
 
 @dataclass(frozen=True)

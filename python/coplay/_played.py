@@ -23,7 +23,7 @@ from coplay.episode import Episode
 from coplay.spec import Spec, params_schema
 
 PEOPLE = "people"
-"""Who plays a seat that a person plays from the first tick to the last."""
+"""The name for a seat that a person plays from the first tick to the last."""
 
 SHOWN = ("appearance", "tick_hz")
 """Parameters that change what people see, and how fast, but nothing else."""
@@ -37,7 +37,7 @@ class Played:
     stage: str
     env: str
     source: str
-    """What the environment is opened from: its id, or the path of a module."""
+    """The source of the environment: its id, or the path of a module."""
     params: dict[str, Any]
     seed: int
     actions: NDArray[np.int64]
@@ -45,14 +45,14 @@ class Played:
     is_human: NDArray[np.bool_]
     """`[tick, seat]`: whether a person played."""
     agents: tuple[str | None, ...]
-    """Who played each seat: `PEOPLE`, or an AI partner by its name; `None` where this changed."""
+    """The player of each seat: `PEOPLE`, or an AI partner by its name; `None` where this changed."""
     participants: tuple[str | None, ...]
     missing: str = ""
     """Why the environment cannot be opened here; empty if it can."""
 
     @cached_property
     def spec(self) -> Spec:
-        """What the environment fixes with these parameters."""
+        """The properties of the environment with these parameters."""
         return Spec.from_json(_coplay.World(self.source, json.dumps(self.params)).spec())
 
     def replay(self) -> Iterator[_coplay.World]:
@@ -129,7 +129,7 @@ def _from_episode(data: Dataset, episode: Episode) -> Played | None:
 
 
 def _name_agent(controllers: NDArray[Any]) -> str | None:
-    """Who played a seat, by the controllers of all ticks; models go by their name, without their hash."""
+    """The player of a seat, by the controllers of all ticks; models go by their name, without their hash."""
     names = set(controllers)
     if len(names) != 1:
         return None

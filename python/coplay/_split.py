@@ -21,7 +21,7 @@ class Split:
     held_out: frozenset[str]
     """People whom it has never seen."""
     by_group: bool
-    """Whether everybody who played together is on the same side."""
+    """True if everybody who played together is on the same side."""
 
 
 def split_people(played: Sequence[Played], share: float, rng: np.random.Generator) -> Split:

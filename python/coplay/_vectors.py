@@ -31,7 +31,7 @@ class Vectors:
 
     @property
     def spec(self) -> Spec:
-        """What the environment fixes with these parameters."""
+        """The properties of the environment with these parameters."""
         return Spec.from_json(_coplay.World(self.source, self.params).spec())
 
     def open(
@@ -51,7 +51,7 @@ class Vectors:
 
 @dataclass(frozen=True)
 class Recording:
-    """What happened in some episodes. Arrays have one row for each episode."""
+    """The results of some episodes. Arrays have one row for each episode."""
 
     seeds: list[int]
     actions: Actions

@@ -153,7 +153,7 @@ def _choose(
 
 
 def _read_seats(it: Played, inputs: Inputs, people: frozenset[str]) -> list[tuple[int, Examples]]:
-    """What some people saw and did in an episode, by seat."""
+    """The observations and actions of some people in an episode, by seat."""
     seats = [
         seat
         for seat, person in enumerate(it.participants)

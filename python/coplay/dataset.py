@@ -160,7 +160,7 @@ class Dataset:
         return len(self._seats)
 
     def _source(self, episode: Episode) -> str:
-        """What the environment of an episode is opened from: its id, or the module that was stored."""
+        """The source of the environment of an episode: its id, or the module that was stored."""
         if episode.env in environments():
             here = Spec.from_json(_coplay.World(episode.env, json.dumps(episode.params)).spec())
             if here.version == episode.env_version:
@@ -257,7 +257,7 @@ class Dataset:
 
 
 def _observe(episode: Episode, seat: int, observation: str, scale: int) -> NDArray[Any]:
-    """What a seat observes in every state, of the kind that is named."""
+    """The observations of a seat in every state, of the kind that is named."""
     if observation == "pixels":
         return episode.pixels(seat, scale)
     if observation == "features":

@@ -15,7 +15,7 @@ from coplay._hosted import Hosted, action_index, is_whole
 
 Observation: TypeAlias = NDArray[np.float32]
 Partner: TypeAlias = str | Callable[[Observation], Any]
-"""Who plays another seat: the name of a partner, the path of a model (`*.onnx`) or an `Agent`, or a function from
+"""The player of another seat: the name of a partner, the path of a model (`*.onnx`) or an `Agent`, or a function from
 observation to action."""
 
 
@@ -144,7 +144,7 @@ class Env(Hosted, gymnasium.Env[Observation, np.int64]):
 def seated(
     partners: Partner | Sequence[Partner], seat: int, seats: int
 ) -> dict[int, Partner]:
-    """Who plays which of the other seats: one for all of them, or one for each in order."""
+    """The players of the other seats: one for all of them, or one for each in order."""
     others = [other for other in range(seats) if other != seat]
     if isinstance(partners, str) or callable(partners):
         return dict.fromkeys(others, partners)

@@ -91,7 +91,7 @@ class Episode:
 
     @cached_property
     def is_human(self) -> NDArray[np.bool_]:
-        """Whether a person played, `[tick, seat]`."""
+        """True where a person played, `[tick, seat]`."""
         steps = self.steps
         human = np.zeros((self.ticks, self._dataset._spec(self).seats), bool)
         human[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps["controller"] == "human"
@@ -190,7 +190,7 @@ class Episode:
         return frame
 
     def play(self, policy: Policy, seat: int | None = None) -> NDArray[np.float32]:
-        """What a policy would have done: the probability of each action at each tick, `[tick, seat, action]`.
+        """The probability of each action by a policy in the same states, `[tick, seat, action]`.
 
         With `seat` they are those of this seat, `[tick, action]`. `policy` is a policy of Coplay, the path of an ONNX model,
         an `Agent`, the controller of an AI partner as `steps` names it, or a function of an observation, which gives an
@@ -216,7 +216,7 @@ class Episode:
     def _ask(
         self, policy: Policy, world: _coplay.World, seat: int, actions: int
     ) -> Callable[[_coplay.World], NDArray[np.float32]]:
-        """What gives the probabilities of a policy in a seat, state by state."""
+        """A function that gives the probabilities of a policy in a seat, state by state."""
         if callable(policy):
             function = policy
             return lambda world: _as_shares(function(world.observe(seat)), actions)

@@ -52,7 +52,7 @@ def interval(
 
 @dataclass(frozen=True)
 class Pairing:
-    """What agents made of their episodes together. Arrays have one value for each episode."""
+    """The results of agents in their episodes together. Arrays have one value for each episode."""
 
     agents: tuple[str, ...]
     """The agent of each seat."""
@@ -88,7 +88,7 @@ class CrossPlay:
         return np.concatenate(found)
 
     def has(self, agent: str, partner: str) -> bool:
-        """Whether two agents played together."""
+        """Returns whether two agents played together."""
         return any(set(it.agents) == {agent, partner} for it in self.pairings)
 
     def matrix(self) -> Floats:
@@ -255,7 +255,7 @@ def pair_people(played: Sequence[Played], interdependence: int = 0) -> list[Pair
 def pair(
     vectors: Vectors, recording: Recording, agents: tuple[str, ...], interdependence: int = 0
 ) -> Pairing:
-    """What agents made of recorded episodes."""
+    """The results of agents on recorded episodes."""
     spec = vectors.spec
     counts = np.zeros((len(recording.seeds), spec.seats, len(spec.actions)))
     running = np.arange(len(recording.actions))[:, None] < recording.lengths

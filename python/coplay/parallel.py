@@ -54,7 +54,7 @@ class ParallelEnv(Hosted, Base):  # type: ignore[misc]  # PettingZoo ships no ty
         return gymnasium.spaces.Box(np.tile(one.low, seats), np.tile(one.high, seats), dtype=np.float32)
 
     def state(self) -> Observation:
-        """What all seats observe, one after the other: for a critic that sees everything."""
+        """The observations of all seats, one after the other: for a critic that sees everything."""
         seats = range(self.world_spec.seats)
         return np.concatenate([self._world.observe(seat) for seat in seats])
 

@@ -1,4 +1,4 @@
-"""What an environment with its parameters fixes, as plain data."""
+"""The properties of an environment with its parameters, as plain data."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Field:
 
 @dataclass(frozen=True)
 class Spec:
-    """What is fixed once the parameters are known."""
+    """The properties of an environment with its parameters."""
 
     id: str
     """Environment id, such as `overcooked`."""
     version: str
     """Semantic version; changes whenever the same actions would play differently."""
     title: str
-    """What a person calls it."""
+    """The name that people read."""
     seats: int
     """Number of seats."""
     actions: tuple[str, ...]
@@ -66,7 +66,7 @@ class Spec:
     events: tuple[str, ...]
     """Names of the event kinds, by index."""
     compact: bool
-    """Whether a byte holds each value of an observation."""
+    """True if a byte holds each value of an observation."""
     seat_actions: tuple[tuple[int, ...], ...] = ()
     """The actions that each seat has, if they differ; an action that a seat does not have is the no-op."""
     directives: tuple[int, ...] = ()
@@ -76,11 +76,11 @@ class Spec:
     components: tuple[str, ...] = ()
     """Names of the parts whose sum is a reward."""
     perfect_information: bool = True
-    """Whether every seat sees the whole state."""
+    """True if every seat sees the whole state."""
     secret: bool = False
-    """Whether the state holds what no page of a player may know."""
+    """True if the state holds something that no page of a player may know."""
     pointer: bool = False
-    """Whether a point on the picture may mean an action."""
+    """True if a point on the picture may mean an action."""
 
     @classmethod
     def from_json(cls, text: str) -> Spec:

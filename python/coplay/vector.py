@@ -131,7 +131,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
 
     @property
     def events(self) -> Array:
-        """What happened in the last step, `[instance, seat, kind]`: the amounts of `world_spec.events`, for all seats.
+        """The events of the last step, `[instance, seat, kind]`: the amounts of `world_spec.events`, for all seats.
 
         `infos["events"]` has those of the seats that the caller plays.
         """
@@ -273,7 +273,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
         self.close()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What pickling and copying keep."""
+        """The state for pickling and copying."""
         kept = {"spec": self.spec, "_np_random": self._np_random, "_started": self._started}
         return {"arguments": self._arguments, "states": self.get_state(), "kept": kept}
 

@@ -85,7 +85,7 @@ class Net:
         self.biases = [np.zeros(b, np.float32) for _, b in pairs]
 
     def spread(self, seen: Array) -> Array:
-        """What the first layer is given."""
+        """The input of the first layer."""
         parts, at = [], 0
         for name, size in self.fields:
             part = seen[:, at : at + size]
@@ -97,7 +97,7 @@ class Net:
         return np.concatenate(parts, axis=1)
 
     def forward(self, given: Array) -> list[Array]:
-        """What each layer gives, from the first."""
+        """The output of each layer, from the first."""
         layers = [given]
         for index, (weights, bias) in enumerate(zip(self.weights, self.biases)):
             out = layers[-1] @ weights + bias

@@ -1,4 +1,4 @@
-"""What an environment tells by seat: scores, turns, events, parts of rewards, ranges, points and pictures."""
+"""Values of an environment by seat: scores, turns, events, parts of rewards, ranges, points and pictures."""
 
 import os
 from pathlib import Path

@@ -25,7 +25,7 @@ def play(env, steps, seed=0):
 
 
 def same(left, right):
-    """Whether two plays are equal to the bit."""
+    """Returns whether two plays are equal to the bit."""
     return all(
         a[1] == b[1] and np.array_equal(a[0], b[0]) for a, b in zip(left, right, strict=True)
     )

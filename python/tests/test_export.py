@@ -12,7 +12,7 @@ def kitchen():
 
 
 def actions(env, model):
-    """What a model does in an episode, seen from its own seat."""
+    """The actions of a model in an episode, seen from its own seat."""
     partner = coplay._coplay.Partner(str(model), env._world)
     partner.reset(0, 3)
     seen, _ = env.reset(seed=3)

@@ -1,4 +1,4 @@
-"""What an environment refuses, with the place, what is wrong, and how to mend it."""
+"""Refusals of an environment: the place, what is wrong, and how to fix it."""
 
 import re
 

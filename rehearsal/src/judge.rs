@@ -344,7 +344,7 @@ fn cell(study: &Study, draw: &UnitAssignment) -> Option<String> {
     let sequences = draw.sequences.iter();
     // Who has which member of a pool first splits no treatment.
     let sequences = sequences.filter(|(name, _)| study.design.pool(name).is_none());
-    let sequences = sequences.map(|(factor, row)| format!("{factor} #{}", row + 1));
+    let sequences = sequences.map(|(factor, row)| format!("order {} of {factor}", row + 1));
     let names: Vec<String> = treatment.into_iter().chain(sequences).collect();
     (!names.is_empty()).then(|| names.join("/"))
 }

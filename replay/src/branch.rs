@@ -103,7 +103,7 @@ impl Branch {
         policy: &str,
         model: Option<&[u8]>,
     ) -> Result<Self, BranchError> {
-        let (tick, seats) = (Tick(tick), log.seats());
+        let (tick, seats) = (Tick(tick), log.count_seats());
         let seat = u8::try_from(seat).ok().map(Seat);
         let seat = seat.filter(|seat| seat.index() < seats);
         let seat = seat.ok_or(BranchError::Seat { seats })?;

@@ -41,8 +41,8 @@ impl<'a> DrawnEpisode<'a> {
     }
 
     /// The number of its seats.
-    pub fn seats(&self) -> usize {
-        self.log.seats()
+    pub fn count_seats(&self) -> usize {
+        self.log.count_seats()
     }
 
     /// The ticks that were played: there is one state more.

@@ -118,7 +118,7 @@ impl Replay {
         let (mut world, sprites) = open_past_world(&log.header, &stored)?;
         world.reset(log.header.seed);
         let advice = open_advisers(log, &options.advisers, world.spec(), &stored)?;
-        let mut course = Course::new(log.seats(), advice);
+        let mut course = Course::new(log.count_seats(), advice);
         course.draw(&mut *world);
         course.add_score(0, world.score(), seat_scores(&mut *world));
         let replica = replay(log, stored.clone(), |row, replica| {
@@ -144,7 +144,7 @@ impl Replay {
                 true => sprite.svg,
                 false => String::new(),
             });
-        let seats = seats(
+        let seats = list_seats(
             log,
             &course,
             frames,
@@ -318,7 +318,7 @@ fn facts(log: &Log, score: i64) -> EpisodeFacts {
     }
 }
 
-fn seats(
+fn list_seats(
     log: &Log,
     course: &Course,
     frames: Vec<SeatFrames>,
@@ -360,7 +360,7 @@ fn controllers(log: &Log, seat: Seat, own: usize) -> Vec<(u32, String)> {
         return known.into_iter().collect();
     };
     let inputs = log.rows();
-    let inputs = inputs.iter().skip(seat.index()).step_by(log.seats());
+    let inputs = inputs.iter().skip(seat.index()).step_by(log.count_seats());
     let mut found: Vec<(u32, String)> = Vec::new();
     for (tick, input) in (0..).zip(inputs) {
         let controller = known.range(..=tick).next_back();

@@ -43,7 +43,7 @@ pub(crate) struct SeatNotes {
 /// Lists the notes of every seat; those of a seat that is left out are empty.
 pub(crate) fn list_notes(log: &Log, spec: &Spec, left_out: &BTreeSet<Seat>) -> Vec<SeatNotes> {
     let mut all: Vec<SeatNotes> = Vec::new();
-    all.resize_with(log.seats(), SeatNotes::default);
+    all.resize_with(log.count_seats(), SeatNotes::default);
     for record in &log.records {
         let Some((seat, notes)) = seat_of(record).and_then(|seat| {
             let kept = all.get_mut(seat.index())?;
@@ -52,7 +52,7 @@ pub(crate) fn list_notes(log: &Log, spec: &Spec, left_out: &BTreeSet<Seat>) -> V
             continue;
         };
         match record {
-            Record::Timing { timing, .. } => notes.add_timing(timing, log.seats(), spec),
+            Record::Timing { timing, .. } => notes.add_timing(timing, log.count_seats(), spec),
             Record::Presence {
                 at_us, presence, ..
             } => {

@@ -43,7 +43,7 @@ pub(crate) fn rebuild_screens(
     stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
 ) -> Result<Vec<SeatFrames>, ReplicaError> {
     let mut all: Vec<SeatFrames> = Vec::new();
-    all.resize_with(log.seats(), SeatFrames::default);
+    all.resize_with(log.count_seats(), SeatFrames::default);
     let screens = Screens::new(log);
     let mut list = DrawList::default();
     for mut page in screens.pages(stored)? {

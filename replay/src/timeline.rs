@@ -31,7 +31,7 @@ impl Timeline {
             world,
             seed: log.header.seed,
             rows: log.rows(),
-            seats: log.seats(),
+            seats: log.count_seats(),
             states: Vec::new(),
             tick: 0,
         };

@@ -7,7 +7,7 @@ use protocol::{DecodeError, Life, MAX_SEATS, Seat, Tick};
 /// A packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transmit<'a> {
-    /// To whom.
+    /// The seat of the receiver.
     pub to: Seat,
     /// The bytes; the memory is reused for the next packet.
     pub bytes: &'a [u8],

@@ -11,6 +11,7 @@ pub mod desk;
 pub mod language_model;
 pub mod limits;
 pub mod lobby;
+pub mod message_budget;
 pub mod overview;
 pub mod token;
 pub mod warnings;

@@ -84,9 +84,9 @@ pub struct Limits {
     /// Messages of one person to the researchers; more are not taken.
     pub desk_messages: u32,
     /// Time until the first message.
-    pub hello: Duration,
+    pub hello_timeout: Duration,
     /// Time that a page has to take its last messages when its connection is closed.
-    pub farewell: Duration,
+    pub close_grace: Duration,
     /// Time between pings; a page that is silent for three of them is closed.
     pub ping: Duration,
     /// Time from a match until every page is ready to play.
@@ -96,11 +96,11 @@ pub struct Limits {
     /// Matches that a page may fail to get ready for, until its participant moves on.
     pub attempts: u8,
     /// The longest absence that still counts as time of the visit.
-    pub pause: Duration,
+    pub counted_absence_max: Duration,
     /// Time that the other pages have to upload their last rows once one page has uploaded the end.
-    pub closing: Duration,
+    pub final_upload_window: Duration,
     /// Time without a new archived tick after which an episode ends as technical.
-    pub stalled: Duration,
+    pub no_progress_end_after: Duration,
     /// Time for the first page to come back to an episode after a restart of the server.
     pub restart: Duration,
     /// The most proofs of a page in an episode that somebody told it something else than the server.
@@ -109,9 +109,9 @@ pub struct Limits {
     pub helped: Duration,
     /// Time without a new input of a page that keeps others waiting until it counts as gone; of one without a
     /// connection, time without a new final tick, though nobody says that they do not hear it.
-    pub still: Duration,
+    pub no_progress_page_gone_after: Duration,
     /// How long before a tick is due its row may come: clocks differ.
-    pub early: Duration,
+    pub early_upload_tolerance: Duration,
     /// Changes of seats in one episode; one more, and it ends as technical.
     pub changes: usize,
     /// Times that one page may get its seat back in an episode; one that asks once more has failed.
@@ -175,20 +175,20 @@ impl Default for Limits {
             draft_bytes: 128 * 1024,
             sayings: 1_000,
             desk_messages: 200,
-            hello: Duration::from_secs(10),
-            farewell: Duration::from_secs(2),
+            hello_timeout: Duration::from_secs(10),
+            close_grace: Duration::from_secs(2),
             ping: Duration::from_secs(5),
             ready: Duration::from_secs(20),
             countdown: Duration::from_millis(3_500),
             attempts: 3,
-            pause: Duration::from_mins(15),
-            closing: Duration::from_secs(3),
-            stalled: Duration::from_secs(60),
+            counted_absence_max: Duration::from_mins(15),
+            final_upload_window: Duration::from_secs(3),
+            no_progress_end_after: Duration::from_secs(60),
             restart: Duration::from_secs(60),
             recounts: 32,
             helped: Duration::from_millis(500),
-            still: Duration::from_secs(3),
-            early: Duration::from_secs(2),
+            no_progress_page_gone_after: Duration::from_secs(3),
+            early_upload_tolerance: Duration::from_secs(2),
             changes: 500,
             returns: 40,
             divergences: 3,

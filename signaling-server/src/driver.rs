@@ -22,7 +22,7 @@ use crate::disk::{DiskRoom, LOOKS_EACH};
 use crate::episode_writer::EpisodeWriter;
 use crate::model_client::ModelClient;
 use crate::socket::Connections;
-use crate::turn_sockets::MatchWatch;
+use crate::turn_sockets::EpisodeNotifier;
 use crate::webhook::EventFeed;
 use crate::world_faults::WorldFaults;
 
@@ -50,8 +50,8 @@ pub struct Executor {
     pub faults: Arc<WorldFaults>,
     /// Where the logs of episodes are written.
     pub episodes: EpisodeFiles,
-    /// Hears of matches that are over, if there is a TURN server.
-    pub matches: Option<MatchWatch>,
+    /// Hears of episodes that are over, if there is a TURN server.
+    pub episodes: Option<EpisodeNotifier>,
     /// The threads of running episodes.
     pub writers: HashMap<Era, EpisodeWriter>,
     /// The client of language models.
@@ -164,10 +164,10 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
             Effect::Send(conn, message) => executor.connections.send(conn, &message),
             Effect::Close(conn) => executor.connections.close(conn),
             Effect::Store(write) => {
-                if let (Write::EpisodeEnded { episode, .. }, Some(matches)) =
-                    (&write, &executor.matches)
+                if let (Write::EpisodeEnded { episode, .. }, Some(episodes)) =
+                    (&write, &executor.episodes)
                 {
-                    matches.tell_ended(episode);
+                    episodes.tell_ended(episode);
                 }
                 executor.store(&write).await?;
                 executor.feed.iter().for_each(|feed| feed.tell(&write));

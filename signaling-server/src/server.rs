@@ -181,7 +181,7 @@ impl Server {
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
         if let Some(turn) = &turn {
             let running = logs.values().map(|log| log.header().episode.as_str());
-            turn.matches.tell_running(running);
+            turn.episodes.tell_running(running);
         }
         let faults = Arc::new(WorldFaults::default());
         let freed = Arc::new(Notify::new());
@@ -231,7 +231,7 @@ impl Server {
             episodes: data.episode_files(),
             disk: Arc::clone(&disk),
             faults: Arc::clone(&faults),
-            matches: turn.as_ref().map(|turn| turn.matches.clone()),
+            episodes: turn.as_ref().map(|turn| turn.episodes.clone()),
             writers,
             models: Arc::new(ModelClient::new(options.models)),
             results,
@@ -426,7 +426,7 @@ pub(crate) fn sentences_json(study: &Study) -> String {
 fn make_run_id() -> String {
     let mut bytes = [0; 8];
     os_random(&mut bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    protocol::hash::to_hex(&bytes)
 }
 
 fn os_random(bytes: &mut [u8]) {

@@ -14,6 +14,7 @@ use protocol::DecodeError;
 use protocol::control::{ClientMessage, Entry, Refusal, ServerMessage, decode, encode};
 use server_core::arbiter::{ClientKey, ConnId, Event};
 use server_core::limits::Limits;
+use server_core::message_budget::MessageBudget;
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::{Instant, interval, timeout};
 
@@ -180,7 +181,7 @@ pub async fn upgrade(
 /// Tells a page for which there is no place why, and closes its connection: a page that fails to connect could only say
 /// that there is no server. Whoever has begun keeps trying; everybody else may come back later.
 async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admitted>>) {
-    let hello = timeout(app.limits.farewell, socket.recv());
+    let hello = timeout(app.limits.close_grace, socket.recv());
     let hello = match &admitted {
         Some(admitted) => tokio::select! {
             hello = hello => hello,
@@ -192,7 +193,7 @@ async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admit
     let Ok(frame) = hello else {
         return;
     };
-    let Heard::Message(hello) = heard(frame, app.limits.message_bytes) else {
+    let Inbound::Message(hello) = heard(frame, app.limits.message_bytes) else {
         return;
     };
     let why = match *hello {
@@ -216,7 +217,7 @@ async fn take_slot(app: &App) -> Option<OwnedSemaphorePermit> {
 }
 
 /// A frame from a page, or its end.
-enum Heard {
+enum Inbound {
     Message(Box<ClientMessage>),
     Noise,
     Gone,
@@ -282,7 +283,7 @@ async fn close_with(app: &App, socket: &mut WebSocket, why: Option<Refusal>) {
     if write(app, socket, Message::Close(Some(frame))).await {
         // A socket dropped with unread bytes would take the last messages with it.
         let farewell = async { while let Some(Ok(_)) = socket.recv().await {} };
-        let _ = timeout(app.limits.farewell, farewell).await;
+        let _ = timeout(app.limits.close_grace, farewell).await;
     }
 }
 
@@ -294,7 +295,7 @@ async fn converse(
     outgoing: &mut mpsc::Receiver<Vec<u8>>,
 ) -> Option<Refusal> {
     let mut ping = interval(app.limits.ping);
-    let mut budget = Budget::new(&app.limits, app.clock.now_us());
+    let mut budget = MessageBudget::new(&app.limits, app.clock.now_us());
     let mut last_heard = Instant::now();
     loop {
         let frame = tokio::select! {
@@ -316,8 +317,8 @@ async fn converse(
         };
         last_heard = Instant::now();
         let heard = heard(frame, app.limits.message_bytes);
-        let is_datagram = matches!(&heard, Heard::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
-        match budget.take(app.clock.now_us(), is_datagram) {
+        let is_datagram = matches!(&heard, Inbound::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
+        match budget.take_message(app.clock.now_us(), is_datagram) {
             true => {}
             // What a network held back comes all at once, and nobody waits for old datagrams.
             false if is_datagram => continue,
@@ -328,7 +329,7 @@ async fn converse(
             }
         }
         match heard {
-            Heard::Message(message) => match *message {
+            Inbound::Message(message) => match *message {
                 ClientMessage::Hello { .. } => return Some(Refusal::Malformed),
                 ClientMessage::Clock { sent_us } => {
                     let message = ServerMessage::Clock {
@@ -339,10 +340,10 @@ async fn converse(
                 }
                 message => app.events.send(Event::Message(conn, message)).await.ok()?,
             },
-            Heard::Noise => {}
-            Heard::Gone => return None,
-            Heard::Lost => return Some(Refusal::Malformed),
-            Heard::Bad(why) => {
+            Inbound::Noise => {}
+            Inbound::Gone => return None,
+            Inbound::Lost => return Some(Refusal::Malformed),
+            Inbound::Bad(why) => {
                 // As after the loop of messages: without the driver nobody wants to know.
                 let _ = app.events.send(Event::Malformed(conn)).await;
                 return Some(why);
@@ -356,34 +357,34 @@ async fn converse(
 /// # Errors
 /// The page is gone, or is turned away for a reason.
 async fn greet(app: &App, conn: ConnId, socket: &mut WebSocket) -> Result<(), Option<Refusal>> {
-    let hello = match timeout(app.limits.hello, socket.recv()).await {
+    let hello = match timeout(app.limits.hello_timeout, socket.recv()).await {
         Ok(frame) => heard(frame, app.limits.message_bytes),
         Err(_) => return Err(Some(Refusal::Malformed)),
     };
     match hello {
-        Heard::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
+        Inbound::Message(hello) if matches!(*hello, ClientMessage::Hello { .. }) => {
             let passed = app.events.send(Event::Message(conn, *hello)).await;
             passed.map_err(|_| Some(Refusal::Stopping))
         }
-        Heard::Bad(why) => Err(Some(why)),
-        Heard::Gone => Err(None),
-        Heard::Message(_) | Heard::Noise | Heard::Lost => Err(Some(Refusal::Malformed)),
+        Inbound::Bad(why) => Err(Some(why)),
+        Inbound::Gone => Err(None),
+        Inbound::Message(_) | Inbound::Noise | Inbound::Lost => Err(Some(Refusal::Malformed)),
     }
 }
 
-fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Heard {
+fn heard(frame: Option<Result<Message, axum::Error>>, limit: usize) -> Inbound {
     match frame {
-        Some(Ok(Message::Binary(bytes))) if bytes.len() > limit => Heard::Bad(Refusal::Malformed),
+        Some(Ok(Message::Binary(bytes))) if bytes.len() > limit => Inbound::Bad(Refusal::Malformed),
         Some(Ok(Message::Binary(bytes))) => match decode(&bytes) {
-            Ok(message) => Heard::Message(Box::new(message)),
-            Err(DecodeError::Version { .. }) => Heard::Bad(Refusal::OldPage),
-            Err(_) => Heard::Bad(Refusal::Malformed),
+            Ok(message) => Inbound::Message(Box::new(message)),
+            Err(DecodeError::Version { .. }) => Inbound::Bad(Refusal::OldPage),
+            Err(_) => Inbound::Bad(Refusal::Malformed),
         },
-        Some(Ok(Message::Text(_))) => Heard::Bad(Refusal::Malformed),
-        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Heard::Noise,
-        Some(Ok(Message::Close(_))) | None => Heard::Gone,
+        Some(Ok(Message::Text(_))) => Inbound::Bad(Refusal::Malformed),
+        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Inbound::Noise,
+        Some(Ok(Message::Close(_))) | None => Inbound::Gone,
         // A frame over the limit, or a socket that broke: the page may still read why.
-        Some(Err(_)) => Heard::Lost,
+        Some(Err(_)) => Inbound::Lost,
     }
 }
 
@@ -395,69 +396,9 @@ async fn write(app: &App, socket: &mut WebSocket, message: Message) -> bool {
     )
 }
 
-/// A bucket of messages that fills steadily, by the server's clock. Datagrams leave half of it to the others.
-struct Budget {
-    left: f64,
-    most: f64,
-    per_s: f64,
-    at_us: u64,
-}
-
-impl Budget {
-    fn new(limits: &Limits, now_us: u64) -> Self {
-        let most = f64::from(limits.messages_burst);
-        Self {
-            left: most,
-            most,
-            per_s: f64::from(limits.messages_per_s),
-            at_us: now_us,
-        }
-    }
-
-    fn take(&mut self, now_us: u64, is_datagram: bool) -> bool {
-        let filled = Duration::from_micros(now_us.saturating_sub(self.at_us));
-        self.left = (self.left + filled.as_secs_f64() * self.per_s).min(self.most);
-        self.at_us = now_us;
-        let kept = if is_datagram { self.most / 2.0 } else { 0.0 };
-        let enough = self.left >= kept + 1.0;
-        self.left -= f64::from(u8::from(enough));
-        enough
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_burst_is_taken_and_then_the_steady_rate() {
-        let limits = Limits {
-            messages_per_s: 10,
-            messages_burst: 3,
-            ..Limits::default()
-        };
-        let start = 1_000_000;
-        let mut budget = Budget::new(&limits, start);
-        let taken = (0..5).filter(|_| budget.take(start, false)).count();
-        assert_eq!(taken, 3);
-        assert!(!budget.take(start + 90_000, false));
-        assert!(budget.take(start + 110_000, false));
-    }
-
-    #[test]
-    fn datagrams_that_come_all_at_once_leave_room_for_messages() {
-        let limits = Limits {
-            messages_per_s: 10,
-            messages_burst: 8,
-            ..Limits::default()
-        };
-        let start = 1_000_000;
-        let mut budget = Budget::new(&limits, start);
-        let taken = (0..100).filter(|_| budget.take(start, true)).count();
-        assert_eq!(taken, 4);
-        let taken = (0..100).filter(|_| budget.take(start, false)).count();
-        assert_eq!(taken, 4);
-    }
 
     #[test]
     fn a_slow_page_loses_datagrams_first_and_then_its_connection() {

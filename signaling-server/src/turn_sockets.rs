@@ -40,39 +40,41 @@ pub struct Turn {
     pub port: u16,
     /// The address of its relayed addresses.
     pub address: IpAddr,
-    /// Says which matches run and end.
-    pub matches: MatchWatch,
+    /// Says which episodes run and end.
+    pub episodes: EpisodeNotifier,
     _tasks: JoinSet<()>,
 }
 
-/// Tells a TURN server which matches run and end.
+/// Tells a TURN server which episodes run and end.
 #[derive(Clone, Debug)]
-pub struct MatchWatch {
+pub struct EpisodeNotifier {
     secret: Secret,
-    news: mpsc::UnboundedSender<MatchNews>,
+    news: mpsc::UnboundedSender<EpisodeNews>,
 }
 
 #[derive(Debug)]
-enum MatchNews {
+enum EpisodeNews {
     /// These episodes run at the start.
     Running(Vec<String>),
     /// This one is over.
     Ended(String),
 }
 
-impl MatchWatch {
+impl EpisodeNotifier {
     /// These episodes run while the server starts.
     pub fn tell_running<'a>(&self, episodes: impl IntoIterator<Item = &'a str>) {
         let groups = episodes
             .into_iter()
             .map(|episode| self.secret.group(episode));
         // A server that has ended needs no news.
-        let _ = self.news.send(MatchNews::Running(groups.collect()));
+        let _ = self.news.send(EpisodeNews::Running(groups.collect()));
     }
 
     /// An episode is over, and with it what its pages may do here.
     pub fn tell_ended(&self, episode: &str) {
-        let _ = self.news.send(MatchNews::Ended(self.secret.group(episode)));
+        let _ = self
+            .news
+            .send(EpisodeNews::Ended(self.secret.group(episode)));
     }
 }
 
@@ -121,14 +123,14 @@ pub async fn start(
     let address = own_address(listen.ip());
     let relay = Relay::new(secret.clone(), address, limits.clone(), Box::new(random));
     let (opened, opening) = mpsc::channel(FRAMES);
-    let (news, matches) = mpsc::unbounded_channel();
+    let (news, episodes) = mpsc::unbounded_channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(accept(tcp, limits.streams, opened));
-    tasks.spawn(run(relay, udp, opening, matches, clock, limits));
+    tasks.spawn(run(relay, udp, opening, episodes, clock, limits));
     Ok(Turn {
         port,
         address,
-        matches: MatchWatch { secret, news },
+        episodes: EpisodeNotifier { secret, news },
         _tasks: tasks,
     })
 }
@@ -182,7 +184,7 @@ async fn run(
     mut relay: Relay,
     udp: UdpSocket,
     mut opening: mpsc::Receiver<Happened>,
-    mut matches: mpsc::UnboundedReceiver<MatchNews>,
+    mut episodes: mpsc::UnboundedReceiver<EpisodeNews>,
     clock: Clock,
     limits: RelayLimits,
 ) {
@@ -196,10 +198,10 @@ async fn run(
         let event = tokio::select! {
             event = opening.recv() => event,
             event = happening.recv() => event,
-            Some(news) = matches.recv() => {
+            Some(news) = episodes.recv() => {
                 match news {
-                    MatchNews::Running(groups) => relay.handle_start(clock.now_us(), groups),
-                    MatchNews::Ended(group) => relay.handle_match_ended(clock.now_us(), &group),
+                    EpisodeNews::Running(groups) => relay.handle_start(clock.now_us(), groups),
+                    EpisodeNews::Ended(group) => relay.handle_episode_ended(clock.now_us(), &group),
                 }
                 continue;
             }

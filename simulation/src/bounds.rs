@@ -54,11 +54,11 @@ impl Scenario {
 
     /// The longest that a page which is connected, in sight and awake may confirm nothing.
     ///
-    /// Somebody is missed: the server is told after `SILENT_MS` and believes it after `Limits::still` at the latest.
-    /// Then everybody needs a round trip. With `meanwhile: hold` they wait for as long as the study grants before.
+    /// Somebody is missed: the server is told after `SILENT_MS` and believes it after
+    /// `Limits::no_progress_page_gone_after` at the latest. Then everybody needs a round trip. With `meanwhile: hold` they wait for as long as the study grants before.
     pub fn moves_within_us(&self) -> u64 {
         let limits = server::limits();
-        let noticed_us = u64::from(SILENT_MS) * 1_000 + us(limits.still);
+        let noticed_us = u64::from(SILENT_MS) * 1_000 + us(limits.no_progress_page_gone_after);
         let cut_us = 2 * self.rtt_us();
         let held_us = match self.terms.meanwhile {
             "hold" => u64::from(self.terms.grace_s) * 1_000_000,
@@ -105,7 +105,8 @@ impl Scenario {
         let windows = u64::from(terms.horizon) / u64::from(terms.window) + 1;
         let played_us = terms.playing_us() * 130 / 100 + windows * self.rtt_us();
         let begun_us = LOBBY_US + us(limits.ready) + us(limits.countdown);
-        let stands_us = self.moves_within_us() + us(limits.restart) + us(limits.closing);
+        let stands_us =
+            self.moves_within_us() + us(limits.restart) + us(limits.final_upload_window);
         // A rest of two seconds at most, and somebody who is waited for after it.
         let rested_us = if terms.rests { 2_000_000 } else { 0 } + 5_000_000;
         let each_us = begun_us + played_us + stands_us + rested_us + OUTCOME_US;

@@ -1,4 +1,4 @@
-//! The server's database: the durable half of the hub, from which it begins again after a restart.
+//! The server's database: the durable half of the arbiter, from which it begins again after a restart.
 
 use archive::Episode;
 use protocol::control::Answer;
@@ -202,7 +202,7 @@ impl Database {
         running.map(|(row, _)| row.clone()).collect()
     }
 
-    /// The state that the hub begins with, given the files of the running episodes.
+    /// The state that the arbiter begins with, given the files of the running episodes.
     ///
     /// # Errors
     /// An episode cannot be taken up again.

@@ -38,7 +38,7 @@ pub enum Lie {
 pub struct Liar {
     /// The person.
     pub person: usize,
-    /// How.
+    /// The way to lie.
     pub lie: Lie,
     /// The first tick of which something else is told.
     pub from: u32,

@@ -59,7 +59,7 @@ pub struct SimulatedServer<S = MemoryStorage> {
 
 /// The process, which a crash takes.
 struct Process {
-    hub: Arbiter,
+    arbiter: Arbiter,
     todo: VecDeque<Todo>,
     /// The write that the database is busy with, and until when.
     storing: Option<(u64, Write)>,
@@ -72,7 +72,7 @@ struct Process {
     due_us: Option<u64>,
 }
 
-/// Work of the hub that is done in its order.
+/// Work of the arbiter that is done in its order.
 #[allow(clippy::large_enum_variant, reason = "it is done at once")]
 enum Todo {
     /// Something goes out.
@@ -179,7 +179,7 @@ impl<S: Storage> SimulatedServer<S> {
         let random = Box::new(move |bytes: &mut [u8]| {
             bytes.fill_with(|| rng.bits() as u8);
         });
-        let hub = Arbiter::new(
+        let arbiter = Arbiter::new(
             clock_us,
             Arc::clone(&self.program.study),
             self.program.limits.clone(),
@@ -189,7 +189,7 @@ impl<S: Storage> SimulatedServer<S> {
             restored,
         );
         self.process = Some(Process {
-            hub,
+            arbiter,
             todo: VecDeque::new(),
             storing: None,
             writers,
@@ -245,7 +245,7 @@ impl<S: Storage> SimulatedServer<S> {
     pub fn handle(&mut self, now_us: u64, event: Event) -> Result<(), String> {
         let clock_us = self.clock_us(now_us);
         if let Some(process) = &mut self.process {
-            process.hub.handle_event(clock_us, event);
+            process.arbiter.handle_event(clock_us, event);
         }
         self.carry_out(now_us)
     }
@@ -253,11 +253,11 @@ impl<S: Storage> SimulatedServer<S> {
     /// When [`Self::run`] wants to be called.
     pub fn next_us(&self) -> Option<u64> {
         let process = self.process.as_ref()?;
-        let hub = process.due_us;
-        let hub = hub.map(|at_us| at_us.saturating_sub(EPOCH_US + self.skew_us));
+        let due = process.due_us;
+        let due = due.map(|at_us| at_us.saturating_sub(EPOCH_US + self.skew_us));
         let storing = process.storing.as_ref().map(|(until_us, _)| *until_us);
         let busy = process.busy.first().map(|(until_us, _)| *until_us);
-        [busy, hub, storing].into_iter().flatten().min()
+        [busy, due, storing].into_iter().flatten().min()
     }
 
     /// Does what is due.
@@ -276,9 +276,9 @@ impl<S: Storage> SimulatedServer<S> {
             if let Event::Ended(era, _) = &event {
                 process.writers.remove(&era.0);
             }
-            process.hub.handle_event(clock_us, event);
+            process.arbiter.handle_event(clock_us, event);
         }
-        process.hub.handle_timeout(clock_us);
+        process.arbiter.handle_timeout(clock_us);
         self.carry_out(now_us)
     }
 
@@ -295,10 +295,10 @@ impl<S: Storage> SimulatedServer<S> {
         };
         loop {
             // Datagrams wait for no disk.
-            while let Some((conn, message)) = process.hub.poll_relay() {
+            while let Some((conn, message)) = process.arbiter.poll_relay() {
                 self.outgoing.push_back(Outgoing::Relay(conn, message));
             }
-            while let Some(effect) = process.hub.poll_effect() {
+            while let Some(effect) = process.arbiter.poll_effect() {
                 let todo = match effect {
                     Effect::Send(conn, message) => Todo::Send(Outgoing::Send(conn, message)),
                     Effect::Close(conn) => Todo::Send(Outgoing::Close(conn)),
@@ -321,7 +321,7 @@ impl<S: Storage> SimulatedServer<S> {
                     let result = Err(ModelFailure::NotAsked);
                     let reply = ModelReply { result, retries: 0 };
                     process
-                        .hub
+                        .arbiter
                         .handle_event(clock_us, Event::Answered(era, number, reply));
                 }
                 Todo::Store(write) => {
@@ -330,7 +330,7 @@ impl<S: Storage> SimulatedServer<S> {
                 }
                 Todo::Archive(era, work) => {
                     if let Some(failed) = process.hand(era, work) {
-                        process.hub.handle_event(clock_us, failed);
+                        process.arbiter.handle_event(clock_us, failed);
                     }
                 }
             }
@@ -345,7 +345,7 @@ impl<S: Storage> SimulatedServer<S> {
                 process.busy.insert((*until_us, era));
             }
         }
-        process.due_us = process.hub.poll_timeout().map(|(at_us, _)| at_us);
+        process.due_us = process.arbiter.poll_timeout().map(|(at_us, _)| at_us);
         Ok(())
     }
 }

@@ -2,38 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use server_core::limits::Limits;
+use server_core::message_budget::MessageBudget;
+
 use crate::network_conditions::{End, NetworkConditions};
-
-/// Messages of one page that the server still takes: a bucket that fills steadily. Datagrams leave half of it to the
-/// others.
-#[derive(Clone, Copy, Debug)]
-pub struct Budget {
-    left: f64,
-    at_us: u64,
-}
-
-impl Budget {
-    /// A full one.
-    pub fn new(now_us: u64, burst: u32) -> Self {
-        Self {
-            left: f64::from(burst),
-            at_us: now_us,
-        }
-    }
-
-    /// True if the server takes another message, which is told whether it is a datagram, at a rate of messages in a
-    /// second and in a burst.
-    pub fn take(&mut self, now_us: u64, (per_s, burst): (u32, u32), is_datagram: bool) -> bool {
-        let passed_us = now_us - self.at_us;
-        let most = f64::from(burst);
-        let filled = self.left + passed_us as f64 * f64::from(per_s) / 1e6;
-        (self.left, self.at_us) = (filled.min(most), now_us);
-        let kept = if is_datagram { most / 2.0 } else { 0.0 };
-        let enough = self.left >= kept + 1.0;
-        self.left -= f64::from(u8::from(enough));
-        enough
-    }
-}
 
 /// One connection.
 #[derive(Debug)]
@@ -52,7 +24,7 @@ pub struct Wire {
     down_us: u64,
     /// Messages on their way to the page.
     pub down: usize,
-    budget: Budget,
+    budget: MessageBudget,
 }
 
 impl Wire {
@@ -71,8 +43,8 @@ impl Wire {
     }
 
     /// True if the server takes another message of this page, which is told whether it is a datagram.
-    pub fn take(&mut self, now_us: u64, (per_s, burst): (u32, u32), is_datagram: bool) -> bool {
-        self.budget.take(now_us, (per_s, burst), is_datagram)
+    pub fn take_message(&mut self, now_us: u64, is_datagram: bool) -> bool {
+        self.budget.take_message(now_us, is_datagram)
     }
 }
 
@@ -85,7 +57,7 @@ pub struct Wires {
 
 impl Wires {
     /// Begins a connection; gives its number.
-    pub fn dial(&mut self, now_us: u64, page: usize, person: usize, burst: u32) -> u64 {
+    pub fn dial(&mut self, now_us: u64, page: usize, person: usize, limits: &Limits) -> u64 {
         self.next += 1;
         let wire = Wire {
             page,
@@ -96,7 +68,7 @@ impl Wires {
             up_us: 0,
             down_us: 0,
             down: 0,
-            budget: Budget::new(now_us, burst),
+            budget: MessageBudget::new(limits, now_us),
         };
         self.wires.insert(self.next, wire);
         self.next

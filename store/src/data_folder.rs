@@ -47,7 +47,7 @@ pub enum DataError {
     Io {
         /// The folder.
         dir: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

@@ -316,7 +316,7 @@ fn check_name(name: &str) -> Result<String, KeyRefused> {
 fn random_secret() -> Result<String, KeyRefused> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(KeyRefused::Random)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(protocol::hash::to_hex(&bytes))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::{env, fmt};
 use chacha20poly1305::aead::{Aead as _, Payload};
 use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305, XNonce};
 use hmac::{Hmac, Mac as _};
+use protocol::hash::to_hex;
 use server_core::arbiter::Identity;
 use sha2::Sha256;
 
@@ -97,7 +98,7 @@ pub enum KeyError {
     Io {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// A row was changed, or belongs to another key or session.
@@ -134,7 +135,7 @@ impl IdentifierKey {
     fn new(secret: &[u8; 32]) -> Self {
         let derive = |purpose: &str| -> [u8; 32] { keyed_hash(secret, purpose.as_bytes()) };
         Self {
-            id: hex(&derive("coplay identifiers: name")[..8]),
+            id: to_hex(&derive("coplay identifiers: name")[..8]),
             seal: derive("coplay identifiers: seal"),
             lookup: derive("coplay identifiers: lookup"),
         }
@@ -201,7 +202,7 @@ impl IdentifierKey {
 
     /// The hash of a recruiter's identifier by which it is found.
     pub(crate) fn lookup(&self, identifier: &str) -> String {
-        hex(&keyed_hash(&self.lookup, identifier.as_bytes()))
+        to_hex(&keyed_hash(&self.lookup, identifier.as_bytes()))
     }
 
     /// Encrypts the identifier of a session.
@@ -263,10 +264,6 @@ fn fill(bytes: &mut [u8]) -> Result<(), KeyError> {
 fn keyed_hash(key: &[u8; 32], text: &[u8]) -> [u8; 32] {
     let mac = Hmac::<Sha256>::new_from_slice(key).expect("it takes keys of every length");
     mac.chain_update(text).finalize().into_bytes().into()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The file of a key in the user's configuration.
@@ -339,10 +336,10 @@ fn write_file(file: &Path, secret: &[u8; 32]) -> io::Result<()> {
     // Two processes may make it at the same time.
     let mut number = [0; 8];
     getrandom::fill(&mut number).map_err(io::Error::other)?;
-    let part = folder.join(format!(".{}.part", hex(&number)));
+    let part = folder.join(format!(".{}.part", to_hex(&number)));
     let mut out = options.open(&part)?;
     let written = out
-        .write_all(format!("{}\n", hex(secret)).as_bytes())
+        .write_all(format!("{}\n", to_hex(secret)).as_bytes())
         .and_then(|()| out.sync_all())
         .and_then(|()| match fs::hard_link(&part, file) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::Level;
 use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel};
+use crate::plural::count;
 use crate::problem::{ProblemReport, hint};
 use crate::stage::ai_partner::AiPartner;
 use crate::stage::course::Mode;
@@ -248,11 +249,11 @@ impl HostCheck<'_> {
         let (players, seats) = (env.players.len(), usize::from(facts.seats));
         if players != seats {
             let message = format!(
-                "{players} {} here, but `{}@{}` with this config has {seats} {}; write one player a seat: `[{}]`{}",
-                plural(players, "player"),
+                "{} here, but `{}@{}` with this config has {}; write one player a seat: `[{}]`{}",
+                count(players, "player"),
                 env.env,
                 env.version,
-                plural(seats, "seat"),
+                count(seats, "seat"),
                 ["self"]
                     .into_iter()
                     .chain(std::iter::repeat("partner"))
@@ -287,8 +288,4 @@ impl HostCheck<'_> {
             self.fault(&path, message);
         }
     }
-}
-
-fn plural(count: usize, noun: &str) -> String {
-    format!("{noun}{}", if count == 1 { "" } else { "s" })
 }

@@ -94,7 +94,7 @@ pub struct Minutes {
     pub declared: Option<f64>,
     /// Episodes at most.
     pub play: f64,
-    /// ChatMinutes, unless there are none.
+    /// Chats, unless there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat: Option<ChatMinutes>,
     /// Waiting for partners at most, until the lobby's time is up.
@@ -380,7 +380,7 @@ impl Study {
             let sequences = orders.sequences.map_or(1, u32::from);
             if quota % sequences != 0 {
                 let message = format!(
-                    "{quota} cannot share the {sequences} sequences of `{}` evenly; write a multiple, such as {}",
+                    "{quota} cannot share the {sequences} orders of `{}` evenly; write a multiple, such as {}",
                     orders.factor,
                     quota.div_ceil(sequences) * sequences
                 );

@@ -81,7 +81,7 @@ pub struct Measured {
     pub width: u16,
     /// Height of the window, CSS pixels.
     pub height: u16,
-    /// GroupVisit trip to the server, the median of several, milliseconds.
+    /// Round trip to the server, the median of several, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rtt_ms: Option<f64>,
     /// Frames per second.

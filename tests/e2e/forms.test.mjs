@@ -37,7 +37,7 @@ const FORM = {
       columns: [
         { name: 'role', title: both('Role', 'Rolle'), choices: ['cook', 'waiter'] },
         { name: 'fast', title: both('Fast?', 'Schnell?'), cellType: 'boolean', isRequired: true },
-        { name: 'good', title: both('How good?', 'Wie gut?'), cellType: 'rating' },
+        { name: 'good', title: both('How good?', 'Wie gut?'), cellType: 'rating', rateMax: 7 },
         { name: 'did', title: both('Did what?', 'Tat was?'), cellType: 'checkbox', choices: ['cut', 'boil'] },
         { name: 'why', title: both('Why?', 'Warum?'), cellType: 'text' }] },
     { type: 'comment', name: 'luck', title: both('What luck?', 'Welches Glück?'), visibleIf: "{each.partner.role} = 'cook'" },
@@ -187,6 +187,10 @@ sideBySide(2, () => {
     }
     const wide = await page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     assert.equal(wide, false, 'nothing is wider than the screen');
+    const ratings = await page.evaluate(() => [...document.querySelectorAll('.table .rating')]
+      .map(rating => [...rating.querySelectorAll('.choice')].map(point => point.getBoundingClientRect()))
+      .map(points => [points.length, ...['top', 'width'].map(side => new Set(points.map(point => Math.round(point[side]))).size)]));
+    assert.deepEqual(ratings, [[7, 1, 1], [7, 1, 1]], 'the points of a rating are on one line, and of equal width');
     const small = await page.evaluate(() => [...document.querySelectorAll('button, select, input, textarea, label')]
       .filter(element => element.checkVisibility() && !element.matches('label input'))
       .filter(element => element.getBoundingClientRect().width > 1)

@@ -12,7 +12,7 @@
 mod allocation;
 mod credentials;
 mod framing;
-mod matches;
+mod known_episodes;
 mod relay;
 #[cfg(test)]
 mod tests;
@@ -27,7 +27,7 @@ pub use credentials::Secret;
 pub use framing::{StreamFrame, measure};
 pub use relay::{Client, Relay, Transmit};
 
-/// RelayLimits of the relay.
+/// Limits of the relay.
 #[derive(Clone, Debug)]
 pub struct RelayLimits {
     /// Allocations at once.

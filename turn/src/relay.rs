@@ -22,7 +22,7 @@ use turn_types::stun::message::{
 
 use super::allocation::{Allocation, LIFE_S, put};
 use super::credentials::{group, holder};
-use super::matches::Matches;
+use super::known_episodes::KnownEpisodes;
 use super::{RelayLimits, Secret};
 
 /// The realm in which clients authenticate.
@@ -89,7 +89,7 @@ pub struct Relay {
     random: Box<dyn FnMut() -> u16 + Send>,
     allocations: BTreeMap<Client, Allocation>,
     ports: BTreeMap<u16, Client>,
-    matches: Matches,
+    episodes: KnownEpisodes,
 }
 
 impl Relay {
@@ -107,19 +107,19 @@ impl Relay {
             random,
             allocations: BTreeMap::new(),
             ports: BTreeMap::new(),
-            matches: Matches::default(),
+            episodes: KnownEpisodes::default(),
         }
     }
 
-    /// Takes note which matches ran when the server started; credentials from before are good for those alone.
+    /// Takes note which episodes ran when the server started; credentials from before are good for those alone.
     pub fn handle_start(&mut self, now_us: u64, running: impl IntoIterator<Item = String>) {
-        self.matches.start_s = now_us / 1_000_000;
-        self.matches.running = running.into_iter().collect();
+        self.episodes.start_s = now_us / 1_000_000;
+        self.episodes.running = running.into_iter().collect();
     }
 
     /// A match is over, by the name that [`Secret::group`] gives it: its credentials are void, and its allocations end.
-    pub fn handle_match_ended(&mut self, now_us: u64, ended: &str) {
-        self.matches.end(now_us / 1_000_000, ended);
+    pub fn handle_episode_ended(&mut self, now_us: u64, ended: &str) {
+        self.episodes.end(now_us / 1_000_000, ended);
         let ports = &mut self.ports;
         self.allocations.retain(|_, allocation| {
             let stays = group(&allocation.username) != ended;
@@ -269,7 +269,7 @@ impl Relay {
             return Err(ErrorCode::STALE_NONCE);
         }
         let username = username.username().to_owned();
-        if self.matches.is_over(&username) {
+        if self.episodes.is_over(&username) {
             return Err(ErrorCode::UNAUTHORIZED);
         }
         let password = self.secret.password(now_us / 1_000_000, &username);

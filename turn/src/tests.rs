@@ -217,7 +217,7 @@ fn credentials_end_with_their_match_and_those_of_others_stay() {
     assert_eq!(bench.send(a, at_b, b"x").len(), 1);
     let now_us = bench.now_us();
     let ended = secret().group("e1");
-    bench.relay.handle_match_ended(now_us, &ended);
+    bench.relay.handle_episode_ended(now_us, &ended);
     assert_eq!(bench.relay.allocations(), 1);
     assert_eq!(bench.send(b, at_a, b"x"), []);
     let late = bench.join("e1", 1);
@@ -228,7 +228,7 @@ fn credentials_end_with_their_match_and_those_of_others_stay() {
 }
 
 #[test]
-fn after_a_restart_old_credentials_are_good_for_matches_that_still_run() {
+fn after_a_restart_old_credentials_are_good_for_episodes_that_still_run() {
     let mut bench = Bench::new(RelayLimits::default());
     let old = Issuer::new(secret(), "relay.example.edu", 3478);
     let issued = |bench: &Bench, episode: &str| {

@@ -1,9 +1,11 @@
 //! `tidy`: the rules of the house that no compiler knows. Each is a pure function with a test.
 
+mod arrows;
 mod circles;
 mod cores;
 mod crates;
 mod finding;
+mod glossary;
 mod house;
 mod names;
 mod pages;
@@ -28,12 +30,12 @@ const HELP: &str = "\
 cargo xtask tidy [--circles CRATE | --figures [--build] [--json] [--write] [--root DIR]]
 
 Checks what CONTRIBUTING and ARCHITECTURE promise and no compiler knows: which crate may
-know which, and does; that every path and link in the documents exists, that every
+know which, and does, and that ARCHITECTURE says the same; that every path and link in the documents exists, that every
 environment has its page, that modules open with their purpose, file lengths, left-over
 markers; that no path of a developer's machine and no registry host is in the tree; that
 a crate without unsafe code forbids it. No doc summary may begin with What, Who, Whom,
-Whose, Whence or Whether. Two public types may share a name only if docs/glossary.md
-gives the reason. Beside each core stands a clippy.toml that bans clocks, hash maps and
+Whose, Whence or Whether, in Rust and in Python. Public types of two crates may share a
+name only if docs/glossary.md gives the reason; a type that the glossary names exists. Beside each core stands a clippy.toml that bans clocks, hash maps and
 platform floats. A circle of imports may have at most 6 files, or as many as the list of
 exceptions says.
 
@@ -85,11 +87,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let tree = tree(workspace)?;
     let (files, mut findings) = rust_files(&tree);
     findings.extend(crates::arrows(&workspace.metadata));
+    findings.extend(arrows::check(&tree, &crates::MAY_KNOW));
     findings.extend(cores::check(&tree));
     findings.extend(circles::check(&files, &workspace.folders()));
+    findings.extend(glossary::check(&tree));
     findings.extend(pages::check(&tree));
     findings.extend(texts::check(&tree));
-    findings.extend(summaries::check(&files));
+    findings.extend(summaries::check(&tree, &files));
     findings.extend(unsafety::check(&tree, &workspace.folders()));
     findings.extend(names::check(&tree, &files, &workspace.folders()));
     for finding in &findings {

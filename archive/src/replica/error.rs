@@ -96,7 +96,7 @@ pub enum ReplayError {
     Row {
         /// The tick.
         tick: Tick,
-        /// Why.
+        /// The reason.
         error: RowError,
     },
     /// The replica had another digest when the log was written.

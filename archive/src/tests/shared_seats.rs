@@ -93,6 +93,6 @@ fn a_policy_that_cannot_play_is_refused_with_its_name() {
     let error = Replica::open(&header, no_modules).err().unwrap();
     assert!(error.to_string().contains("nobody"), "{error}");
     // Seats without a person are not shared.
-    let seats = SharedSeats::seats(&header.controllers);
+    let seats = SharedSeats::list_seats(&header.controllers);
     assert_eq!(seats, [Seat(0).index(), Seat(1).index()]);
 }

@@ -169,14 +169,14 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
         {
             interleave(&block.returns, &mut episode_return[at..][..2 * used]);
             episode_length[first..][..used].copy_from_slice(&block.length[..used]);
-            let kinds = self.plan.wages.len();
+            let kinds = self.plan.rewards.len();
             let events = &mut events[at * kinds..][..2 * used * kinds];
             events.fill(0.0);
             if gains.any {
                 for (place, sum) in events.iter_mut().enumerate() {
                     let (row, kind) = (place / kinds, place % kinds);
                     if gains.earned[row % 2][row / 2] >> kind & 1 == 1 {
-                        *sum += self.plan.wages[kind].worth;
+                        *sum += self.plan.rewards[kind].worth;
                     }
                 }
             }

@@ -50,7 +50,7 @@ pub(super) struct Pot {
 
 /// The acts that a reward is paid for: act, item and the kind that it is done to.
 #[derive(Clone, Debug)]
-pub(super) struct Wage {
+pub(super) struct LaneReward {
     pub(super) does: Vec<(u8, KindId, KindId)>,
     pub(super) worth: f32,
     pub(super) common: bool,
@@ -75,7 +75,7 @@ pub(crate) struct Plan {
     pub(super) sinks: Vec<Sink>,
     /// In reading order, as in the memory of a state.
     pub(super) pots: Vec<Pot>,
-    pub(super) wages: Vec<Wage>,
+    pub(super) rewards: Vec<LaneReward>,
 }
 
 /// Bits of an act; 0 for none.
@@ -132,13 +132,13 @@ impl Plan {
             sources: Vec::new(),
             sinks: Vec::new(),
             pots: Vec::new(),
-            wages: Vec::new(),
+            rewards: Vec::new(),
         };
         plan.furnish(tables)?;
-        plan.wages = tables
+        plan.rewards = tables
             .rewards
             .iter()
-            .map(|wage| plan.wage(tables, wage))
+            .map(|reward| plan.lane_reward(tables, reward))
             .collect::<Option<_>>()?;
         Some(plan)
     }
@@ -226,8 +226,12 @@ impl Plan {
         })
     }
 
-    fn wage(&self, tables: &Tables, wage: &env_core::grid::reward::CompiledReward) -> Option<Wage> {
-        let does = match wage.due {
+    fn lane_reward(
+        &self,
+        tables: &Tables,
+        reward: &env_core::grid::reward::CompiledReward,
+    ) -> Option<LaneReward> {
+        let does = match reward.due {
             CompiledWhen::Does { act, item, at } => {
                 let (acts, items) = (code(act), kinds(item.0 & self.things.0));
                 // An act on free floor is done to nothing, or to the thing that is lifted.
@@ -249,14 +253,14 @@ impl Plan {
             CompiledWhen::Stands(_) => return None,
         };
         // Lanes do not look where an agent looks.
-        if wage.facing.is_some() {
+        if reward.facing.is_some() {
             return None;
         }
-        Some(Wage {
+        Some(LaneReward {
             does,
-            worth: wage.worth,
-            common: wage.common,
-            scored: wage.scored,
+            worth: reward.worth,
+            common: reward.common,
+            scored: reward.scored,
         })
     }
 

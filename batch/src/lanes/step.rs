@@ -8,7 +8,7 @@ use env_core::Action;
 use env_core::grid::{Act, EMPTY};
 
 use super::block::{Block, Bytes, LANES};
-use super::plan::{Plan, Pot, REACH, Wage, code};
+use super::plan::{LaneReward, Plan, Pot, REACH, code};
 
 /// No cell: what a hand that does not act faces.
 const NOWHERE: u8 = 255;
@@ -35,7 +35,7 @@ impl Gains {
 }
 
 /// The acts of a seat's hands.
-struct Deeds {
+struct Interactions {
     act: Bytes,
     item: Bytes,
     /// The kind that it is done to.
@@ -81,9 +81,9 @@ pub(super) fn step(
     walk(plan, block, &actions);
     let mut scored = [0.0; LANES];
     for (seat, actions) in actions.iter().enumerate() {
-        let deeds = act(plan, block, seat, actions);
-        for (number, wage) in plan.wages.iter().enumerate() {
-            pay(wage, number, seat, &deeds, gains, &mut scored);
+        let done = act(plan, block, seat, actions);
+        for (number, reward) in plan.rewards.iter().enumerate() {
+            pay(reward, number, seat, &done, gains, &mut scored);
         }
     }
     if gains.any {
@@ -167,7 +167,7 @@ fn walk(plan: &Plan, block: &mut Block, actions: &[Bytes; 2]) {
 
 /// Lets a seat pick up or drop.
 #[inline(always)]
-fn act(plan: &Plan, block: &mut Block, seat: usize, action: &Bytes) -> Deeds {
+fn act(plan: &Plan, block: &mut Block, seat: usize, action: &Bytes) -> Interactions {
     let (cell, facing, other) = (block.cell[seat], block.facing[seat], block.cell[1 - seat]);
     let faced = map(|lane| {
         let cell = front(plan.cols, cell.0[lane], facing.0[lane]);
@@ -178,21 +178,21 @@ fn act(plan: &Plan, block: &mut Block, seat: usize, action: &Bytes) -> Deeds {
         )
     });
     let held = block.held[seat];
-    let mut deeds = Deeds {
+    let mut done = Interactions {
         act: Bytes::ZERO,
         item: Bytes::ZERO,
         at: Bytes::ZERO,
     };
     // What the hand holds afterwards, where something is done.
     let mut now = Bytes::ZERO;
-    hold(plan, block, &faced, &held, &mut deeds, &mut now);
-    take(plan, &faced, &held, &mut deeds, &mut now);
-    deliver(plan, &faced, &held, &mut deeds);
+    hold(plan, block, &faced, &held, &mut done, &mut now);
+    take(plan, &faced, &held, &mut done, &mut now);
+    deliver(plan, &faced, &held, &mut done);
     for (pot, contents) in plan.pots.iter().zip(&mut block.pots) {
-        cook(pot, contents, &faced, &held, &mut deeds, &mut now);
+        cook(pot, contents, &faced, &held, &mut done, &mut now);
     }
-    block.held[seat] = map(|lane| select(mask(deeds.act.0[lane] != 0), now.0[lane], held.0[lane]));
-    deeds
+    block.held[seat] = map(|lane| select(mask(done.act.0[lane] != 0), now.0[lane], held.0[lane]));
+    done
 }
 
 /// Floor and surfaces: an empty hand takes, a full one puts.
@@ -202,7 +202,7 @@ fn hold(
     block: &mut Block,
     faced: &Bytes,
     held: &Bytes,
-    deeds: &mut Deeds,
+    done: &mut Interactions,
     now: &mut Bytes,
 ) {
     let (mut lying, mut on_floor, mut surface) = (Bytes::ZERO, Bytes::ZERO, Bytes::ZERO);
@@ -224,10 +224,10 @@ fn hold(
         let takes = here & mask((held == EMPTY) & (lying != EMPTY));
         let puts = here & mask((held != EMPTY) & (lying == EMPTY));
         let put = select(on_surface, code(Act::Place), code(Act::Drop));
-        deeds.act.0[lane] = (takes & code(Act::Take)) | (puts & put);
-        deeds.item.0[lane] = (takes & lying) | (puts & held);
+        done.act.0[lane] = (takes & code(Act::Take)) | (puts & put);
+        done.item.0[lane] = (takes & lying) | (puts & held);
         // What is lifted from the floor is what the act is done to.
-        deeds.at.0[lane] = (takes | puts) & select(on_surface, surface.0[lane], takes & lying);
+        done.at.0[lane] = (takes | puts) & select(on_surface, surface.0[lane], takes & lying);
         now.0[lane] = takes & lying;
         changes.0[lane] = select(takes | puts, faced.0[lane], NOWHERE);
     });
@@ -246,14 +246,14 @@ fn hold(
 
 /// Sources: an empty hand gets one.
 #[inline(always)]
-fn take(plan: &Plan, faced: &Bytes, held: &Bytes, deeds: &mut Deeds, now: &mut Bytes) {
+fn take(plan: &Plan, faced: &Bytes, held: &Bytes, done: &mut Interactions, now: &mut Bytes) {
     for source in &plan.sources {
         let hit = faces(faced, &source.cells);
         lanes(|lane| {
             let takes = hit.0[lane] & mask(held.0[lane] == EMPTY);
-            deeds.act.0[lane] |= takes & code(Act::Take);
-            deeds.item.0[lane] |= takes & source.gives;
-            deeds.at.0[lane] |= takes & source.kind;
+            done.act.0[lane] |= takes & code(Act::Take);
+            done.item.0[lane] |= takes & source.gives;
+            done.at.0[lane] |= takes & source.kind;
             now.0[lane] |= takes & source.gives;
         });
     }
@@ -261,15 +261,15 @@ fn take(plan: &Plan, faced: &Bytes, held: &Bytes, deeds: &mut Deeds, now: &mut B
 
 /// Sinks: what they accept is gone.
 #[inline(always)]
-fn deliver(plan: &Plan, faced: &Bytes, held: &Bytes, deeds: &mut Deeds) {
+fn deliver(plan: &Plan, faced: &Bytes, held: &Bytes, done: &mut Interactions) {
     for sink in &plan.sinks {
         let hit = faces(faced, &sink.cells);
         let accepted = one_of(held, &sink.accepts);
         lanes(|lane| {
             let gives = hit.0[lane] & accepted.0[lane];
-            deeds.act.0[lane] |= gives & code(Act::Deliver);
-            deeds.item.0[lane] |= gives & held.0[lane];
-            deeds.at.0[lane] |= gives & sink.kind;
+            done.act.0[lane] |= gives & code(Act::Deliver);
+            done.item.0[lane] |= gives & held.0[lane];
+            done.at.0[lane] |= gives & sink.kind;
         });
     }
 }
@@ -281,7 +281,7 @@ fn cook(
     contents: &mut super::block::Contents,
     faced: &Bytes,
     held: &Bytes,
-    deeds: &mut Deeds,
+    done: &mut Interactions,
     now: &mut Bytes,
 ) {
     let hit = map(|lane| mask(faced.0[lane] == pot.cell));
@@ -304,9 +304,9 @@ fn cook(
     lanes(|lane| {
         let serves = hit.0[lane] & with.0[lane] & mask(result.0[lane] != EMPTY);
         let adds = hit.0[lane] & mask(added.0[lane] != EMPTY);
-        deeds.act.0[lane] |= (serves & code(Act::Serve)) | (adds & code(Act::Add));
-        deeds.item.0[lane] |= (serves & result.0[lane]) | (adds & held.0[lane]);
-        deeds.at.0[lane] |= (serves | adds) & pot.kind;
+        done.act.0[lane] |= (serves & code(Act::Serve)) | (adds & code(Act::Add));
+        done.item.0[lane] |= (serves & result.0[lane]) | (adds & held.0[lane]);
+        done.at.0[lane] |= (serves | adds) & pot.kind;
         now.0[lane] |= serves & result.0[lane];
         contents.count.0[lane] = (count.0[lane] + (adds & 1)) & !serves;
         contents.kind.0[lane] = select(adds, added.0[lane], kind.0[lane]) & !serves;
@@ -331,22 +331,21 @@ fn one_of(bytes: &Bytes, these: &[u8]) -> Bytes {
     any
 }
 
-/// Pays a reward for the deeds of a seat.
+/// Pays a reward for the interactions of a seat.
 #[inline(always)]
 fn pay(
-    wage: &Wage,
+    reward: &LaneReward,
     number: usize,
     seat: usize,
-    deeds: &Deeds,
+    done: &Interactions,
     gains: &mut Gains,
     scored: &mut [f32; LANES],
 ) {
     let mut due = Bytes::ZERO;
-    for &(act, item, at) in &wage.does {
+    for &(act, item, at) in &reward.does {
         lanes(|lane| {
-            let does = (deeds.act.0[lane] == act)
-                & (deeds.item.0[lane] == item)
-                & (deeds.at.0[lane] == at);
+            let does =
+                (done.act.0[lane] == act) & (done.item.0[lane] == item) & (done.at.0[lane] == at);
             due.0[lane] |= mask(does);
         });
     }
@@ -358,12 +357,12 @@ fn pay(
     for lane in due.set() {
         gains.earned[seat][lane] |= 1 << number;
         for (other, rewards) in gains.rewards.iter_mut().enumerate() {
-            if wage.common || other == seat {
-                rewards[lane] += wage.worth;
+            if reward.common || other == seat {
+                rewards[lane] += reward.worth;
             }
         }
-        if wage.scored {
-            scored[lane] += wage.worth;
+        if reward.scored {
+            scored[lane] += reward.worth;
         }
     }
 }

@@ -13,8 +13,13 @@ impl App {
         if let Card::Chat(card) = &mut self.card {
             card.show(now_us, chat, is_connected);
         }
-        let play = self.play.as_mut();
-        if let Some(pane) = play.and_then(|play| play.screen.chat.as_mut()) {
+        let Some(play) = self.play.as_mut() else {
+            return;
+        };
+        if let Some(chat) = chat {
+            play.handle_talk(chat.talk());
+        }
+        if let Some(pane) = &mut play.screen.chat {
             pane.show(chat, is_connected);
         }
     }

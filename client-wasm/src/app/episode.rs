@@ -73,7 +73,7 @@ impl App {
         let (way, module, params) = (plan.way, plan.module.clone(), plan.params.clone());
         let models = plan.networks.clone();
         let shared = plan.shared.clone();
-        let shared = shared.map(|shared| (shared, SharedSeats::seats(&plan.controllers)));
+        let shared = shared.map(|shared| (shared, SharedSeats::list_seats(&plan.controllers)));
         let inbox = self.inbox.clone();
         wasm_bindgen_futures::spawn_local(async move {
             let partners = module::load_partners(&models).await;

@@ -3,9 +3,10 @@
 //! This module must not know where the sentences are shown.
 
 use protocol::change::{Change, Presence};
-use protocol::control::Plan;
+use protocol::control::{Plan, Talk};
 use protocol::{Controller, Seat};
 
+use super::partner_names::PartnerNames;
 use crate::messages;
 
 /// Good news stay for this long, microseconds.
@@ -65,6 +66,7 @@ impl Partner {
 #[derive(Debug)]
 pub struct PartnerNotices {
     own: Seat,
+    names: PartnerNames,
     people: Vec<Partner>,
     disclose_ai: bool,
     /// The controller of this page's seat before it came back.
@@ -80,22 +82,38 @@ impl PartnerNotices {
             .map(|(seat, _)| Seat(seat as u8))
             .filter(|&seat| seat != plan.seat)
             .collect();
-        let is_alone = seats.len() == 1;
+        let names = PartnerNames::new(plan);
         let partner = |seat: Seat| Partner {
             seat,
-            name: messages::name_partner(seat, is_alone),
+            name: names.name_at(seat),
             presence: Presence::Here,
             until_us: None,
             controller: Controller::Human,
             is_secret: false,
             back_until_us: 0,
         };
+        let people = seats.into_iter().map(partner).collect();
         Self {
             own: plan.seat,
-            people: seats.into_iter().map(partner).collect(),
+            names,
+            people,
             disclose_ai: plan.disclose_ai,
             stand_in: None,
         }
+    }
+
+    /// The chat beside the episode says who has which place; true if that is news.
+    pub fn handle_talk(&mut self, talk: &Talk) -> bool {
+        let is_news = self.names.handle_talk(talk);
+        for person in self.people.iter_mut().filter(|_| is_news) {
+            person.name = self.names.name_at(person.seat);
+        }
+        is_news
+    }
+
+    /// Everybody else, in a few words; empty if there is nobody.
+    pub fn name_everybody(&self) -> String {
+        self.names.name_everybody()
     }
 
     /// The presence of somebody changed; `left_ms` until the study decides on somebody who stays away, or 0.

@@ -10,8 +10,8 @@ mod show;
 
 use client_core::{Now, Peer};
 use env_core::{Policy, Spec, World};
-use protocol::control::{ClientMessage, Plan};
-use protocol::{Controller, EnvWay, Seat, Tick};
+use protocol::control::{ClientMessage, Plan, Talk};
+use protocol::{EnvWay, Seat, Tick};
 
 use crate::episode::controls::KeyboardLayout;
 use crate::episode::gamepads::Gamepads;
@@ -22,7 +22,6 @@ use crate::episode::pointer::{AskedPress, listen_to_pointers};
 use crate::episode::screen::Screen;
 use crate::episode::shared_seat::SeatLine;
 use crate::episode::view::View;
-use crate::messages;
 use crate::net::peers::{self, PeerNews, Peers};
 use crate::shell::dom;
 use crate::shell::gamepads::read_gamepads;
@@ -70,7 +69,8 @@ pub(crate) struct Play {
 impl Play {
     /// The page of an episode, whose module comes later.
     pub(crate) fn new(inbox: Inbox, plan: &Plan) -> Self {
-        let screen = Screen::new(&inbox, &partner_name(plan), plan.chat);
+        let partners = PartnerNotices::new(plan);
+        let screen = Screen::new(&inbox, &partners.name_everybody(), plan.chat);
         if plan.touch {
             screen.make_room_for_touch();
         }
@@ -79,7 +79,7 @@ impl Play {
             peers: (plan.way == EnvWay::Module)
                 .then(|| connections(&inbox, plan))
                 .flatten(),
-            partners: PartnerNotices::new(plan),
+            partners,
             screen,
             keys: Keys::default(),
             seat: None,
@@ -112,6 +112,13 @@ impl Play {
         self.partners = PartnerNotices::new(plan);
         (self.pictured, self.is_back) = (None, false);
         (self.advisor, self.advised) = (None, None);
+    }
+
+    /// The chat beside the episode says who has which place, and the names of the places.
+    pub(crate) fn handle_talk(&mut self, talk: &Talk) {
+        if self.partners.handle_talk(talk) {
+            self.screen.show_partner(&self.partners.name_everybody());
+        }
     }
 
     /// Prepares keys and picture for the world that was loaded; `layout` is that of the person's keyboard.
@@ -182,15 +189,4 @@ impl Play {
 
 fn connections(inbox: &Inbox, plan: &Plan) -> Option<Peers> {
     peers::is_supported().then(|| Peers::new(inbox.clone(), plan.seat, &plan.ice, plan.relay_only))
-}
-
-/// The names of the partners; empty if there are none.
-fn partner_name(plan: &Plan) -> String {
-    let seats = plan.controllers.iter().enumerate();
-    let others = seats.filter(|(seat, _)| *seat != plan.seat.index());
-    let name = |(_, controller): (usize, &Controller)| match controller {
-        Controller::Ai { .. } if plan.disclose_ai => messages::current_words().partner_ai,
-        _ => messages::current_words().partner,
-    };
-    others.map(name).collect::<Vec<_>>().join(", ")
 }

@@ -54,6 +54,7 @@ pub(crate) struct Screen {
     /// The canvas.
     pub(crate) canvas: HtmlElement,
     hud: HtmlElement,
+    partner: HtmlElement,
     gauges: Vec<Figure>,
     link: HtmlElement,
     words: HtmlElement,
@@ -71,16 +72,16 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// An empty page; `partner` is what the partner is called. With `chat` people write beside it.
+    /// An empty page; `partner` names everybody else. With `chat` people write beside it.
     pub(crate) fn new(inbox: &Inbox, partner: &str, chat: bool) -> Self {
         let page = dom::make_element("section.play");
         let heading = dom::make_text("h1.sr-only", messages::current_words().get_ready);
         let hud = dom::make_element("div.hud");
-        let (partner, link) = (
-            dom::make_text("div.partner", partner),
+        let (name, link) = (
+            dom::make_element("div.partner"),
             dom::make_element("div.link"),
         );
-        dom::add_children(&hud, &[&partner, &link]);
+        dom::add_children(&hud, &[&name, &link]);
         let canvas = dom::make_element("canvas");
         canvas.set_id("stage");
         dom::set_attribute(&canvas, "tabindex", "0");
@@ -108,7 +109,6 @@ impl Screen {
             ],
         );
         link.set_hidden(true);
-        partner.set_hidden(partner.text_content().is_none_or(|name| name.is_empty()));
         let chat = chat.then(|| Pane::new(inbox).put_beside(&canvas));
         let whole = match &chat {
             None => page.clone(),
@@ -125,6 +125,7 @@ impl Screen {
             heading,
             canvas,
             hud,
+            partner: name,
             gauges: Vec::new(),
             link,
             words,
@@ -138,8 +139,15 @@ impl Screen {
             told: Vec::new(),
             described_ms: f64::NEG_INFINITY,
         };
+        screen.show_partner(partner);
         screen.show_overlay(Veil::Dark, messages::current_words().loading, None);
         screen
+    }
+
+    /// Names everybody else.
+    pub(crate) fn show_partner(&self, partner: &str) {
+        dom::set_text(&self.partner, partner);
+        self.partner.set_hidden(partner.is_empty());
     }
 
     /// Keeps room for the touch buttons: where fingers are what people have, or as soon as one touches the page.

@@ -62,7 +62,8 @@ words! {
     then_end still_there lost_place nobody_yet keep_waiting play_with_ai leave_paid and one_missing
     some_missing one_away some_away goes_on_by your_partner partner_within player withdrawn go_on_in attempt
     looked_away gone gone_play_on replaced returning is_back waiting_for not_heard held_hidden held_gone
-    round_over next_round round_in round round_of score time partner partner_ai direct via_server partner_lost
+    round_over next_round round_in round round_of score time partner partner_ai another_player two_players three_players many_players
+    an_ai many_ais ai_as direct via_server partner_lost
     connecting moment elsewhere play_here cannot_go_on reload preparing controls progress_of languages
     required yes no answer_rows answer_this write_number write_email your_move others_move seat_own seat_given
     seat_corrected seat_hand_over seat_take_back seat_wait seat_proposals frame frame_why frame_open

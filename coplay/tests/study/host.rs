@@ -61,7 +61,7 @@ impl Host {
             assets: Assets::Folder(self.dir.path().join("dist")),
             limits: Limits {
                 // The scripts play faster than the clock.
-                early: PATIENCE,
+                early_upload_tolerance: PATIENCE,
                 ..Limits::default()
             },
             turn: None,

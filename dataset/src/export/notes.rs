@@ -161,7 +161,7 @@ impl NoteTables {
                 self.events.add(&(keys(*seat), row))?;
             }
             Record::Recount { by, recount } => {
-                let at = recount.first.0 as usize * log.seats() + recount.seat.index();
+                let at = recount.first.0 as usize * log.count_seats() + recount.seat.index();
                 let (told, played) = (recount.inputs.first().copied(), log.rows().get(at).copied());
                 let row = EventRow {
                     tick: Some(recount.first.0),
@@ -217,7 +217,7 @@ impl EpisodeTable for NoteTables {
         _: &mut ExportReport,
     ) -> anyhow::Result<()> {
         let log = &episode.log;
-        let mut lives = vec![0; log.seats()];
+        let mut lives = vec![0; log.count_seats()];
         let is_left_out = |record: &Record| match record {
             Record::Timing { seat, .. }
             | Record::Diverged { seat, .. }

@@ -153,7 +153,7 @@ impl EpisodeTable for PixelTable {
             .with_context(|| format!("the pictures of episode {}", episode.log.header.episode))?;
         let stored = archive::stored(&episode.data.join(archive::FOLDER));
         let mut replica = Replica::open(&episode.log.header, stored)?;
-        let mut memories = vec![AtariMemory::default(); episode.log.seats()];
+        let mut memories = vec![AtariMemory::default(); episode.log.count_seats()];
         self.add_state(episode, &mut replica, &mut memories)?;
         let mut added = Ok(());
         replay_from(replica, &episode.log, |_, replica| {

@@ -71,6 +71,6 @@ impl fmt::Display for ExportReport {
 pub struct Skipped {
     /// Its file.
     pub path: PathBuf,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }

@@ -252,7 +252,7 @@ impl EpisodeTable for SeatControlTables {
         let Some(shared) = &header.shared else {
             return Ok(());
         };
-        let seats = SharedSeats::seats(&header.controllers).into_iter();
+        let seats = SharedSeats::list_seats(&header.controllers).into_iter();
         let mut seats = seats.map(|seat| Seat(seat as u8));
         seats.try_for_each(|seat| match episode.left_out.contains(&seat) {
             true => Ok(()),

@@ -86,7 +86,7 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     let episodes = path.parent().unwrap_or(Path::new(""));
     let mut replica = Replica::open(&log.header, archive::stored(episodes))?;
     let own = count_own_actions(replica.spec());
-    let (inputs, seats) = (log.rows(), log.seats());
+    let (inputs, seats) = (log.rows(), log.count_seats());
     let mut proposed = list_proposals(&mut replica);
     let replica = replay_from(replica, &log, |row, replica| {
         let tick = Tick(replica.ticks().0 - 1);

@@ -63,12 +63,3 @@ pub(super) fn create_sink(
         TableFormat::Jsonl => Box::new(jsonl::JsonlSink::create(path, columns)?),
     })
 }
-
-/// Bytes as text of hex digits.
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
-    digits
-        .map(|digit| char::from(DIGITS[usize::from(digit)]))
-        .collect()
-}

@@ -31,7 +31,7 @@ struct Hands<'a> {
 /// does not belong to its page.
 pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
     let mut pages = Pages::new(log)?;
-    let seats = log.seats();
+    let seats = log.count_seats();
     let mut hands = Hands {
         log,
         spec,
@@ -78,7 +78,7 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
 
 impl Hands<'_> {
     fn play(&mut self, rows: &[u16]) -> Result<(), String> {
-        for row in rows.chunks_exact(self.log.seats()) {
+        for row in rows.chunks_exact(self.log.count_seats()) {
             let tick = Tick(self.through);
             for (seat, &played) in (0..).map(Seat).zip(row) {
                 let controller = controller_at(&self.log.header, &self.changes, seat, tick);

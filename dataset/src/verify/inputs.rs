@@ -93,7 +93,7 @@ impl<'a> Pages<'a> {
         let mut pages = Self {
             log,
             changes: Vec::new(),
-            lives: (0..log.seats()).map(|_| Vec::new()).collect(),
+            lives: (0..log.count_seats()).map(|_| Vec::new()).collect(),
             through: 0,
         };
         for (seat, controller) in (0..).map(Seat).zip(&log.header.controllers) {
@@ -155,7 +155,7 @@ impl<'a> Pages<'a> {
 
     /// Holds rows against what the pages have said.
     fn play(&mut self, rows: &[u16]) -> Result<(), String> {
-        for row in rows.chunks_exact(self.log.seats()) {
+        for row in rows.chunks_exact(self.log.count_seats()) {
             let tick = self.through;
             for (seat, played) in (0..).map(Seat).zip(row) {
                 // Of somebody who withdrew, the actions alone are left.

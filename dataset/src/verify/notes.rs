@@ -61,7 +61,7 @@ impl OwnInputs {
         }
         Self {
             rows: log.rows(),
-            seats: log.seats(),
+            seats: log.count_seats(),
             lives,
         }
     }

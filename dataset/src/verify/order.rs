@@ -67,7 +67,7 @@ fn out_of_order(
     before: &[&Change],
     change: &Change,
 ) -> Option<&'static str> {
-    let seats = log.seats();
+    let seats = log.count_seats();
     let last = before.iter().rfind(|before| before.seat == change.seat);
     let held = last.map_or(&log.header.controllers[change.seat.index()], |last| {
         &last.controller
@@ -86,13 +86,14 @@ fn out_of_order(
     let is_human = |it: &&Change| it.seat == change.seat && it.controller == Controller::Human;
     let had_person = before.iter().any(is_human)
         || log.header.controllers[change.seat.index()] == Controller::Human;
-    match () {
-        () if !had_person && !archive::is_directive(held, &change.controller) => {
-            Some("it is given back, but nobody had lost it")
-        }
-        () if change.from != through => Some("it is not given back from what was durable on"),
-        () if change.tick < through => Some("it is given back in a tick that was played"),
-        () => None,
+    if !had_person && !archive::is_directive(held, &change.controller) {
+        Some("it is given back, but nobody had lost it")
+    } else if change.from != through {
+        Some("it is not given back from what was durable on")
+    } else if change.tick < through {
+        Some("it is given back in a tick that was played")
+    } else {
+        None
     }
 }
 
@@ -101,7 +102,7 @@ pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
     let (rows, mut lives, mut found) = (log.rows(), BTreeMap::new(), Vec::new());
     let (mut changes, mut said) = (Vec::new(), SaidInputs::default());
     let played = |seat: Seat, tick: Tick| {
-        rows.get(tick.0 as usize * log.seats() + seat.index())
+        rows.get(tick.0 as usize * log.count_seats() + seat.index())
             .copied()
     };
     for record in &log.records {
@@ -202,7 +203,7 @@ pub(super) fn named(
     };
     for record in &log.records {
         match record {
-            Record::Actions { rows, .. } => through.0 += (rows.len() / log.seats()) as u32,
+            Record::Actions { rows, .. } => through.0 += (rows.len() / log.count_seats()) as u32,
             Record::Digest {
                 tick,
                 seat: Some(seat),
@@ -236,7 +237,7 @@ pub(super) fn named(
             _ => {}
         }
     }
-    for seat in (0..).map(Seat).take(log.seats()) {
+    for seat in (0..).map(Seat).take(log.count_seats()) {
         let life = lives.get(&seat).copied().unwrap_or(0);
         pages.leave(seat, life, through)?;
     }

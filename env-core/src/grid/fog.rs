@@ -35,7 +35,7 @@ impl Fog {
     ///
     /// # Errors
     /// [`ParamError`] for a seat that there is not.
-    pub(super) fn seats(&self, count: usize) -> Result<u16, ParamError> {
+    pub(super) fn fogged_seats(&self, count: usize) -> Result<u16, ParamError> {
         match self {
             Self::All(all) => Ok(if *all { everyone(count) } else { 0 }),
             Self::Seats(seats) => seat_bits(seats, count, "fog"),

@@ -42,7 +42,7 @@ pub struct Interaction {
     pub item: KindId,
     /// The kind that it was done to.
     pub at: KindId,
-    /// Where.
+    /// The cell of the thing that it was done to.
     pub cell: u16,
 }
 

@@ -156,7 +156,7 @@ impl Tables {
             seats: plan.seats,
             view_radius: plan.view_radius,
             fog: match plan.view_radius {
-                Some(_) => plan.fog.seats(plan.seats)?,
+                Some(_) => plan.fog.fogged_seats(plan.seats)?,
                 None => 0,
             },
             reach: [u16::MAX; MAX_KINDS],

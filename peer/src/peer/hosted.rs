@@ -239,13 +239,17 @@ impl<W: World> Peer<W> {
         };
         let spec = host.world.spec();
         let known = spec.actions.get(usize::from(action))?;
-        match () {
-            () if host.over.is_some() => return None,
-            () if self.plan.rules.turns && !is_own_turn => return None,
-            () if self.plan.rules.turns => host.chosen = Some(host.tick),
-            () if known.momentary || self.plan.rules.press && action != spec.noop => {}
-            () if action == host.held => return None,
-            () => host.held = action,
+        let rules = &self.plan.rules;
+        if host.over.is_some() || rules.turns && !is_own_turn {
+            return None;
+        }
+        if rules.turns {
+            host.chosen = Some(host.tick);
+        } else if !known.momentary && (!rules.press || action == spec.noop) {
+            if action == host.held {
+                return None;
+            }
+            host.held = action;
         }
         let mut recorder = self.recorder.lock();
         let number = recorder.wanted();

@@ -11,7 +11,7 @@ pub const MAX_TALK: usize = 64 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Talk {
-    /// The visit: the how many-th of those that the group makes together, from 0.
+    /// Index of the visit among those that the group makes together, from 0.
     pub round: u16,
     /// The place of this participant in the group.
     pub place: Seat,

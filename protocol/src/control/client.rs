@@ -118,9 +118,9 @@ pub enum ClientMessage {
     LinkChanged {
         /// The episode.
         era: Era,
-        /// To whom.
+        /// The seat of the receiver.
         seat: Seat,
-        /// How.
+        /// The path of the packets now.
         link: Link,
     },
     /// Inputs of the person at this page, and notes.

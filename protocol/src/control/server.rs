@@ -59,7 +59,7 @@ pub enum ServerMessage {
     },
     /// The page is not in, or no longer.
     Refused {
-        /// Why.
+        /// The reason.
         why: Refusal,
     },
     /// A newer page of the same session plays on; this one stops.
@@ -131,14 +131,14 @@ pub enum ServerMessage {
     },
     /// WebRTC signal from a peer.
     Signal {
-        /// From whom.
+        /// The seat of the sender.
         from: Seat,
         /// The signal, as [`crate::signal`] encodes it.
         data: String,
     },
     /// A datagram from a peer.
     Relay {
-        /// From whom.
+        /// The seat of the sender.
         from: Seat,
         /// The datagram.
         bytes: Vec<u8>,
@@ -162,7 +162,7 @@ pub enum ServerMessage {
         era: Era,
         /// The seat.
         seat: Seat,
-        /// How.
+        /// Present, hidden, gone or returning.
         presence: Presence,
         /// Milliseconds until the study's choice for people who stay away; 0 if nothing is awaited.
         left_ms: u32,
@@ -171,7 +171,7 @@ pub enum ServerMessage {
     Ended {
         /// The episode.
         era: Era,
-        /// Why.
+        /// The reason.
         reason: EndReason,
         /// Ticks in the archive.
         ticks: Tick,
@@ -207,7 +207,7 @@ pub enum ServerMessage {
     Change {
         /// The episode.
         era: Era,
-        /// How.
+        /// The new controller, and the tick from which it counts.
         change: Change,
     },
     /// A part of a state that is too long for one message; [`ServerMessage::Return`] brings the last.
@@ -234,7 +234,7 @@ pub enum ServerMessage {
         round: u16,
         /// Its number.
         number: u32,
-        /// Why.
+        /// The reason.
         why: Unsaid,
     },
     /// Others of those who write have come or gone.
@@ -261,7 +261,7 @@ pub enum ServerMessage {
     NotWritten {
         /// Its number.
         number: u32,
-        /// Why.
+        /// The reason.
         why: Unsaid,
     },
 }

@@ -35,7 +35,7 @@ impl Log {
             .map(|(seat, _)| seat)
             .collect();
         let rows = self.rows();
-        let row_len = self.seats();
+        let row_len = self.count_seats();
         let played = |seat: Seat, tick: u32| rows.get(tick as usize * row_len + seat.index());
         let records = std::mem::take(&mut self.records).into_iter();
         self.records = records

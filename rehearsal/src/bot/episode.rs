@@ -235,7 +235,7 @@ impl Bot {
         let Some(shared) = &plan.shared else {
             return Ok(world);
         };
-        let seats = SharedSeats::seats(&plan.controllers);
+        let seats = SharedSeats::list_seats(&plan.controllers);
         let partners = &self.info.partners;
         let world = partners.share(world, &seats, (&shared.policies, &shared.keys));
         let world = world.ok_or("the partner of a shared seat is not there, or cannot play")?;

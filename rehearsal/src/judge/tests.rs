@@ -42,7 +42,10 @@ timeline:
         sequences: [("room".to_owned(), 1)].into(),
         ..UnitAssignment::default()
     };
-    assert_eq!(cell(&study, &draw).as_deref(), Some("fast/dim/room #2"));
+    assert_eq!(
+        cell(&study, &draw).as_deref(),
+        Some("fast/dim/order 2 of room")
+    );
     let names = study.design.treatments().into_iter();
     let names: Vec<String> = names
         .map(|cell| study.design.treatment_name(&cell))

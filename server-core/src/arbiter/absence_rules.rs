@@ -64,7 +64,7 @@ impl AbsenceRules {
             drop_us: us(hidden.drop_s),
             helped_us: limits.helped.as_micros() as u64,
             ready_us: limits.ready.as_micros() as u64,
-            still_us: limits.still.as_micros() as u64,
+            still_us: limits.no_progress_page_gone_after.as_micros() as u64,
         }
     }
 

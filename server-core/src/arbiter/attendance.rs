@@ -22,7 +22,7 @@ impl Arbiter {
     pub(super) fn sign_counts_us(&self, who: SessionId) -> u64 {
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let least_us = match self.stage_kind(self.stage_of(who)) {
-            StageKind::External(_) => self.limits.pause.as_micros() as u64,
+            StageKind::External(_) => self.limits.counted_absence_max.as_micros() as u64,
             StageKind::Instructions(it) => us(it.min_s),
             StageKind::Chat(chat) => us(chat.min_s),
             StageKind::Env(_) => {

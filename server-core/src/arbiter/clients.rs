@@ -16,7 +16,7 @@ const REMEMBERED: usize = 10_000;
 
 /// An action that is limited by client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum LimitedAction {
     /// A session begins.
     Begin,
     /// A link, ticket or token is unknown, or an identifier has not its form.
@@ -58,15 +58,15 @@ impl Clients {
         limits: &Limits,
         now_us: u64,
         conn: ConnId,
-        deed: Deed,
+        action: LimitedAction,
     ) -> bool {
         let Some(client) = self.by_conn.get(&conn) else {
             return true;
         };
-        let Rate { burst, per_min } = match deed {
-            Deed::Begin => limits.client_sessions,
-            Deed::WrongCode => limits.client_wrong_codes,
-            Deed::Log => limits.client_log_lines,
+        let Rate { burst, per_min } = match action {
+            LimitedAction::Begin => limits.client_sessions,
+            LimitedAction::WrongCode => limits.client_wrong_codes,
+            LimitedAction::Log => limits.client_log_lines,
         };
         let client = *client;
         let mut buckets = match self.buckets.get(&client) {
@@ -75,7 +75,7 @@ impl Clients {
         };
         self.by_full_us.remove(&(full_us(&buckets), client));
         let each_us = 60_000_000 / u64::from(per_min.max(1));
-        let is_taken = buckets[deed as usize].take_token_of(now_us, each_us, u64::from(burst));
+        let is_taken = buckets[action as usize].take_token_of(now_us, each_us, u64::from(burst));
         self.remember(client, buckets);
         is_taken
     }
@@ -109,7 +109,7 @@ mod tests {
         let mut clients = Clients::default();
         let mut begin = |now_us, conn: u64, client: u64| {
             clients.add_connection(ConnId(conn), ClientKey(client));
-            clients.take_token(&limits, now_us, ConnId(conn), Deed::Begin)
+            clients.take_token(&limits, now_us, ConnId(conn), LimitedAction::Begin)
         };
         let taken = (0..9).filter(|conn| begin(1, *conn, 7)).count();
         assert_eq!(taken, 3);
@@ -131,7 +131,7 @@ mod tests {
         let mut clients = Clients::default();
         let mut begin = |client: u64| {
             clients.add_connection(ConnId(client), ClientKey(client));
-            clients.take_token(&limits, 1, ConnId(client), Deed::Begin)
+            clients.take_token(&limits, 1, ConnId(client), LimitedAction::Begin)
         };
         assert_eq!((0..9).filter(|_| begin(7)).count(), 3);
         // All at once, so that nobody's buckets are full again.

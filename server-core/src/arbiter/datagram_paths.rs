@@ -5,7 +5,7 @@ use protocol::log::Record;
 use protocol::{Era, Seat};
 
 use super::episode::{EpisodeState, Phase};
-pub(super) use super::routes::Routes;
+pub(super) use super::path_table::PathTable;
 use super::{Arbiter, Effect, RecordWork, SessionId};
 
 impl Arbiter {
@@ -36,19 +36,19 @@ impl Arbiter {
             return;
         }
         let is_way = other != seat && episode.session_at(other).is_some();
-        let news = is_way && episode.routes.learn(seat, other, link, most);
+        let news = is_way && episode.paths.learn(seat, other, link, most);
         if news && matches!(episode.phase, Phase::Playing(_)) {
             self.effects.push_back(note(era, now_us, seat, other, link));
         }
     }
 
     /// Appends the paths that were reported before the file was there.
-    pub(super) fn note_routes(&mut self, now_us: u64, era: Era) {
-        let routes = self
+    pub(super) fn record_paths(&mut self, now_us: u64, era: Era) {
+        let paths = self
             .episodes
             .get(era)
-            .map(|episode: &EpisodeState| &episode.routes);
-        let links = routes.into_iter().flat_map(|routes| &routes.links);
+            .map(|episode: &EpisodeState| &episode.paths);
+        let links = paths.into_iter().flat_map(|paths| &paths.links);
         let notes = links.map(|(&(seat, other), &link)| note(era, now_us, seat, other, link));
         self.effects.extend(notes);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use protocol::control::{Entry, Refusal, ServerMessage};
 use protocol::{Era, Life, Seat};
 
-use super::clients::Deed;
+use super::clients::LimitedAction;
 use super::episode::Phase;
 use super::recruiter_identity::Proof;
 use super::restore::RestoredSession;
@@ -82,7 +82,7 @@ impl Arbiter {
                 self.attach(now_us, conn, who, token, playing);
             }
             Err(why @ (Refusal::UnknownLink | Refusal::Incomplete))
-                if !self.may_do(now_us, conn, Deed::WrongCode) =>
+                if !self.may_do(now_us, conn, LimitedAction::WrongCode) =>
             {
                 tracing::debug!(?why, "a client tries too many codes");
                 self.effects.push_back(Effect::Close(conn));
@@ -168,7 +168,7 @@ impl Arbiter {
         };
         let live = self.sessions.ids().filter(is_live).count();
         // Nobody can invent a participant link.
-        let may_begin = link.is_some() || self.may_do(self.now_us, conn, Deed::Begin);
+        let may_begin = link.is_some() || self.may_do(self.now_us, conn, LimitedAction::Begin);
         if live >= self.limits.sessions || !may_begin {
             return Err(Refusal::Full);
         }

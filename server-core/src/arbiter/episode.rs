@@ -14,7 +14,7 @@ use super::absence_rules::AbsenceRules;
 use super::group::GroupId;
 use super::hosting::Hosting;
 use super::model_play::ModelPlay;
-use super::routes::Routes;
+use super::path_table::PathTable;
 use super::seat_network::SeatNetwork;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
@@ -57,7 +57,7 @@ pub(super) struct EpisodeState {
     /// Where the episode stands.
     pub phase: Phase,
     /// Which ways datagrams travel between its pages.
-    pub routes: Routes,
+    pub paths: PathTable,
     /// How often its pages send signals.
     pub signals: SignalRates,
     /// The language model that speaks with the person; `None` if there is none.

@@ -117,7 +117,7 @@ impl Arbiter {
         let header = episode.begin_play(t0_us, rules, keys.collect());
         let work = Work::Open(Box::new(header));
         self.effects.push_back(Effect::Archive(era, work));
-        self.note_routes(now_us, era);
+        self.record_paths(now_us, era);
     }
 
     /// Time from the last page being ready to tick 0, microseconds.
@@ -375,7 +375,7 @@ impl Arbiter {
     }
 
     fn settle_episode(&mut self, now_us: u64, era: Era) {
-        let stalled_us = self.limits.stalled.as_micros() as u64;
+        let stalled_us = self.limits.no_progress_end_after.as_micros() as u64;
         let Some(episode) = self.episodes.get(era) else {
             return;
         };

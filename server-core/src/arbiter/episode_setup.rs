@@ -15,7 +15,7 @@ use study::timeline::Bindings;
 use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
-use super::datagram_paths::Routes;
+use super::datagram_paths::PathTable;
 use super::episode::{AT_ONCE, EpisodeState, Phase};
 use super::flow::Transition;
 use super::group::{GroupId, SeatAssignment};
@@ -139,7 +139,7 @@ impl Arbiter {
             members,
             delay,
             phase,
-            routes: Routes::default(),
+            paths: PathTable::default(),
             signals: SignalRates::default(),
             model: model.filter(|_| group.is_none()),
             timeout: AT_ONCE,

@@ -224,7 +224,7 @@ impl Arbiter {
 
     /// A hosted world was stepped or viewed.
     pub(super) fn handle_hosted(&mut self, now_us: u64, era: Era, report: HostedReport) {
-        let closing_us = now_us + self.limits.closing.as_micros() as u64;
+        let closing_us = now_us + self.limits.final_upload_window.as_micros() as u64;
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };

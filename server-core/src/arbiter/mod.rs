@@ -43,11 +43,11 @@ mod model_words;
 mod orders;
 mod overview;
 mod page_faults;
+mod path_table;
 mod recruiter_identity;
 mod rest;
 mod restore;
 mod retention;
-mod routes;
 mod rows;
 mod screening;
 mod seat_changes;
@@ -84,7 +84,7 @@ use crate::limits::Limits;
 
 use blind_waits::MeetingTimes;
 pub use clients::ClientKey;
-use clients::{Clients, Deed};
+use clients::{Clients, LimitedAction};
 pub use descriptions::{Description, Directed, OfferedDirective};
 use episode::Ready;
 use episodes::Episodes;
@@ -393,7 +393,7 @@ impl Arbiter {
             ClientMessage::Trouble { message } => {
                 // Quoted: a page must not be able to write lines of its own into the log.
                 let said: String = message.chars().take(200).collect();
-                if self.may_do(now_us, conn, Deed::Log) {
+                if self.may_do(now_us, conn, LimitedAction::Log) {
                     tracing::warn!(?said, "a page failed");
                 }
             }
@@ -439,8 +439,8 @@ impl Arbiter {
     }
 
     /// True if the client of a connection may do something; it then counts as done.
-    fn may_do(&mut self, now_us: u64, conn: ConnId, deed: Deed) -> bool {
-        self.clients.take_token(&self.limits, now_us, conn, deed)
+    fn may_do(&mut self, now_us: u64, conn: ConnId, action: LimitedAction) -> bool {
+        self.clients.take_token(&self.limits, now_us, conn, action)
     }
 
     fn send_message(&mut self, conn: ConnId, message: ServerMessage) {
@@ -483,6 +483,6 @@ impl Arbiter {
     fn random_token(&mut self) -> String {
         let mut bytes = [0; 16];
         (self.random)(&mut bytes);
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+        protocol::hash::to_hex(&bytes)
     }
 }

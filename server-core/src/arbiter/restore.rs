@@ -14,7 +14,7 @@ use super::absence_rules::UNHURRIED_US;
 use super::attendance::Unsaved;
 use super::blind_waits::MeetingTimes;
 use super::clients::Clients;
-use super::datagram_paths::Routes;
+use super::datagram_paths::PathTable;
 use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
 use super::episodes::Episodes;
 use super::exchanges::Exchanges;
@@ -262,7 +262,7 @@ impl Arbiter {
             members,
             delay: self.input_delays(stage),
             phase,
-            routes: Routes::default(),
+            paths: PathTable::default(),
             signals: SignalRates::default(),
             model,
             timeout: AT_ONCE,

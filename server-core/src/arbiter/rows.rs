@@ -48,7 +48,7 @@ pub struct WaitRow {
 pub struct WaitEnd {
     /// When, microseconds since the Unix epoch.
     pub at_us: u64,
-    /// Why.
+    /// The reason.
     pub why: WaitedFor,
     /// Id of the group that plays.
     pub group: Option<String>,

@@ -27,7 +27,7 @@ impl Arbiter {
         if !play.open || !(plays || lost) || play.seats.is_changing(seat) {
             return;
         }
-        let early_us = limits.early.as_micros() as u64;
+        let early_us = limits.early_upload_tolerance.as_micros() as u64;
         // Inputs are given ahead of their ticks.
         let ahead = u32::from(play.input_delay) + 1;
         let block = upload.block.as_ref();
@@ -135,7 +135,7 @@ impl Arbiter {
                 play.seats.handle_own(now_us, seat, own, tick_hz);
                 play.finished[seat.index()] |= last;
                 if over {
-                    let closing_us = now_us + self.limits.closing.as_micros() as u64;
+                    let closing_us = now_us + self.limits.final_upload_window.as_micros() as u64;
                     play.closing_us.get_or_insert(closing_us);
                 }
                 let archived = ServerMessage::Archived {
@@ -150,10 +150,12 @@ impl Arbiter {
                     let work = Work::Recheck(seat);
                     self.effects.push_back(Effect::Archive(era, work));
                 }
-                match () {
-                    () if diverged => self.handle_diverged(now_us, era, seat),
-                    () if again => self.tell_running(era, seat),
-                    () => self.tell_player(era, seat, archived),
+                if diverged {
+                    self.handle_diverged(now_us, era, seat);
+                } else if again {
+                    self.tell_running(era, seat);
+                } else {
+                    self.tell_player(era, seat, archived);
                 }
             }
             Appended::Gap(_) => self.tell_running(era, seat),

@@ -108,7 +108,7 @@ pub enum Write {
     EpisodeEnded {
         /// Id of the episode.
         episode: String,
-        /// Why.
+        /// The reason.
         reason: EndReason,
         /// The replica's ending, if it could give one.
         ending: Option<Ending>,

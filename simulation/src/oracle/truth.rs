@@ -118,7 +118,10 @@ impl Truth {
     /// No input of a person is in the archive that their own page has not said.
     fn said(&self, log: &Log) -> Result<(), String> {
         let changes: Vec<&Change> = log.changes().collect();
-        for (tick, row) in (0..).map(Tick).zip(log.rows().chunks_exact(log.seats())) {
+        for (tick, row) in (0..)
+            .map(Tick)
+            .zip(log.rows().chunks_exact(log.count_seats()))
+        {
             for (seat, &action) in (0..).map(Seat).zip(row) {
                 let mut known = changes.iter().rev();
                 let last = known.find(|change| change.seat == seat && change.tick <= tick);
@@ -182,7 +185,7 @@ impl Truth {
                 "end: {verdict:?} was told, {told:?} is in the archive"
             ));
         }
-        let seats = log.seats();
+        let seats = log.count_seats();
         let mut states = Vec::new();
         let replayed = archive::replay(log, stored, |_, replica| {
             let tick = replica.ticks();
@@ -220,7 +223,7 @@ impl Truth {
     fn replay(&mut self, log: &Log) -> Result<(), String> {
         let mut world = Native::named(&log.header.env, &log.header.params)?;
         world.reset(log.header.seed);
-        for row in log.rows().chunks_exact(log.seats()) {
+        for row in log.rows().chunks_exact(log.count_seats()) {
             world.step(row);
         }
         for (tick, &digest) in (1..).map(Tick).zip(world.states()) {
@@ -240,7 +243,7 @@ impl Truth {
             if timing.seen.is_empty() {
                 continue;
             }
-            let frames = protocol::seen::decode(&timing.seen, log.seats())
+            let frames = protocol::seen::decode(&timing.seen, log.count_seats())
                 .map_err(|error| format!("seen: {error}"))?;
             let (Some(first), Some(last)) = (frames.first(), frames.last()) else {
                 continue;
@@ -256,7 +259,7 @@ impl Truth {
         });
         let most = spans.max().unwrap_or_default();
         let (all, each) = SEEN_PER_S;
-        if most > all.max(each * log.seats() as u64) {
+        if most > all.max(each * log.count_seats() as u64) {
             return Err(format!("seen: {most} bytes a second"));
         }
         Ok(most)

@@ -11,8 +11,7 @@ use super::{Happening, Run};
 impl Run {
     pub(super) fn dial(&mut self, at: usize) {
         let (now_us, person) = (self.now_us, self.pages[at].person);
-        let burst = server::limits().messages_burst;
-        let conn = self.wires.dial(now_us, at, person, burst);
+        let conn = self.wires.dial(now_us, at, person, &server::limits());
         self.pages[at].conn = Some(conn);
         if let Some(wire) = self.wires.get(conn) {
             let at_us = wire.up(now_us, &mut self.network);
@@ -123,7 +122,6 @@ impl Run {
     }
 
     pub(super) fn message_up(&mut self, conn: u64, bytes: &[u8]) -> Result<(), String> {
-        let limits = server::limits();
         let now_us = self.now_us;
         let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_server) else {
             return Ok(());
@@ -131,8 +129,7 @@ impl Run {
         let message: ClientMessage = control::decode(bytes)
             .map_err(|error| format!("packet: a page sends what is no message: {error}"))?;
         let is_datagram = matches!(message, ClientMessage::Relay { .. });
-        let rate = (limits.messages_per_s, limits.messages_burst);
-        match wire.take(now_us, rate, is_datagram) {
+        match wire.take_message(now_us, is_datagram) {
             true => {}
             false if is_datagram => return Ok(()),
             false => {

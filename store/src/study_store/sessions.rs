@@ -209,7 +209,7 @@ impl StudyStore {
 fn make_session_id() -> Result<String, StoreError> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes).map_err(|error| sqlx::Error::Io(std::io::Error::other(error)))?;
-    let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+    let digits = protocol::hash::to_hex(&bytes).to_ascii_uppercase();
     Ok(format!("S-{digits}"))
 }
 

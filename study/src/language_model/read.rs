@@ -36,7 +36,7 @@ pub(crate) fn read(
     let model = fields
         .key("model", doc)
         .or("mock".to_owned(), |place| place.text(200));
-    let doc = "A text file: what the model is told before anything else. `{{ factor }}` stands for the level of a factor.";
+    let doc = "A text file: the instructions that the model gets first. `{{ factor }}` stands for the level of a factor.";
     let prompt = fields.key("prompt", doc).need("assistant.md", |place| {
         let file = place.file("file")?;
         folder::read_text(source.dir, &place, &file, MAX_PAGE, "assistant.md")
@@ -227,7 +227,7 @@ fn style(fields: &mut Fields<'_>) -> Option<WritingStyle> {
     let max_length = fields
         .key("max_length", doc)
         .or(300, |place| place.whole(1..=MAX_CHAT_LENGTH, "characters"));
-    let doc = "The typing delay: a message is shown so many milliseconds later for each of its characters.";
+    let doc = "The typing delay: each character of a message delays it by this many milliseconds.";
     let typing_ms = fields
         .key("typing_ms", doc)
         .or(25, |place| place.whole(0..=500, "milliseconds"));

@@ -259,8 +259,7 @@ pub(crate) fn read_fields(
     let encoding = fields.key("observation", doc);
     let is_encoded = encoding.place.is_some();
     let encoding = encoding.maybe(|place| place.text(60));
-    let doc =
-        "The reaction delay: the AI partner does in each tick what it chose so many ticks before.";
+    let doc = "The reaction delay: the AI partner does what it chose this number of ticks later.";
     let delay = fields.key("delay_ticks", doc);
     let is_late = delay.place.is_some();
     let delay = delay.or(0, |place| place.whole(0..=60, "ticks"));

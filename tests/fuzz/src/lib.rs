@@ -5,8 +5,8 @@
 
 #![forbid(unsafe_code)]
 
+mod arbiter;
 mod host;
-mod hub;
 mod input;
 mod memory;
 mod mutate;
@@ -22,8 +22,8 @@ use protocol::datagram::{Datagram, DatagramLayout};
 use protocol::{DecodeError, log, seen as seen_log, signal as signals};
 
 pub use self::survey::{answers, form};
+pub use arbiter::arbiter;
 pub use host::host;
-pub use hub::hub;
 pub use mutate::mutate;
 pub use peer::peer;
 pub use seeds::seeds;
@@ -37,12 +37,12 @@ pub type Target = fn(&[u8]);
 /// Every target by its name, which is also that of its folder in `corpus/`.
 pub const TARGETS: [(&str, Target); 15] = [
     ("answers", answers),
+    ("arbiter", arbiter),
     ("control_client", control_client),
     ("control_server", control_server),
     ("datagram", datagram),
     ("form", form),
     ("host", host),
-    ("hub", hub),
     ("log", log),
     ("peer", peer),
     ("records", records),
@@ -130,7 +130,7 @@ pub fn records(bytes: &[u8]) {
 pub fn log(bytes: &[u8]) {
     let Ok(log) = log::read(bytes) else { return };
     assert_eq!(log.torn, log.valid_len < bytes.len());
-    assert_eq!(log.rows().len(), log.through.0 as usize * log.seats());
+    assert_eq!(log.rows().len(), log.through.0 as usize * log.count_seats());
     let whole = log::Log {
         torn: false,
         ..log.clone()

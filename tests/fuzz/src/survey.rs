@@ -7,7 +7,7 @@ use study::survey::Survey;
 
 /// The form of the fuzzed study, which asks for something of every kind.
 pub(crate) fn survey() -> &'static Survey {
-    let stages = &crate::hub::terms().0.timeline;
+    let stages = &crate::arbiter::terms().0.timeline;
     let form = stages.iter().find_map(|stage| match &stage.kind {
         StageKind::Survey(survey) => Some(survey),
         _ => None,

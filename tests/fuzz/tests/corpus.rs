@@ -85,7 +85,7 @@ fn seeded_mutations_pass() {
     for (name, target) in fuzz::TARGETS {
         let seeds = fuzz::seeds(name);
         let rounds = match name {
-            "hub" | "peer" | "session" => 60,
+            "arbiter" | "peer" | "session" => 60,
             _ => 1_000,
         };
         for (index, (seed, bytes)) in seeds.iter().enumerate() {

@@ -117,7 +117,7 @@ class Cooks:
         return self.wander(seat)
 
     def useful(self, seat, thing, pots):
-        """Whether one who holds the thing can use it or pass it on, and not too many lie already."""
+        """Returns whether one who holds the thing can use it or pass it on, and not too many lie already."""
         if self.reached(seat, pots):
             return True
         waiting = sum(lying == thing for lying in self.view["lying"].values())

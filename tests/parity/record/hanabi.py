@@ -93,7 +93,7 @@ class Games:
         return x
 
     def looks(self, game, whole, hashed):
-        """What the agents of a game observe and may do."""
+        """The observations and legal actions of the agents of a game."""
         count = len(self.agents)
         at = slice(game * count, (game + 1) * count)
         look = {"oh": hashed[at], "legal": [int(bits @ (1 << np.arange(len(bits)))) for bits in self.moves[game]]}

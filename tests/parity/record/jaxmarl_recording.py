@@ -1,4 +1,4 @@
-"""What the recorders share: the command line, hashes of observations, and files of episodes.
+"""The common part of the recorders: the command line, hashes of observations, and files of episodes.
 
 A recording is a file `NAME.jsonl.gz`: for each episode a line that describes it, then a line for each step.
 """

@@ -291,7 +291,7 @@ class ZscEval(Kitchen):
         return self.value("".join(sorted(ingredients)), "cook_time", "recipe_times", "onion_time", "tomato_time")
 
     def best(self, ingredients):
-        """What the best soup is worth that these ingredients can still become."""
+        """The worth of the best soup that these ingredients can still become."""
         fits = lambda recipe: all(recipe.count(letter) >= ingredients.count(letter) for letter in "ot")
         values = [self.worth(recipe) for recipe in self.every if fits(recipe)]
         best = max([value for value in values if value > 0], default=None)

@@ -8,7 +8,7 @@ use super::Finding;
 const TABLE: &str = "xtask/src/tidy/crates.rs";
 
 /// Crates and those of ours they may depend on. A crate that is not here may not exist.
-const MAY_KNOW: [(&str, &[&str]); 40] = [
+pub(super) const MAY_KNOW: [(&str, &[&str]); 40] = [
     ("env-core", &[]),
     ("protocol", &["formula"]),
     ("formula", &[]),

@@ -5,9 +5,10 @@ use std::io::Write as _;
 use std::path::Path;
 
 use anyhow::Context as _;
+use protocol::hash::to_hex;
 
 use super::super::column::{CellSink, Column};
-use super::{TableSink, hex};
+use super::TableSink;
 use crate::cells::quote_cell;
 
 /// A CSV file.
@@ -71,7 +72,7 @@ impl CellSink for CsvSink {
     }
 
     fn put_bytes(&mut self, value: &[u8]) -> anyhow::Result<()> {
-        Ok(self.writer.write_field(hex(value))?)
+        Ok(self.writer.write_field(to_hex(value))?)
     }
 
     fn put_floats(&mut self, values: &[f32]) -> anyhow::Result<()> {

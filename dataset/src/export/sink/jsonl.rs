@@ -5,9 +5,10 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use anyhow::Context as _;
+use protocol::hash::to_hex;
 
 use super::super::column::{CellSink, Column};
-use super::{TableSink, hex};
+use super::TableSink;
 
 /// A file with one JSON object per row.
 pub(super) struct JsonlSink {
@@ -71,7 +72,7 @@ impl CellSink for JsonlSink {
     }
 
     fn put_bytes(&mut self, value: &[u8]) -> anyhow::Result<()> {
-        self.put(&hex(value))
+        self.put(&to_hex(value))
     }
 
     fn put_floats(&mut self, values: &[f32]) -> anyhow::Result<()> {

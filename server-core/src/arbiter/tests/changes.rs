@@ -85,6 +85,28 @@ fn two_who_are_gone_at_once_are_taken_one_after_the_other() {
 }
 
 #[test]
+fn those_who_are_left_play_to_the_end() {
+    let mut stage = Stage::of(4, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(4);
+    stage.archive_all(era, 9);
+    stage.say(3, ClientMessage::Unloading);
+    stage.say(4, ClientMessage::Unloading);
+    assert_eq!(cuts(&stage.shelf(era).changes), [(2, 9), (3, 9)]);
+    stage.archive_all(era, 20);
+    assert_eq!(stage.shelf(era).through, Tick(20));
+    assert_eq!(stage.ended, []);
+    for conn in [1, 2] {
+        let ended = Some(Tick(20));
+        let upload = Upload {
+            ended,
+            ..blank(era)
+        };
+        stage.say(conn, ClientMessage::Upload(upload));
+    }
+    assert_eq!(stage.ended, [EndReason::Played]);
+}
+
+#[test]
 fn who_reloads_while_the_other_is_away_loses_only_their_own_seat() {
     let mut stage = Stage::new(Limits::default());
     let (era, one, two) = stage.playing();

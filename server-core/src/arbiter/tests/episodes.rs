@@ -507,7 +507,7 @@ fn answers_that_are_too_long_leave_the_person_at_the_form() {
 #[test]
 fn nothing_spins_while_the_last_rows_are_waited_for() {
     let mut stage = Stage::new(Limits {
-        closing: std::time::Duration::from_secs(30),
+        final_upload_window: std::time::Duration::from_secs(30),
         ..Limits::default()
     });
     let (era, ..) = stage.playing();

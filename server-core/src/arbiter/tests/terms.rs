@@ -255,12 +255,30 @@ fn presence_is_in_the_log() {
     let (era, _, token) = stage.playing();
     lose(&mut stage, era);
     stage.resume(3, &token, Some((era, 0)));
+    let noted = noted_presence(&stage, era);
+    assert_eq!(noted, [(1, Presence::Gone), (1, Presence::Here)]);
+}
+
+#[test]
+fn hidden_time_is_in_the_log() {
+    let mut stage = stage(Meanwhile::Hold, Then::Bot);
+    let (era, ..) = stage.playing();
+    let hide = |hidden| ClientMessage::Hidden { era, hidden };
+    stage.say(2, hide(true));
+    play_on(&mut stage, era, 3);
+    assert_eq!(noted_presence(&stage, era), [(1, Presence::Hidden)]);
+    stage.say(2, hide(false));
+    let noted = noted_presence(&stage, era);
+    assert_eq!(noted, [(1, Presence::Hidden), (1, Presence::Here)]);
+}
+
+/// The presence of people in the log.
+fn noted_presence(stage: &Stage, era: Era) -> Vec<(u8, Presence)> {
     let notes = stage.shelf(era).notes.iter().map(|note| match note {
         Record::Presence { seat, presence, .. } => (seat.0, *presence),
         other => panic!("{other:?}"),
     });
-    let notes: Vec<_> = notes.collect();
-    assert_eq!(notes, [(1, Presence::Gone), (1, Presence::Here)]);
+    notes.collect()
 }
 
 #[test]

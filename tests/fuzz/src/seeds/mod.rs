@@ -36,11 +36,11 @@ impl Random {
 pub fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
     match target {
         "answers" => texts::answers(),
+        "arbiter" => sequences::arbiters(),
         "control_client" => encoded(client_messages()),
         "control_server" => encoded(server_messages()),
         "datagram" => datagrams(),
         "form" => texts::forms(),
-        "hub" => sequences::hubs(),
         "log" => logs::logs(),
         "peer" => sequences::peers(),
         "records" => logs::records(),

@@ -111,7 +111,7 @@ fn damaged() -> Vec<u8> {
     steps
 }
 
-/// Commands of [`crate::hub`]: what to do, and which page.
+/// Commands of [`crate::arbiter`]: what to do, and which page.
 fn page(what: u8, who: u8) -> u8 {
     what | who << 4
 }
@@ -152,8 +152,8 @@ fn both(rounds: u8) -> Vec<u8> {
     (0..rounds).flat_map(upload).collect()
 }
 
-/// Sequences for [`crate::hub`].
-pub(super) fn hubs() -> Seeds {
+/// Sequences for [`crate::arbiter`].
+pub(super) fn arbiters() -> Seeds {
     let played = [
         started(),
         both(8),

@@ -44,7 +44,7 @@ struct Page {
 }
 
 struct Server {
-    hub: Arbiter,
+    arbiter: Arbiter,
     now_us: u64,
     pages: [Page; PAGES],
     conns: u64,
@@ -72,7 +72,7 @@ pub(crate) fn terms() -> &'static (Arc<Study>, EnvStages) {
 /// Lets pages come and go, say what fits and what does not, lets time pass, and does the archive's work, as the bytes
 /// say. Nothing panics, effects and timeouts are bounded, a closed connection hears nothing more, and every episode
 /// file can be read and taken up again.
-pub fn hub(bytes: &[u8]) {
+pub fn arbiter(bytes: &[u8]) {
     play(bytes);
 }
 
@@ -114,7 +114,7 @@ impl Server {
         };
         let restored = Restored::default();
         Self {
-            hub: Arbiter::new(0, study, limits, stages, true, random, restored),
+            arbiter: Arbiter::new(0, study, limits, stages, true, random, restored),
             now_us: 0,
             pages: Default::default(),
             conns: 0,
@@ -227,27 +227,27 @@ impl Server {
     fn wait(&mut self, us: u64) {
         let until_us = self.now_us + us;
         let mut due = 0;
-        while let Some((at_us, _)) = self.hub.poll_timeout().filter(|due| due.0 <= until_us) {
+        while let Some((at_us, _)) = self.arbiter.poll_timeout().filter(|due| due.0 <= until_us) {
             due = if at_us > self.now_us { 0 } else { due + 1 };
             assert!(due < TIMEOUTS, "a timeout that is due stays due");
             self.now_us = at_us.max(self.now_us);
-            self.hub.handle_timeout(self.now_us);
+            self.arbiter.handle_timeout(self.now_us);
             self.drain();
         }
         self.now_us = until_us;
     }
 
     fn handle(&mut self, event: Event) {
-        self.hub.handle_event(self.now_us, event);
+        self.arbiter.handle_event(self.now_us, event);
         self.drain();
     }
 
     fn drain(&mut self) {
         let mut effects = 0;
-        while let Some((conn, message)) = self.hub.poll_relay() {
+        while let Some((conn, message)) = self.arbiter.poll_relay() {
             self.send(conn, message);
         }
-        while let Some(effect) = self.hub.poll_effect() {
+        while let Some(effect) = self.arbiter.poll_effect() {
             effects += 1;
             assert!(effects <= EFFECTS, "an event has no end of effects");
             match effect {
@@ -397,7 +397,7 @@ mod tests {
 
     /// The controllers of a seat in the first episode of a seed, and its end.
     fn seed(name: &str) -> (Vec<Controller>, Option<EndReason>) {
-        let seeds = crate::seeds("hub");
+        let seeds = crate::seeds("arbiter");
         let server = play(&seeds.iter().find(|(seed, _)| seed == name).unwrap().1);
         let (episode, _) = server.episodes.values().next().unwrap();
         let episode = episode.as_ref().unwrap();

@@ -1,29 +1,29 @@
-//! Matches that are over. A credential proves by itself until when it is good at most; this says that it ended before.
+//! Episodes that are over. A credential proves by itself until when it is good at most; this says that it ended before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::CREDENTIAL_S;
 use super::credentials::group;
 
-/// The matches that are over, as long as credentials of theirs could still be good.
+/// The episodes that are over, as long as credentials of theirs could still be good.
 #[derive(Debug, Default)]
-pub(super) struct Matches {
+pub(super) struct KnownEpisodes {
     /// Those that ended, and until when a credential could be good, seconds since the Unix epoch.
     ended: BTreeMap<String, u64>,
-    /// When the server started, seconds since the Unix epoch, and the matches that ran then.
+    /// When the server started, seconds since the Unix epoch, and the episodes that ran then.
     pub(super) start_s: u64,
     pub(super) running: BTreeSet<String>,
 }
 
-impl Matches {
-    /// A match is over.
+impl KnownEpisodes {
+    /// An episode is over.
     pub(super) fn end(&mut self, now_s: u64, ended: &str) {
         self.ended.retain(|_, until_s| *until_s > now_s);
         self.ended.insert(ended.to_owned(), now_s + CREDENTIAL_S);
         self.running.remove(ended);
     }
 
-    /// True if the match of a user name is over.
+    /// True if the episode of a user name is over.
     pub(super) fn is_over(&self, username: &str) -> bool {
         let until_s = username
             .split_once(':')

@@ -7,14 +7,14 @@ use protocol::control::Link;
 
 /// The paths between pages, as the pages report them.
 #[derive(Debug, Default)]
-pub(super) struct Routes {
+pub(super) struct PathTable {
     /// From whose page, to whose, and how.
     pub(super) links: BTreeMap<(Seat, Seat), Link>,
     /// How often each page has reported a new path.
     told: BTreeMap<Seat, usize>,
 }
 
-impl Routes {
+impl PathTable {
     /// Records a path; true if it is new, and among the first `most` new ones of the page.
     pub(super) fn learn(&mut self, seat: Seat, other: Seat, link: Link, most: usize) -> bool {
         if self.links.insert((seat, other), link) == Some(link) {
