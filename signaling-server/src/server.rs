@@ -17,7 +17,7 @@ use server_core::limits::Limits;
 use store::StoreError;
 use store::data_folder::{DataDir, EnvModule};
 use store::persistence::Persistence;
-use store::servers;
+use store::servers::{self, MovingLogs};
 use store::study_version::OnStudyChange;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Provider, RecruiterAction};
@@ -115,6 +115,8 @@ pub struct Server {
     driver: JoinHandle<anyhow::Result<()>>,
     /// The task that posts to the webhook, if there is one.
     posting: Option<JoinHandle<()>>,
+    /// The task that moves logs of ended episodes into an object store, if there is one.
+    moving: Option<MovingLogs>,
     data: DataDir,
     turn: Option<Turn>,
     origins: Option<Origins>,
@@ -179,6 +181,10 @@ impl Server {
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
+        let moving = match data.lease() {
+            Some(lease) => lease.move_logs().await.context("the database")?,
+            None => None,
+        };
         if let Some(turn) = &turn {
             let running = logs.values().map(|log| log.header().episode.as_str());
             turn.matches.tell_running(running);
@@ -287,6 +293,7 @@ impl Server {
             },
             driver,
             posting,
+            moving,
             data,
             turn,
             wrap: None,
@@ -340,6 +347,7 @@ impl Server {
             app,
             mut driver,
             posting,
+            moving,
             data,
             turn,
             origins,
@@ -373,8 +381,13 @@ impl Server {
             }
         };
         app.connections.close_all();
+        drop(moving);
         if let (Ok(Ok(())), Some(lease)) = (&kept, data.lease()) {
             lease.give_up().await?;
+            // Otherwise the next server does it, whenever that starts.
+            if let Err(error) = lease.delete_erased().await {
+                tracing::warn!("the object store may still have what was erased: {error:#}");
+            }
         }
         drop(shut);
         if let Some(posting) = posting {

@@ -227,7 +227,7 @@ impl StudyStore {
                 .fetch_one(pool)
                 .await?
                 .try_get(0)?,
-            Pool::Postgres(pool, _) => postgres::read_version(pool).await?,
+            Pool::Postgres(pool, _) => postgres::read_version(pool, MIGRATIONS.len()).await?,
         };
         let known = MIGRATIONS.len();
         let version = usize::try_from(found)

@@ -11,7 +11,7 @@ use sqlx::postgres::PgPool;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use crate::database::{Pool, Writer, postgres, query};
+use crate::database::{Writer, postgres};
 use crate::error::StoreError;
 
 /// For how long a record is tried again while PostgreSQL fails, and the time between two tries. By then the lease is lost.
@@ -72,16 +72,6 @@ impl SharedLogs {
             .await
             .map_err(postgres::error)?;
         Ok(())
-    }
-
-    /// The bytes of a log.
-    ///
-    /// # Errors
-    /// [`StoreError`], also if there is no such log.
-    pub(crate) async fn read(pool: &Pool, path: &str) -> Result<Vec<u8>, StoreError> {
-        let sql = "SELECT string_agg(bytes, ''::BYTEA ORDER BY start) AS bytes FROM episode_parts WHERE path = ?";
-        let row = query(sql).bind(path).fetch_one(pool).await?;
-        Ok(row.try_get("bytes")?)
     }
 }
 
