@@ -108,6 +108,9 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         data.display()
     );
     let is_shared = names_database(&data, args.database.as_deref())?;
+    if let Some(address) = args.object_store.as_deref() {
+        servers::choose_object_store(&DataDir::open(&data)?, address)?;
+    }
     // The port first: if it is taken, nothing of the data folder is touched. Of several servers, only the one that has the
     // study listens, so that a web server in front finds it.
     let listener = match is_shared {
