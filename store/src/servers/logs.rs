@@ -14,8 +14,10 @@ use tokio::time::{Instant, sleep};
 use crate::database::{Writer, postgres};
 use crate::error::StoreError;
 
-/// For how long a record is tried again while PostgreSQL fails, and the time between two tries. By then the lease is lost.
+/// For how long and how often at least a record is tried again while PostgreSQL fails, and the time between two tries. By
+/// then the lease is lost. A process that was put to sleep wakes up late, and with all of its tries.
 const APPENDS_WITHIN: Duration = Duration::from_secs(10);
+const LEAST_APPENDS: u32 = 100;
 const APPENDS_EACH: Duration = Duration::from_millis(100);
 
 /// The logs of episodes in a shared database.
@@ -165,11 +167,12 @@ async fn append_patiently(
     start: usize,
     bytes: &[u8],
 ) -> Result<(), StoreError> {
-    let began = Instant::now();
+    let (began, mut tries) = (Instant::now(), 0);
     loop {
+        tries += 1;
         match shared.append(path, start, bytes).await {
             Err(error @ (StoreError::Server(_) | StoreError::Fenced))
-                if began.elapsed() < APPENDS_WITHIN =>
+                if tries < LEAST_APPENDS || began.elapsed() < APPENDS_WITHIN =>
             {
                 tracing::warn!(%error, "a log could not be written to PostgreSQL; it is tried again");
                 sleep(APPENDS_EACH).await;
