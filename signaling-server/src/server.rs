@@ -326,7 +326,7 @@ impl Server {
             disk: Arc::clone(&self.app.disk),
             faults: Arc::clone(&self.faults),
         };
-        Desk::open(self.data.path(), parts, is_secure).await
+        Desk::open(&self.data, parts, is_secure).await
     }
 
     /// The port of the STUN and TURN server.

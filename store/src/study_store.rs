@@ -89,7 +89,7 @@ impl StudyStore {
     ///
     /// # Errors
     /// [`StoreError`]
-    pub(crate) async fn open_for_server(data: &DataDir) -> Result<Self, StoreError> {
+    pub async fn open_for_server(data: &DataDir) -> Result<Self, StoreError> {
         match data.lease() {
             Some(lease) => {
                 let writer = Writer::Server(lease.generation());

@@ -103,6 +103,8 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
 
     let refused = store.create_session(&session("P-B", 1)).await;
     assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
+    let refused = store.append_audit("desk", "made a key").await;
+    assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
     let refused = store.set_token("P-A", "another").await;
     assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
     let ended = move || episode.end(EndReason::PartnerLeft);
