@@ -334,6 +334,18 @@ impl Server {
         self.turn.as_ref().map(|turn| turn.port)
     }
 
+    /// Gives the study up, where several servers share it: nothing listens for this one, and another is not to wait until
+    /// it is missed.
+    ///
+    /// # Errors
+    /// The database failed; the lease then ends by itself.
+    pub async fn give_up(&self) -> anyhow::Result<()> {
+        match self.data.lease() {
+            Some(lease) => Ok(lease.give_up().await?),
+            None => Ok(()),
+        }
+    }
+
     /// Serves until `stop`, and then stops: nobody new is let in, everything is stored, and pages are asked to reconnect.
     ///
     /// # Errors

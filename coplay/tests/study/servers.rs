@@ -268,3 +268,36 @@ async fn a_server_that_was_stopped_and_returns_is_fenced_and_says_so() {
     game.go_on(&running, through).await;
     assert_whole(&second.stop().await).await;
 }
+
+#[tokio::test]
+async fn a_server_whose_port_is_taken_does_not_take_the_study() {
+    let Some(database) = make_database("port") else {
+        return;
+    };
+    let host = Host::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let mut first = Process::start_with(&host, "first", &database, &listen, &[]);
+    let ended = timeout(PATIENCE, first.child.wait()).await.unwrap();
+    assert_eq!(ended.unwrap().code(), Some(1), "{}", first.said());
+    assert!(
+        first.said().contains("is in use by another program"),
+        "{}",
+        first.said()
+    );
+    let found = ask_database(&database, "SELECT to_regclass('coplay.servers')");
+    assert_eq!(found, "", "it did not even look at the study");
+
+    // The port is taken while it waits: it gives the study up again, and says why.
+    drop(taken);
+    let mut second = Process::start(&host, "second", &database);
+    second.run().await;
+    let mut first = Process::start_with(&host, "first", &database, &listen, &[]);
+    first.until_said("this server waits").await;
+    let _taken = std::net::TcpListener::bind(&listen).unwrap();
+    second.stop().await;
+    let ended = timeout(PATIENCE, first.child.wait()).await.unwrap();
+    assert_eq!(ended.unwrap().code(), Some(1), "{}", first.said());
+    let free = "SELECT until <= clock_timestamp() FROM coplay.servers";
+    assert_eq!(ask_database(&database, free), "t");
+}
