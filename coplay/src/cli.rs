@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
@@ -116,8 +116,8 @@ Put a web server with TLS in front, so that nobody on the network can read answe
 Give the public address with --url: the printed links begin with it.
 Open port 3478, UDP and TCP, in the firewall. Pages use it to find a direct connection to each other; where a network
 blocks direct connections, their inputs travel through it. The program needs no other port. It contacts no other machine,
-except the provider of a language model, the database of --database, the address of --webhook, and the package index
-for the packages of an environment in Python.
+except the provider of a language model, the database of --database, the object store of --object-store, the address of
+--webhook, and the package index for the packages of an environment in Python.
 Without port 3478, pages that cannot reach each other play through the web server, with more delay.
 
 Examples:
@@ -128,7 +128,9 @@ Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --webhook https://lab.example.edu/hook --webhook-secret hook.secret
       Post what happens to a program of yours as it happens; docs/webhook.md describes the posts.
   coplay serve my-study --listen 10.0.0.5:8080 --url https://study.example.edu --database 'postgres://coplay@db.example.edu/study?sslmode=verify-full'
-      Share the study with other servers, one of which has it; docs/several-servers.md says when and how.")]
+      Share the study with other servers, one of which has it; docs/several-servers.md says when and how.
+  coplay serve my-study --listen 10.0.0.5:8080 --url https://study.example.edu --database 'postgres://coplay@db.example.edu/study' --object-store s3://lab/study
+      Keep logs of ended episodes in an object store, with the credentials of the environment.")]
     Serve(Box<ServeArgs>),
     /// Write the page of a study as plain files, for any web host.
     #[command(after_help = "\
@@ -362,6 +364,24 @@ Examples:
         #[command(subcommand)]
         what: Option<NewCommand>,
     },
+}
+
+impl Command {
+    /// The data folder whose logs of episodes a command reads, if it does.
+    pub fn find_data_to_read(&self) -> Option<&Path> {
+        match self {
+            Self::Export(args) => Some(&args.data),
+            Self::Crate(args) => Some(&args.data),
+            Self::Replay(args) => Some(&args.data),
+            Self::Branch(args) => Some(&args.data),
+            Self::Verify {
+                published: None,
+                data,
+                ..
+            } => Some(data),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -90,6 +90,9 @@ fn log_to_stderr() {
 
 #[tokio::main]
 async fn run(command: Command) -> anyhow::Result<ExitCode> {
+    if let Some(data) = command.find_data_to_read() {
+        store::servers::fetch_for_reading(data).await?;
+    }
     match command {
         Command::Dev(args) => serving::try_out(args).await,
         Command::Serve(args) => serving::serve(*args).await,

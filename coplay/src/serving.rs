@@ -108,12 +108,12 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         data.display()
     );
     let is_shared = names_database(&data, args.database.as_deref())?;
+    if let Some(address) = args.object_store.as_deref() {
+        servers::choose_object_store(&DataDir::open(&data)?, address)?;
+    }
     // The port first: if it is taken, nothing of the data folder is touched. Of several servers, only the one that has the
     // study listens, so that a web server in front finds it.
-    let listener = match is_shared {
-        true => None,
-        false => Some(bind(listen).await?),
-    };
+    let listener = Some(bind(listen).await?).filter(|_| !is_shared);
     if args.paced {
         choose_place(KeyPlace::Trial);
     }
@@ -129,8 +129,15 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         Err(error) => return refused(&study, error),
     };
     let listener = match listener {
-        Some(listener) => listener,
-        None => bind(listen).await?,
+        Some(listener) => Ok(listener),
+        None => bind(listen).await,
+    };
+    let listener = match listener {
+        Ok(listener) => listener,
+        Err(error) => {
+            server.give_up().await?;
+            return Err(error);
+        }
     };
     if url.is_none() && listen.ip().is_unspecified() {
         tracing::warn!(

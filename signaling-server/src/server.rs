@@ -17,7 +17,7 @@ use server_core::limits::Limits;
 use store::StoreError;
 use store::data_folder::{DataDir, EnvModule};
 use store::persistence::Persistence;
-use store::servers;
+use store::servers::{self, MovingLogs};
 use store::study_version::OnStudyChange;
 use study::media::{FOLDER, Media};
 use study::recruitment::{Provider, RecruiterAction};
@@ -115,6 +115,8 @@ pub struct Server {
     driver: JoinHandle<anyhow::Result<()>>,
     /// The task that posts to the webhook, if there is one.
     posting: Option<JoinHandle<()>>,
+    /// The task that moves logs of ended episodes into an object store, if there is one.
+    moving: Option<MovingLogs>,
     data: DataDir,
     turn: Option<Turn>,
     origins: Option<Origins>,
@@ -179,6 +181,10 @@ impl Server {
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
         let (mut restored, logs) = persistence.restore(&data, options.changed).await?;
+        let moving = match data.lease() {
+            Some(lease) => lease.move_logs().await.context("the database")?,
+            None => None,
+        };
         if let Some(turn) = &turn {
             let running = logs.values().map(|log| log.header().episode.as_str());
             turn.episodes.tell_running(running);
@@ -287,6 +293,7 @@ impl Server {
             },
             driver,
             posting,
+            moving,
             data,
             turn,
             wrap: None,
@@ -319,12 +326,24 @@ impl Server {
             disk: Arc::clone(&self.app.disk),
             faults: Arc::clone(&self.faults),
         };
-        Desk::open(self.data.path(), parts, is_secure).await
+        Desk::open(&self.data, parts, is_secure).await
     }
 
     /// The port of the STUN and TURN server.
     pub fn turn_port(&self) -> Option<u16> {
         self.turn.as_ref().map(|turn| turn.port)
+    }
+
+    /// Gives the study up, where several servers share it: nothing listens for this one, and another is not to wait until
+    /// it is missed.
+    ///
+    /// # Errors
+    /// The database failed; the lease then ends by itself.
+    pub async fn give_up(&self) -> anyhow::Result<()> {
+        match self.data.lease() {
+            Some(lease) => Ok(lease.give_up().await?),
+            None => Ok(()),
+        }
     }
 
     /// Serves until `stop`, and then stops: nobody new is let in, everything is stored, and pages are asked to reconnect.
@@ -340,6 +359,7 @@ impl Server {
             app,
             mut driver,
             posting,
+            moving,
             data,
             turn,
             origins,
@@ -373,8 +393,13 @@ impl Server {
             }
         };
         app.connections.close_all();
+        drop(moving);
         if let (Ok(Ok(())), Some(lease)) = (&kept, data.lease()) {
             lease.give_up().await?;
+            // Otherwise the next server does it, whenever that starts.
+            if let Err(error) = lease.delete_erased().await {
+                tracing::warn!("the object store may still have what was erased: {error:#}");
+            }
         }
         drop(shut);
         if let Some(posting) = posting {

@@ -77,6 +77,11 @@ pub async fn erase_participant(
     let erased = erase_from(&store, data.path(), named, unpaid).await;
     store.close().await;
     let erased = erased?;
+    if let Some(lease) = data.lease() {
+        let deleted = lease.delete_erased().await;
+        deleted
+            .context("the object store still has what was erased; run this again once it works")?;
+    }
     let log = data.path().join(format!("{FILE}-wal"));
     let is_empty = fs::metadata(&log).map_or(true, |log| log.len() == 0);
     anyhow::ensure!(

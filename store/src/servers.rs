@@ -1,5 +1,5 @@
 //! Several servers of one study. They share a PostgreSQL server, which has the rows and the logs of episodes; one of them
-//! has the study, and the others wait to take it over.
+//! has the study, and the others wait to take it over. Logs of ended episodes may lie in an object store instead.
 //!
 //! Whoever has the study renews its lease all the time. Once the lease has run out, another server takes the next
 //! generation, and whatever the earlier one writes is refused: every write names its generation, within the transaction.
@@ -7,6 +7,9 @@
 //! Everything else that a server needs lies in its own data folder, which is brought up to date when it takes over.
 
 mod logs;
+mod moving;
+mod objects;
+mod shared_log;
 mod sharing;
 #[cfg(test)]
 mod tests;
@@ -25,16 +28,22 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-use crate::data_folder::{DataDir, write_private};
+use crate::data_folder::{DataDir, DataError, write_private};
 use crate::database::migrations::MIGRATIONS;
 use crate::database::value::Row;
 use crate::database::{FILE as SQLITE_FILE, Pool, Writer, postgres, query};
 use crate::error::StoreError;
 pub use logs::EpisodeFiles;
 pub(crate) use logs::SharedLogs;
+use moving::LogMover;
+pub use moving::MovingLogs;
+use objects::Objects;
 
 /// The file of a data folder that has the address of the database, where that is no file of the folder.
 pub const FILE: &str = "database";
+
+/// The file of a data folder that has the address of an object store, where one was named at this server.
+const OBJECTS_FILE: &str = "object-store";
 
 /// For how long a server has the study without renewing its lease. A longer time makes the others wait longer, a shorter
 /// one takes a study from a server that was only slow.
@@ -56,6 +65,7 @@ pub struct StudyLease {
     generation: i64,
     pool: PgPool,
     logs: SharedLogs,
+    objects: Option<Objects>,
     lost: watch::Receiver<Option<Lost>>,
     renewing: JoinHandle<()>,
 }
@@ -74,7 +84,12 @@ enum Lost {
 /// # Errors
 /// The disk refused.
 pub fn read_address(data: &Path) -> Result<Option<String>, StoreError> {
-    match fs::read_to_string(data.join(FILE)) {
+    read_line(&data.join(FILE))
+}
+
+/// The text of a file of one line; `None` if there is no such file.
+fn read_line(file: &Path) -> Result<Option<String>, StoreError> {
+    match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(sqlx::Error::Io(error).into()),
@@ -112,6 +127,28 @@ pub fn choose_database(data: &DataDir, address: &str) -> anyhow::Result<()> {
     }
 }
 
+/// Has the logs of ended episodes move into an object store, `s3://BUCKET/PREFIX`. The study stays with it.
+///
+/// # Errors
+/// That is no such address, the data folder names another one or has a database of its own, or the disk refused.
+pub fn choose_object_store(data: &DataDir, address: &str) -> anyhow::Result<()> {
+    let address = address.trim_end_matches('/');
+    objects::read_address(address)?;
+    ensure!(
+        read_address(data.path())?.is_some(),
+        "--object-store is for a study in a PostgreSQL database; name that with --database, or leave --object-store out"
+    );
+    let file = data.path().join(OBJECTS_FILE);
+    match read_line(&file)? {
+        Some(known) if known != address => bail!(
+            "{} is of the object store {known}, and --object-store names {address}; name the same one",
+            data.path().display()
+        ),
+        Some(_) => Ok(()),
+        None => Ok(write_private(&file, address.as_bytes())?),
+    }
+}
+
 /// An address to be shown: without a password, which may stand before the host and in the parameters.
 fn without_password(address: &str) -> String {
     let address = address.split('?').next().unwrap_or_default();
@@ -137,6 +174,9 @@ pub async fn join(data: DataDir) -> anyhow::Result<DataDir> {
         return Ok(data);
     };
     let pool = open(&address).await?;
+    // Better now than when the study is to be taken over.
+    let known = moving::find_address(&Pool::Postgres(pool.clone(), Writer::Command)).await?;
+    moving::check_objects(known, read_line(&data.path().join(OBJECTS_FILE))?)?;
     let name = own_name(data.path());
     let (began, mut has_said) = (Instant::now(), false);
     let generation = loop {
@@ -253,20 +293,58 @@ async fn lead(
     let renewing = tokio::spawn(renew(renewals, generation, lose));
     let writer = Writer::Server(generation);
     let logs = postgres::connect(&address, LOG_CONNECTIONS, false).await?;
-    let lease = StudyLease {
+    let mut lease = StudyLease {
         logs: SharedLogs::new(logs, writer),
+        objects: None,
         address,
         generation,
         pool,
         lost,
         renewing,
     };
-    let shared = lease.pool();
-    sharing::share_secrets(&data, &shared).await?;
-    sharing::share_files(&data, &shared).await?;
-    sharing::fetch_logs(&data, &shared).await?;
-    data.set_lease(lease);
-    Ok(data)
+    match prepare(&data, &mut lease).await {
+        Ok(()) => {
+            data.set_lease(lease);
+            Ok(data)
+        }
+        Err(error) => {
+            // Another server may do better, and is not to wait for the end of the lease.
+            let _ = lease.give_up().await;
+            Err(error)
+        }
+    }
+}
+
+/// Brings a data folder up to date.
+async fn prepare(data: &DataDir, lease: &mut StudyLease) -> anyhow::Result<()> {
+    let pool = lease.pool();
+    let chosen = read_line(&data.path().join(OBJECTS_FILE))?;
+    lease.objects = moving::open_objects(&pool, chosen, lease.generation).await?;
+    sharing::share_secrets(data, &pool).await?;
+    sharing::share_files(data, &pool).await?;
+    sharing::fetch_logs(data, &pool, lease.objects.as_ref()).await
+}
+
+/// Brings the logs in a data folder up to date for commands that read them, where no server does: those of a study in a
+/// PostgreSQL database. While a server has the folder, it is as it is.
+///
+/// # Errors
+/// The database, the object store or the disk failed.
+pub async fn fetch_for_reading(data: &Path) -> anyhow::Result<()> {
+    let Some(address) = read_address(data)? else {
+        return Ok(());
+    };
+    // No server begins to write there meanwhile.
+    let folder = match DataDir::open(data) {
+        Err(DataError::Locked(_)) => return Ok(()),
+        folder => folder?,
+    };
+    let pool = postgres::connect(&address, 1, true).await?;
+    let pool = Pool::Postgres(pool, Writer::Command);
+    let known = moving::find_address_if_there(&pool).await?;
+    let objects = moving::check_objects(known, None)?;
+    sharing::fetch_files(&folder, &pool).await?;
+    sharing::fetch_logs(&folder, &pool, objects.as_ref()).await
 }
 
 /// Renews a lease until it is lost.
@@ -317,6 +395,34 @@ impl StudyLease {
     /// The database, for what this server writes.
     pub(crate) fn pool(&self) -> Pool {
         Pool::Postgres(self.pool.clone(), Writer::Server(self.generation))
+    }
+
+    /// Begins to move the logs of ended episodes into the object store, if the study has one.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub async fn move_logs(&self) -> Result<Option<MovingLogs>, StoreError> {
+        let Some(objects) = self.objects.clone() else {
+            return Ok(None);
+        };
+        // A connection of its own: a log that is read keeps nobody waiting.
+        let pool = postgres::connect(&self.address, 1, false).await?;
+        let pool = Pool::Postgres(pool, Writer::Server(self.generation));
+        let mover = LogMover::new(pool, objects, self.generation).await?;
+        Ok(Some(mover.start()))
+    }
+
+    /// Deletes from the object store what was erased.
+    ///
+    /// # Errors
+    /// The database or the object store failed; a repetition goes on.
+    pub async fn delete_erased(&self) -> anyhow::Result<()> {
+        let Some(objects) = self.objects.clone() else {
+            return Ok(());
+        };
+        let mover = LogMover::new(self.pool(), objects, self.generation).await?;
+        mover.sweep().await?;
+        mover.delete_leftovers().await
     }
 
     /// Waits until this server has the study no more, and says why.

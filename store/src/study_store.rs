@@ -89,7 +89,7 @@ impl StudyStore {
     ///
     /// # Errors
     /// [`StoreError`]
-    pub(crate) async fn open_for_server(data: &DataDir) -> Result<Self, StoreError> {
+    pub async fn open_for_server(data: &DataDir) -> Result<Self, StoreError> {
         match data.lease() {
             Some(lease) => {
                 let writer = Writer::Server(lease.generation());
@@ -227,7 +227,7 @@ impl StudyStore {
                 .fetch_one(pool)
                 .await?
                 .try_get(0)?,
-            Pool::Postgres(pool, _) => postgres::read_version(pool).await?,
+            Pool::Postgres(pool, _) => postgres::read_version(pool, MIGRATIONS.len()).await?,
         };
         let known = MIGRATIONS.len();
         let version = usize::try_from(found)

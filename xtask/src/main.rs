@@ -14,6 +14,7 @@ mod dst;
 mod exports;
 mod figures;
 mod formats;
+mod garage;
 mod hostile;
 mod hosts;
 mod modules;

@@ -1,4 +1,4 @@
-//! `postgres`: the store and two servers of one study over a real PostgreSQL server.
+//! `postgres`: the store and two servers of one study over a real PostgreSQL server and a real object store.
 
 use std::fs;
 use std::net::TcpListener;
@@ -7,6 +7,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
+use crate::garage::{self, Garage};
 use crate::options::{Options, Takes};
 use crate::setup;
 use crate::tally::{Count, Tally, counted};
@@ -19,7 +20,9 @@ cargo xtask postgres
 Starts a PostgreSQL server of its own in a temporary folder (Debian: the package
 postgresql), and runs the tests of the store over it, those of two data folders that
 share it, and two `coplay serve`, of which one is killed or stopped in a running episode.
-Part of `cargo xtask test --all`; without PostgreSQL it says \"not checked\".";
+Then the same with logs of ended episodes in an object store: a Garage server of its own,
+which is compiled into .tools the first time.
+Part of `cargo xtask test --all`; without PostgreSQL or Garage it says \"not checked\".";
 
 /// The environment variable by which tests find the server.
 const VARIABLE: &str = "COPLAY_TEST_POSTGRES";
@@ -63,26 +66,51 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         "there is no PostgreSQL server on this machine (Debian: `sudo apt-get install postgresql`)"
     );
     let mut tally = Tally::default();
-    let result = tally.step(STEP, |count| check(&workspace, count));
+    let result = steps(&workspace, &mut tally);
     tally.summary();
     result
 }
 
-/// The name of the step.
-pub(crate) const STEP: &str = "several servers (PostgreSQL)";
+/// The names of the steps.
+const STEP: &str = "several servers (PostgreSQL)";
+const OBJECTS: &str = "object store (Garage)";
+const NO_OBJECTS: &str = "object store (Garage): not checked";
+
+/// The tests that need an object store.
+const OF_OBJECTS: &str = "objects::";
 
 /// Runs the tests, where PostgreSQL is there.
 pub(crate) fn check_if_there(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     if find_programs().is_none() {
-        println!("\n==> {STEP}: not checked, as there is no PostgreSQL server on this machine");
+        for step in [STEP, OBJECTS] {
+            println!("\n==> {step}: not checked, as there is no PostgreSQL server on this machine");
+        }
         return Ok(());
     }
-    tally.step(STEP, |count| check(workspace, count))
+    steps(workspace, tally)
 }
 
-fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
+fn steps(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let programs = find_programs().context("PostgreSQL")?;
     let server = Cluster::start(workspace, &programs)?;
+    tally.step(STEP, |count| check(workspace, &server, count))?;
+    match garage::install(workspace) {
+        Ok(program) => tally.step(OBJECTS, |count| {
+            let garage = Garage::start(workspace, &program)?;
+            let mut objects = tests(workspace, &TESTS)?;
+            objects.env(VARIABLE, &server.address);
+            garage.tell(&mut objects);
+            objects.args(["--", "--nocapture", "--test-threads=1", OF_OBJECTS]);
+            counted(&mut objects, count)
+        }),
+        Err(error) => tally.step(NO_OBJECTS, |_| {
+            println!("    {error:#}");
+            Ok(())
+        }),
+    }
+}
+
+fn check(workspace: &Workspace, server: &Cluster, count: &mut Count) -> Result<()> {
     let mut store = tests(workspace, &["--lib"])?;
     store
         .env(VARIABLE, &server.address)
@@ -92,6 +120,7 @@ fn check(workspace: &Workspace, count: &mut Count) -> Result<()> {
     let mut servers = tests(workspace, &TESTS)?;
     servers.env(VARIABLE, &server.address);
     servers.args(["--", "--nocapture", "--test-threads=1", "servers::"]);
+    servers.args(["--skip", OF_OBJECTS]);
     counted(&mut servers, count)
 }
 

@@ -77,6 +77,11 @@ pub struct ServeArgs {
     /// the database.
     #[arg(long, value_name = "ADDRESS")]
     pub database: Option<String>,
+    /// With --database: object store to which logs of ended episodes move, such as s3://my-bucket/my-study. The study stays
+    /// with it. Credentials and endpoint are in the environment: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION,
+    /// AWS_ENDPOINT_URL.
+    #[arg(long, value_name = "ADDRESS")]
+    pub object_store: Option<String>,
     /// Limits.
     #[command(flatten)]
     pub limits: LimitArgs,

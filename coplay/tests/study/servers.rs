@@ -1,6 +1,8 @@
 //! Two processes of one study over a real PostgreSQL server: one is killed or stopped in a running episode, and the other
 //! takes over. `cargo xtask postgres` runs them with a server of its own.
 
+mod objects;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -37,13 +39,18 @@ struct Process {
 impl Process {
     /// Starts a server of the study with its own data folder.
     fn start(host: &Host, name: &str, database: &str) -> Self {
+        Self::start_with(host, name, database, "127.0.0.1:0", &["--links", "2"])
+    }
+
+    fn start_with(host: &Host, name: &str, database: &str, listen: &str, more: &[&str]) -> Self {
         let dir = host.dir.path();
         let (data, log) = (dir.join(name), dir.join(format!("{name}.log")));
         let child = tokio::process::Command::new(env!("CARGO_BIN_EXE_coplay"))
             .arg("serve")
             .arg(dir.join("study"))
-            .args(["--listen", "127.0.0.1:0", "--no-turn", "--json"])
-            .args(["--links", "2", "--database", database])
+            .args(["--listen", listen, "--no-turn", "--json"])
+            .args(["--database", database])
+            .args(more)
             .arg("--dist")
             .arg(dir.join("dist"))
             .arg("--data")
@@ -127,6 +134,15 @@ fn make_database(name: &str) -> Option<String> {
     Some(format!("{server}/{name}"))
 }
 
+/// The rows that a statement gives.
+fn ask_database(database: &str, sql: &str) -> String {
+    let mut psql = Command::new("psql");
+    let asked = psql.arg(database).args(["-q", "-A", "-t", "-c", sql]);
+    let asked = asked.output().unwrap();
+    assert!(asked.status.success(), "{asked:?}");
+    String::from_utf8(asked.stdout).unwrap().trim().to_owned()
+}
+
 /// An episode between two people, at the pace of the study, which servers hold pages to.
 struct Paced {
     game: Match,
@@ -134,6 +150,20 @@ struct Paced {
 }
 
 impl Paced {
+    async fn begin(running: &Running) -> Self {
+        Self {
+            game: meet(running).await,
+            began: Instant::now(),
+        }
+    }
+
+    /// Plays to the end.
+    async fn play_out(&mut self) {
+        sleep_until((self.began + COUNTDOWN + TICK * HORIZON).into()).await;
+        self.game.play(HORIZON).await;
+        self.game.finish().await;
+    }
+
     /// Plays up to a tick and uploads; gives what is then final.
     async fn play_to(&mut self, ticks: u32) -> Tick {
         sleep_until((self.began + COUNTDOWN + TICK * ticks).into()).await;
@@ -157,9 +187,7 @@ impl Paced {
             assert_eq!(found, through, "what was acknowledged is there");
             self.game.pages[seat] = page;
         }
-        sleep_until((self.began + COUNTDOWN + TICK * HORIZON).into()).await;
-        self.game.play(HORIZON).await;
-        self.game.finish().await;
+        self.play_out().await;
     }
 }
 
@@ -170,10 +198,7 @@ async fn play_at_first(host: &Host, database: &str) -> ([Process; 2], Paced, Run
     let running = first.run().await;
     let second = Process::start(host, "second", database);
     second.until_said("this server waits").await;
-    let mut game = Paced {
-        game: meet(&running).await,
-        began: Instant::now(),
-    };
+    let mut game = Paced::begin(&running).await;
     let through = game.play_to(20).await;
     assert!(through.0 >= 20);
     ([first, second], game, running, through)
@@ -242,4 +267,37 @@ async fn a_server_that_was_stopped_and_returns_is_fenced_and_says_so() {
     );
     game.go_on(&running, through).await;
     assert_whole(&second.stop().await).await;
+}
+
+#[tokio::test]
+async fn a_server_whose_port_is_taken_does_not_take_the_study() {
+    let Some(database) = make_database("port") else {
+        return;
+    };
+    let host = Host::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let listen = taken.local_addr().unwrap().to_string();
+    let mut first = Process::start_with(&host, "first", &database, &listen, &[]);
+    let ended = timeout(PATIENCE, first.child.wait()).await.unwrap();
+    assert_eq!(ended.unwrap().code(), Some(1), "{}", first.said());
+    assert!(
+        first.said().contains("is in use by another program"),
+        "{}",
+        first.said()
+    );
+    let found = ask_database(&database, "SELECT to_regclass('coplay.servers')");
+    assert_eq!(found, "", "it did not even look at the study");
+
+    // The port is taken while it waits: it gives the study up again, and says why.
+    drop(taken);
+    let mut second = Process::start(&host, "second", &database);
+    second.run().await;
+    let mut first = Process::start_with(&host, "first", &database, &listen, &[]);
+    first.until_said("this server waits").await;
+    let _taken = std::net::TcpListener::bind(&listen).unwrap();
+    second.stop().await;
+    let ended = timeout(PATIENCE, first.child.wait()).await.unwrap();
+    assert_eq!(ended.unwrap().code(), Some(1), "{}", first.said());
+    let free = "SELECT until <= clock_timestamp() FROM coplay.servers";
+    assert_eq!(ask_database(&database, free), "t");
 }

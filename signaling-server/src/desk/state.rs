@@ -1,10 +1,11 @@
 //! The state of the dashboard: its keys, the study as it was seen last, and the ways to the driver.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clock::Clock;
 use store::StudyStore;
+use store::data_folder::DataDir;
 use store::desk_keys::{DeskKeys, DeskRole, KeyKind};
 use tokio::sync::{Mutex, Semaphore, mpsc};
 
@@ -60,12 +61,16 @@ impl Desk {
     ///
     /// # Errors
     /// The database or the file of keys failed.
-    pub async fn open(data: &Path, parts: DeskParts, is_secure: bool) -> anyhow::Result<Arc<Self>> {
+    pub async fn open(
+        data: &DataDir,
+        parts: DeskParts,
+        is_secure: bool,
+    ) -> anyhow::Result<Arc<Self>> {
         Ok(Arc::new(Self {
             parts,
-            keys: DeskKeys::open(data).await?,
-            store: StudyStore::open(data).await?,
-            data: data.to_owned(),
+            keys: DeskKeys::open(data.path()).await?,
+            store: StudyStore::open_for_server(data).await?,
+            data: data.path().to_owned(),
             is_secure,
             seen: Mutex::default(),
             streams: Arc::new(Semaphore::new(STREAMS)),

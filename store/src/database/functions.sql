@@ -38,14 +38,25 @@ BEGIN
 END
 $$;
 
--- Appends to the log of an episode. Logs are written beside each other, and by nobody while another server takes over.
+-- Appends to the log of an episode. Logs are written beside each other, and by nobody while another server takes over. The
+-- beginning of the log may lie in an object store already.
 CREATE OR REPLACE FUNCTION append_part(own BIGINT, log TEXT, first BIGINT, part BYTEA) RETURNS VOID
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    moved BIGINT := 0;
 BEGIN
     PERFORM pg_advisory_xact_lock_shared(1668248684, 2);
     PERFORM check_generation(own);
-    IF first > 0 AND NOT EXISTS (SELECT 1 FROM episode_parts WHERE path = log AND start = 0) THEN
+    SELECT length INTO moved FROM episode_objects WHERE path = log;
+    IF first > 0 AND moved IS NULL AND NOT EXISTS (SELECT 1 FROM episode_parts WHERE path = log AND start = 0) THEN
         RAISE EXCEPTION 'the log % was erased', log;
+    END IF;
+    IF first = 0 AND moved IS NOT NULL THEN
+        RAISE EXCEPTION 'the log % is there already', log;
+    END IF;
+    IF first < moved THEN
+        -- A repetition of what has been moved since.
+        RETURN;
     END IF;
     INSERT INTO episode_parts (path, start, bytes) VALUES (log, first, part) ON CONFLICT (path, start) DO NOTHING;
     IF NOT FOUND AND (SELECT bytes FROM episode_parts WHERE path = log AND start = first) <> part THEN
@@ -54,13 +65,49 @@ BEGIN
 END
 $$;
 
--- Replaces the log of an episode.
+-- Replaces the log of an episode, also one that lies in an object store.
 CREATE OR REPLACE FUNCTION replace_parts(own BIGINT, log TEXT, whole BYTEA) RETURNS VOID LANGUAGE plpgsql VOLATILE AS $$
 BEGIN
     PERFORM pg_advisory_xact_lock(1668248684, 2);
     PERFORM check_generation(own);
+    DELETE FROM episode_objects WHERE path = log;
     DELETE FROM episode_parts WHERE path = log;
     INSERT INTO episode_parts (path, start, bytes) VALUES (log, 0, whole);
+END
+$$;
+
+-- The SHA-256 of the part of a log that is in the database; NULL if there is none.
+CREATE OR REPLACE FUNCTION parts_hash(log TEXT) RETURNS TEXT LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT encode(sha256(string_agg(bytes, ''::BYTEA ORDER BY start)), 'hex') FROM episode_parts WHERE path = log);
+END
+$$;
+
+-- Has the whole log lie in an object, which was written and read before. False, and nothing is changed, if the log is
+-- another one by now than the parts and the object that it was copied from.
+CREATE OR REPLACE FUNCTION move_log(own BIGINT, log TEXT, parts TEXT, known TEXT, name TEXT, whole BIGINT, hash TEXT)
+RETURNS BOOLEAN LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    -- Neither is the log erased nor written meanwhile.
+    PERFORM pg_advisory_xact_lock(1668248684, 1);
+    PERFORM pg_advisory_xact_lock(1668248684, 2);
+    PERFORM check_generation(own);
+    IF parts_hash(log) IS DISTINCT FROM parts
+        OR (SELECT object FROM episode_objects WHERE path = log) IS DISTINCT FROM known THEN
+        RETURN FALSE;
+    END IF;
+    INSERT INTO episode_objects (path, object, length, sha256) VALUES (log, name, whole, hash)
+        ON CONFLICT (path) DO UPDATE SET object = name, length = whole, sha256 = hash;
+    DELETE FROM episode_parts WHERE path = log;
+    RETURN TRUE;
+END
+$$;
+
+-- Whatever object a log has no longer is to be deleted.
+CREATE OR REPLACE FUNCTION note_leftover() RETURNS TRIGGER LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    INSERT INTO object_leftovers (object) VALUES (OLD.object) ON CONFLICT DO NOTHING;
+    RETURN NULL;
 END
 $$;
 

@@ -17,6 +17,12 @@ const TABLES_VERSION: usize = 19;
 
 const FUNCTIONS: &str = include_str!("functions.sql");
 
+/// The migrations of what only a shared database has. Each comes with the functions as they are now.
+const SHARED_MIGRATIONS: [&str; 1] = [include_str!("objects.sql")];
+
+/// The step of a version for each of them. Programs that know none of them refuse such a version as a newer one.
+const SHARED_STEP: usize = 1_000;
+
 /// The code of an error of `check_generation` in `functions.sql`.
 const FENCED: &str = "CP001";
 
@@ -64,13 +70,12 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
 }
 
 /// Makes the tables and functions, or brings them up to date. `migrations` are those for SQLite. Functions are written only
-/// with a migration, so a change of `functions.sql` needs one.
+/// with a migration, so a change of `functions.sql` needs one: of SQLite's, or of [`SHARED_MIGRATIONS`].
 ///
 /// # Errors
 /// [`StoreError::Older`] if a server of an older version uses the tables, [`StoreError::Newer`] if a newer program made
 /// them; [`StoreError`] otherwise.
 pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), StoreError> {
-    let known = migrations.len();
     let mut transaction = pool.begin().await.map_err(error)?;
     // One program at a time.
     sqlx::query("SELECT pg_advisory_xact_lock(1668248684, 1)")
@@ -89,27 +94,14 @@ pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), St
         }
         false => (0, false),
     };
-    let version = usize::try_from(found).ok().filter(|it| *it <= known);
-    let version = version.ok_or(StoreError::Newer { found, known })?;
-    if version == known {
+    let (version, shared) = split_version(found, migrations.len())?;
+    if (version, shared) == (migrations.len(), SHARED_MIGRATIONS.len()) {
         return Ok(());
     }
     if is_used {
         return Err(StoreError::Older);
     }
-    let mut todo = Vec::new();
-    if version == 0 {
-        todo.push(format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"));
-    }
-    todo.push(FUNCTIONS.to_owned());
-    if version == 0 {
-        todo.push(TABLES.to_owned());
-        todo.push("INSERT INTO schema_version (version) VALUES (0)".to_owned());
-    }
-    let later = migrations.iter().skip(version.max(TABLES_VERSION));
-    todo.extend(later.map(|sql| translate_tables(sql)));
-    todo.push(format!("UPDATE schema_version SET version = {known}"));
-    for sql in todo {
+    for sql in list_scripts(version, shared, migrations) {
         raw_sql(AssertSqlSafe(sql))
             .execute(&mut *transaction)
             .await
@@ -118,13 +110,60 @@ pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), St
     transaction.commit().await.map_err(error)
 }
 
-/// How many migrations the tables have.
+/// What a database of these versions, 0 for a new one, is to run.
+fn list_scripts(version: usize, shared: usize, migrations: &[&str]) -> Vec<String> {
+    let mut scripts = Vec::new();
+    if version == 0 {
+        scripts.push(format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}"));
+    }
+    scripts.push(FUNCTIONS.to_owned());
+    if version == 0 {
+        scripts.push(TABLES.to_owned());
+        scripts.push("INSERT INTO schema_version (version) VALUES (0)".to_owned());
+    }
+    let later = migrations.iter().skip(version.max(TABLES_VERSION));
+    scripts.extend(later.map(|sql| translate_tables(sql)));
+    let later = SHARED_MIGRATIONS.iter().skip(shared);
+    scripts.extend(later.map(|sql| (*sql).to_owned()));
+    let version = migrations.len() + SHARED_STEP * SHARED_MIGRATIONS.len();
+    scripts.push(format!("UPDATE schema_version SET version = {version}"));
+    scripts
+}
+
+/// The two versions in the one of a database: of the tables that SQLite has as well, of which this program knows so many,
+/// and of those that only a shared database has.
+///
+/// # Errors
+/// [`StoreError::Newer`]
+fn split_version(found: i64, known: usize) -> Result<(usize, usize), StoreError> {
+    let newest = known + SHARED_STEP * SHARED_MIGRATIONS.len();
+    let version = usize::try_from(found).ok();
+    let split = version.map(|version| (version % SHARED_STEP, version / SHARED_STEP));
+    split
+        .filter(|(version, shared)| *version <= known && *shared <= SHARED_MIGRATIONS.len())
+        .ok_or(StoreError::Newer {
+            found,
+            known: newest,
+        })
+}
+
+/// How many migrations the tables that SQLite has as well have; `known` is how many there are.
 ///
 /// # Errors
 /// [`StoreError`]
-pub(crate) async fn read_version(pool: &PgPool) -> Result<i64, StoreError> {
+pub(crate) async fn read_version(pool: &PgPool, known: usize) -> Result<i64, StoreError> {
     let version = sqlx::query_scalar("SELECT version FROM schema_version");
-    version.fetch_one(pool).await.map_err(error)
+    let found = version.fetch_one(pool).await.map_err(error)?;
+    Ok(split_version(found, known)?.0 as i64)
+}
+
+/// True if the database has the tables of logs in an object store.
+///
+/// # Errors
+/// [`StoreError`]
+pub(crate) async fn has_objects(pool: &PgPool) -> Result<bool, StoreError> {
+    let is_there = sqlx::query_scalar("SELECT to_regclass('episode_objects') IS NOT NULL");
+    is_there.fetch_one(pool).await.map_err(error)
 }
 
 /// An error of PostgreSQL.
@@ -176,6 +215,19 @@ fn translate_tables(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_says_both_and_a_newer_one_is_refused() {
+        let read = |found| split_version(found, 19).ok();
+        assert_eq!(read(19), Some((19, 0)), "before there were object stores");
+        assert_eq!(read(1_019), Some((19, 1)));
+        assert_eq!((read(1_020), read(2_019), read(-1)), (None, None, None));
+        let refused = split_version(1_020, 19).unwrap_err().to_string();
+        assert!(refused.contains("version 1020"), "{refused}");
+        let scripts = list_scripts(19, 0, &["table"; 19]);
+        let version = "UPDATE schema_version SET version = 1019";
+        assert_eq!(scripts, [FUNCTIONS, SHARED_MIGRATIONS[0], version]);
+    }
 
     #[test]
     fn parameters_have_numbers_and_texts_stay() {

@@ -11,11 +11,13 @@ use sqlx::postgres::PgPool;
 use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
-use crate::database::{Pool, Writer, postgres, query};
+use crate::database::{Writer, postgres};
 use crate::error::StoreError;
 
-/// For how long a record is tried again while PostgreSQL fails, and the time between two tries. By then the lease is lost.
+/// For how long and how often at least a record is tried again while PostgreSQL fails, and the time between two tries. By
+/// then the lease is lost. A process that was put to sleep wakes up late, and with all of its tries.
 const APPENDS_WITHIN: Duration = Duration::from_secs(10);
+const LEAST_APPENDS: u32 = 100;
 const APPENDS_EACH: Duration = Duration::from_millis(100);
 
 /// The logs of episodes in a shared database.
@@ -72,16 +74,6 @@ impl SharedLogs {
             .await
             .map_err(postgres::error)?;
         Ok(())
-    }
-
-    /// The bytes of a log.
-    ///
-    /// # Errors
-    /// [`StoreError`], also if there is no such log.
-    pub(crate) async fn read(pool: &Pool, path: &str) -> Result<Vec<u8>, StoreError> {
-        let sql = "SELECT string_agg(bytes, ''::BYTEA ORDER BY start) AS bytes FROM episode_parts WHERE path = ?";
-        let row = query(sql).bind(path).fetch_one(pool).await?;
-        Ok(row.try_get("bytes")?)
     }
 }
 
@@ -175,11 +167,12 @@ async fn append_patiently(
     start: usize,
     bytes: &[u8],
 ) -> Result<(), StoreError> {
-    let began = Instant::now();
+    let (began, mut tries) = (Instant::now(), 0);
     loop {
+        tries += 1;
         match shared.append(path, start, bytes).await {
             Err(error @ (StoreError::Server(_) | StoreError::Fenced))
-                if began.elapsed() < APPENDS_WITHIN =>
+                if tries < LEAST_APPENDS || began.elapsed() < APPENDS_WITHIN =>
             {
                 tracing::warn!(%error, "a log could not be written to PostgreSQL; it is tried again");
                 sleep(APPENDS_EACH).await;

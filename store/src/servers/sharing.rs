@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use protocol::hash::sha256_hex;
+use anyhow::Context as _;
+use tokio::task::JoinSet;
 
-use super::{SharedLogs, read_file};
+use super::objects::Objects;
+use super::read_file;
+use super::shared_log::{list_logs, read_log};
 use crate::data_folder::{DataDir, replace_file, secret, write_private};
 use crate::database::{Pool, query};
 
@@ -16,6 +19,9 @@ const FOLDERS: [&str; 3] = ["modules", "networks", "studies"];
 
 /// The secrets that every server of a study needs: participant links, links to replays and TURN work at each of them.
 const SECRETS: [&str; 3] = ["links.key", "replay.key", "turn.secret"];
+
+/// The most logs that are fetched at the same time.
+const FETCHED_AT_ONCE: usize = 16;
 
 /// Gives every server the secrets of the first one.
 ///
@@ -55,7 +61,24 @@ pub(crate) async fn share_files(data: &DataDir, pool: &Pool) -> anyhow::Result<(
             .execute(pool)
             .await?;
     }
-    for path in shared.difference(&own) {
+    fetch_lacking(data, pool, shared.difference(&own)).await
+}
+
+/// Fetches the shared files that a data folder lacks.
+///
+/// # Errors
+/// The database or the disk failed.
+pub(super) async fn fetch_files(data: &DataDir, pool: &Pool) -> anyhow::Result<()> {
+    let (shared, own) = (list_shared(pool).await?, list_own(data.path())?);
+    fetch_lacking(data, pool, shared.difference(&own)).await
+}
+
+async fn fetch_lacking(
+    data: &DataDir,
+    pool: &Pool,
+    paths: impl Iterator<Item = &String>,
+) -> anyhow::Result<()> {
+    for path in paths {
         let row = query("SELECT bytes FROM shared_files WHERE path = ?")
             .bind(path)
             .fetch_one(pool)
@@ -110,27 +133,35 @@ fn list_names(folder: &Path) -> io::Result<Vec<String>> {
     Ok(names.filter_map(Result::ok).collect())
 }
 
-/// Makes the logs of episodes in a data folder those of the database. Whatever else is there was never acknowledged, or is
+/// Makes the logs of episodes in a data folder those of the study. Whatever else is there was never acknowledged, or is
 /// erased by now.
 ///
 /// # Errors
-/// The database or the disk failed.
-pub(super) async fn fetch_logs(data: &DataDir, pool: &Pool) -> anyhow::Result<()> {
-    let sql = "SELECT path, encode(sha256(string_agg(bytes, ''::BYTEA ORDER BY start)), 'hex') AS hash FROM episode_parts \
-               GROUP BY path";
+/// The database, the object store or the disk failed.
+pub(super) async fn fetch_logs(
+    data: &DataDir,
+    pool: &Pool,
+    objects: Option<&Objects>,
+) -> anyhow::Result<()> {
     let mut kept = BTreeSet::new();
-    for row in query(sql).fetch_all(pool).await? {
-        let (path, hash): (String, String) = (row.try_get("path")?, row.try_get("hash")?);
-        let name = path.strip_prefix(&format!("{}/", archive::FOLDER));
+    let mut fetching = JoinSet::new();
+    for log in list_logs(pool).await? {
+        let name = log.path.strip_prefix(&format!("{}/", archive::FOLDER));
         let Some(name) = name.filter(|name| !name.contains(['/', '\\'])) else {
             continue;
         };
         let file = data.episodes().join(name);
-        let is_equal = file.try_exists()? && sha256_hex(&read_file(&file)?) == hash;
-        if !is_equal {
-            replace_file(&file, &SharedLogs::read(pool, &path).await?)?;
-        }
         kept.insert(name.to_owned());
+        if file.try_exists()? && log.is_equal(&read_file(&file)?) {
+            continue;
+        }
+        if fetching.len() >= FETCHED_AT_ONCE {
+            finish_one(&mut fetching).await?;
+        }
+        fetching.spawn(fetch_log(pool.clone(), objects.cloned(), log.path, file));
+    }
+    while !fetching.is_empty() {
+        finish_one(&mut fetching).await?;
     }
     for name in list_names(&data.episodes())? {
         if !kept.contains(&name) {
@@ -138,4 +169,22 @@ pub(super) async fn fetch_logs(data: &DataDir, pool: &Pool) -> anyhow::Result<()
         }
     }
     Ok(())
+}
+
+async fn finish_one(fetching: &mut JoinSet<anyhow::Result<()>>) -> anyhow::Result<()> {
+    let done = fetching.join_next().await;
+    done.context("a log that is fetched")??
+}
+
+/// Fetches a log into a file, unless it is erased by now.
+async fn fetch_log(
+    pool: Pool,
+    objects: Option<Objects>,
+    path: String,
+    file: PathBuf,
+) -> anyhow::Result<()> {
+    match read_log(&pool, objects.as_ref(), &path).await? {
+        Some(bytes) => Ok(replace_file(&file, &bytes)?),
+        None => Ok(()),
+    }
 }

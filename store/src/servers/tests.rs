@@ -1,5 +1,7 @@
 //! Two servers of one study. Those with a real PostgreSQL server are run by `cargo xtask postgres`.
 
+mod objects;
+
 use std::time::Instant;
 
 use archive::fixtures::{PERSON, header};
@@ -101,6 +103,8 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
 
     let refused = store.create_session(&session("P-B", 1)).await;
     assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
+    let refused = store.append_audit("desk", "made a key").await;
+    assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
     let refused = store.set_token("P-A", "another").await;
     assert!(matches!(refused, Err(StoreError::Fenced)), "{refused:?}");
     let ended = move || episode.end(EndReason::PartnerLeft);
@@ -118,8 +122,8 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
     };
     tokio::task::spawn_blocking(resumed).await.unwrap();
     let pool = two.lease().unwrap().pool();
-    let shared = SharedLogs::read(&pool, "episodes/e-1.coplay").await;
-    assert_eq!(shared.unwrap(), log(&two));
+    let shared = shared_log::read_log(&pool, None, "episodes/e-1.coplay").await;
+    assert_eq!(shared.unwrap(), Some(log(&two)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -160,6 +164,60 @@ async fn a_server_that_comes_later_waits_until_the_first_stops_or_is_silent() {
         .unwrap();
     let lost = two.lease().unwrap().lost().await;
     assert!(matches!(lost, StoreError::Fenced), "{lost}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_database_from_before_object_stores_is_brought_up_to_date_once_no_server_has_it() {
+    let Some((_dir, [one, _two])) = two_folders().await else {
+        return;
+    };
+    let one = join(one).await.unwrap();
+    let store = StudyStore::open_for_server(&one).await.unwrap();
+    store.create_session(&session("P-A", 0)).await.unwrap();
+    let lease = one.lease().unwrap();
+    let logs = lease.logs();
+    let path = "episodes/e-1.coplay";
+    logs.append(path, 0, b"log").await.unwrap();
+    let older = [
+        "DROP TABLE object_store, object_leftovers, episode_objects",
+        "DROP FUNCTION move_log, note_leftover, parts_hash",
+        "UPDATE schema_version SET version = 19",
+    ];
+    for sql in older {
+        query(sql).execute(&lease.pool()).await.unwrap();
+    }
+    let refused = StudyStore::open(one.path()).await.map(drop);
+    assert!(matches!(refused, Err(StoreError::Older)), "{refused:?}");
+    let reading = StudyStore::read(one.path()).await.unwrap();
+    assert_eq!(reading.sessions().await.unwrap().len(), 1);
+
+    lease.give_up().await.unwrap();
+    let migrated = StudyStore::open(one.path()).await.unwrap();
+    assert_eq!(migrated.sessions().await.unwrap().len(), 1);
+    let pool = Pool::Postgres(lease.pool.clone(), Writer::Command);
+    let whole = shared_log::read_log(&pool, None, path).await.unwrap();
+    assert_eq!(whole.as_deref(), Some(&b"log"[..]));
+    logs.append(path, 3, b" and more").await.unwrap();
+    logs.replace(path, b"another").await.unwrap();
+}
+
+#[test]
+fn an_object_store_needs_a_database_of_servers() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = DataDir::open(dir.path()).unwrap();
+    let refused = |address: &str| choose_object_store(&data, address).unwrap_err().to_string();
+    assert!(refused("s3://lab/study").contains("name that with --database"));
+    choose_database(&data, "postgres://one/study").unwrap();
+    assert!(refused("s3:/lab").contains("must be an address such as s3://my-bucket/my-study"));
+    choose_object_store(&data, "s3://lab/study").unwrap();
+    choose_object_store(&data, "s3://lab/study/").unwrap();
+    let other = refused("s3://lab/other");
+    assert!(
+        other.contains(
+            "is of the object store s3://lab/study, and --object-store names s3://lab/other"
+        ),
+        "{other}"
+    );
 }
 
 #[test]

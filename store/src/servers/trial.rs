@@ -9,6 +9,16 @@ use crate::database::FILE as SQLITE_FILE;
 /// Then the tests of the store are of PostgreSQL.
 pub(crate) const VARIABLE: &str = "COPLAY_TEST_POSTGRES";
 
+/// The environment variable with the address of a bucket for tests, whose credentials are in the environment too.
+pub(crate) const OBJECTS_VARIABLE: &str = "COPLAY_TEST_OBJECT_STORE";
+
+/// The address of that bucket, if there is one.
+pub(crate) fn object_store() -> Option<String> {
+    std::env::var(OBJECTS_VARIABLE)
+        .ok()
+        .filter(|it| !it.is_empty())
+}
+
 /// The address of the server for tests, if there is one.
 pub(crate) fn server() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|it| !it.is_empty())

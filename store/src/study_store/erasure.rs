@@ -272,10 +272,12 @@ async fn delete_episodes(
 ) -> Result<(), StoreError> {
     for path in paths {
         if transaction.is_shared() {
-            query("DELETE FROM episode_parts WHERE path = ?")
-                .bind(path)
-                .execute(&mut **transaction)
-                .await?;
+            for sql in [
+                "DELETE FROM episode_parts WHERE path = ?",
+                "DELETE FROM episode_objects WHERE path = ?",
+            ] {
+                query(sql).bind(path).execute(&mut **transaction).await?;
+            }
         }
         for sql in [
             "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",
