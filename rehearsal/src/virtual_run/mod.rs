@@ -29,6 +29,7 @@ use study::{EnvFacts, EnvFactsByStage, StageKind, Study};
 
 use tracing::subscriber::NoSubscriber;
 
+use crate::agents::Agent;
 use crate::bot::{StudyInfo, WireId, read_hosted_specs};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
@@ -54,7 +55,8 @@ const LOOKS: u32 = 5_000;
 /// How many steps pass between two looks at whether to show progress.
 const STEPS_A_LOOK: u32 = 256;
 
-/// Rehearses a study on a virtual clock.
+/// Rehearses a study on a virtual clock. Agents, if there are any, take part in the place of people: they share the
+/// sessions among them, one after the other.
 ///
 /// # Errors
 /// The disk or the database failed.
@@ -63,11 +65,15 @@ pub(crate) async fn rehearse(
     study: Arc<Study>,
     facts: &EnvFactsByStage,
     data: &Path,
+    agents: Vec<Arc<Agent>>,
 ) -> anyhow::Result<Played> {
     let is_stopped = Arc::new(AtomicBool::new(false));
     let (options, facts, data) = (options.clone(), facts.clone(), data.to_owned());
     let stop = Arc::clone(&is_stopped);
-    let work = move || VirtualRun::open(&options, study, facts, &data)?.run(&options, &data, &stop);
+    let work = move || {
+        let run = VirtualRun::open(&options, study, facts, &data, &agents)?;
+        run.run(&options, &data, &stop)
+    };
     let thread = thread::Builder::new().name("rehearsal".to_owned());
     let (done, result) = tokio::sync::oneshot::channel();
     // A server of its own would log to a file; nobody is to take its notes for those of this program.
@@ -106,6 +112,7 @@ impl VirtualRun {
         study: Arc<Study>,
         facts: EnvFactsByStage,
         data: &Path,
+        agents: &[Arc<Agent>],
     ) -> anyhow::Result<Self> {
         let links = match EntryWay::is_by_links(&study) {
             true => options.sessions,
@@ -125,7 +132,8 @@ impl VirtualRun {
         let mut machine =
             Machine::start(EPOCH_US, options.seed, options.sessions, program, storage)
                 .map_err(anyhow::Error::msg)?;
-        let schedule = Schedule::new(options, &study, &machine.storage().links, began_us);
+        let mut schedule = Schedule::new(options, &study, &machine.storage().links, began_us);
+        schedule.give_to(agents);
         machine.kill_at(schedule.kills_us.clone());
         let info = StudyInfo {
             study: Arc::clone(&study),
