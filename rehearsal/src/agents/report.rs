@@ -118,9 +118,12 @@ impl fmt::Display for AgentsReport {
         for wrong in &self.wrong {
             writeln!(f, "\n{wrong}")?;
         }
-        write!(
-            f,
-            "The data are in {data}, and verified; write tables with: coplay export --data {data} --out tables"
-        )
+        match self.is_fine() {
+            true => write!(
+                f,
+                "The data are in {data}, and were verified; tables: coplay export --data {data} --out tables"
+            ),
+            false => write!(f, "\nThe data are in {data}, with these problems"),
+        }
     }
 }

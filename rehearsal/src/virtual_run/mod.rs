@@ -2,7 +2,7 @@
 //! program, and a simulated network between them.
 //!
 //! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
-//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, each on a thread of its
+//! [`Lines::least_us`], so the people and the machine of the server are run so far at a time, each on a thread of its
 //! own, and then exchange what they sent.
 
 mod database;
@@ -40,7 +40,7 @@ use crate::schedule::Schedule;
 use database::Database;
 use folder::FolderStorage;
 use machine::Machine;
-use network::{Down, Sent, Up};
+use network::{Down, Lines, Sent, Up};
 use people::People;
 
 /// A second, microseconds.
@@ -100,6 +100,7 @@ struct VirtualRun {
     study: Arc<Study>,
     machine: Machine,
     people: People,
+    lines: Lines,
     sessions: Vec<(String, Shared)>,
     began_us: u64,
     now_us: u64,
@@ -128,10 +129,19 @@ impl VirtualRun {
             is_open: false,
         };
         let began_us = EPOCH_US + S;
+        let lines = match agents.is_empty() {
+            true => Lines::OF_PEOPLE,
+            false => Lines::OF_AGENTS,
+        };
         let storage = FolderStorage::new(data, database);
-        let mut machine =
-            Machine::start(EPOCH_US, options.seed, options.sessions, program, storage)
-                .map_err(anyhow::Error::msg)?;
+        let mut machine = Machine::start(
+            EPOCH_US,
+            options.seed,
+            (options.sessions, lines),
+            program,
+            storage,
+        )
+        .map_err(anyhow::Error::msg)?;
         let mut schedule = Schedule::new(options, &study, &machine.storage().links, began_us);
         schedule.give_to(agents);
         machine.kill_at(schedule.kills_us.clone());
@@ -146,7 +156,8 @@ impl VirtualRun {
         Ok(Self {
             study,
             machine,
-            people: People::new(options.seed, info, tickets),
+            people: People::new((options.seed, lines), info, tickets),
+            lines,
             sessions,
             began_us,
             now_us: EPOCH_US,
@@ -192,6 +203,7 @@ impl VirtualRun {
             began_us,
             now_us,
             line,
+            lines,
             ..
         } = self;
         let mut machine_us = machine.next_us();
@@ -213,7 +225,7 @@ impl VirtualRun {
                 *now_us = next_us
                     .context("nothing will ever happen again")?
                     .max(*now_us);
-                let until_us = *now_us + network::LEAST_US;
+                let until_us = *now_us + lines.least_us;
                 let sent = order.send(Order { up, until_us });
                 up = people.run(until_us);
                 // A thread that is gone has panicked, and the scope tells how.
@@ -250,7 +262,7 @@ impl VirtualRun {
                 return Ok(self.now_us);
             };
             self.now_us = self.now_us.max(next_us);
-            let sent = self.machine.run(self.now_us + network::LEAST_US);
+            let sent = self.machine.run(self.now_us + self.lines.least_us);
             sent.map_err(anyhow::Error::msg)?;
         }
     }
