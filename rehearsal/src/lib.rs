@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod agents;
 mod answers;
 mod bot;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use study::Study;
 use study::assign::Rng;
 
-use super::agents::Agent;
+use super::agent::Agent;
 use super::bot::Ticket;
 use super::browser;
 use super::entry::EntryWay;

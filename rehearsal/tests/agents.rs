@@ -109,7 +109,7 @@ fn place(row: &BTreeMap<String, String>) -> Place {
     (row["episode_id"].clone(), row["seat"].parse().unwrap())
 }
 
-/// What the seats of agents observed, tick by tick, and what they did.
+/// The observations and actions of agents, by seat and tick.
 fn read_steps(dir: &Path) -> BTreeMap<Place, Vec<(Vec<f32>, u16)>> {
     let mut observed: BTreeMap<(Place, u32), Vec<f32>> = BTreeMap::new();
     for row in rows(dir, "observations") {

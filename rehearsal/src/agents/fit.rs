@@ -1,4 +1,4 @@
-//! Whether agents can play every episode of a study, and the models compiled for it.
+//! Agents made fit for a study: the policy that each plays every episode with, and the reasons against it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,8 +10,8 @@ use protocol::hash::sha256_hex;
 use study::stage::{CompiledModel, Env, Model};
 use study::{EnvFactsByStage, Stage, StageKind, Study};
 
-use super::Agent;
 use super::policy_choice::{AgentPolicy, file_name};
+use crate::agent::Agent;
 
 /// The agents, and the compiled models that they play with.
 type Fitted = (Vec<Arc<Agent>>, Vec<CompiledModel>);

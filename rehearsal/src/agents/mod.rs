@@ -50,23 +50,6 @@ pub struct AgentOptions {
     pub data: PathBuf,
 }
 
-/// An agent that can play every episode of a study.
-#[derive(Debug)]
-pub(crate) struct Agent {
-    /// Its name in the data.
-    pub(crate) name: String,
-    /// The name under which its policy plays, by environment and parameters.
-    policies: BTreeMap<(String, String), String>,
-}
-
-impl Agent {
-    /// The name under which its policy plays an environment with these parameters.
-    pub(crate) fn find_policy(&self, env: &str, params: &str) -> Option<&str> {
-        let key = (env.to_owned(), params.to_owned());
-        self.policies.get(&key).map(String::as_str)
-    }
-}
-
 /// Lets agents take part in a study. The data folder is there once all have ended, or not at all.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ pub struct AgentsReport {
     pub seed: u64,
     /// The data folder.
     pub data: String,
-    /// What became of each agent.
+    /// The results of each agent.
     pub agents: Vec<AgentSummary>,
     /// Sessions that got stuck, or whose data differ from what the agent saw.
     pub stuck: Vec<Stuck>,
@@ -26,7 +26,7 @@ pub struct AgentsReport {
     pub wrong: Vec<String>,
 }
 
-/// What became of the sessions of an agent.
+/// The results of an agent.
 #[derive(Clone, Debug, Serialize)]
 pub struct AgentSummary {
     /// Its name.

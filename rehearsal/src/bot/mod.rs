@@ -34,7 +34,7 @@ use protocol::hash::sha256_hex;
 use study::assign::Rng;
 use study::{EnvFactsByStage, Study};
 
-use super::agents::Agent;
+use super::agent::Agent;
 use super::entry::EntryWay;
 use super::fault::Fault;
 use super::hands::{AgentHands, Hands};

@@ -12,7 +12,7 @@ use protocol::Tick;
 
 use super::Native;
 use super::eyes::Eyes;
-use crate::agents::Agent;
+use crate::agent::Agent;
 
 /// The hands of an agent.
 pub(crate) struct AgentHands {

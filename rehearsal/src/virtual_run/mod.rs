@@ -29,7 +29,7 @@ use study::{EnvFacts, EnvFactsByStage, StageKind, Study};
 
 use tracing::subscriber::NoSubscriber;
 
-use crate::agents::Agent;
+use crate::agent::Agent;
 use crate::bot::{StudyInfo, WireId, read_hosted_specs};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
