@@ -11,6 +11,7 @@ pub mod lint;
 pub mod models;
 mod odd_worlds;
 pub mod python;
+mod training_rules;
 mod worlds;
 
 use study::Problem;

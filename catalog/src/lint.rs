@@ -11,6 +11,7 @@ use study::stage::RunOn;
 use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study, payment};
 
 use crate::odd_worlds::warn_of_worlds;
+use crate::training_rules::warn_of_training_rules;
 use crate::{python, read_study};
 
 /// The longest line that is shown, characters.
@@ -79,6 +80,7 @@ fn list_broken_laws(study: &Study) -> Vec<Problem> {
 fn list_warnings(study: &Study, playable: &EnvFactsByStage) -> Vec<Problem> {
     let mut warnings = study.warnings(playable);
     warnings.extend(warn_of_worlds(study, playable));
+    warnings.extend(warn_of_training_rules(study, playable));
     warnings
 }
 

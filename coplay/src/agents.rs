@@ -1,16 +1,17 @@
-//! `coplay agent`: models, shown and compared with recordings.
+//! `coplay agent`: models, shown and compared with recordings; and agents that take part in a study.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, bail};
 use catalog::agent;
-use coplay::cli::AgentCommand;
+use coplay::cli::{AgentCommand, AgentPlayArgs};
+use rehearsal::AgentOptions;
 
-use crate::{done_if, report};
+use crate::{done_if, refused, report, stopped};
 
 /// Runs `coplay agent`.
-pub(crate) fn run(command: AgentCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(command: AgentCommand) -> anyhow::Result<ExitCode> {
     match command {
         AgentCommand::Show {
             agent,
@@ -51,6 +52,30 @@ pub(crate) fn run(command: AgentCommand) -> anyhow::Result<ExitCode> {
             report(&certificate, args.json)?;
             return Ok(done_if(certificate.is_fine()));
         }
+        AgentCommand::Play(args) => return play(args).await,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// `coplay agent play`.
+async fn play(args: AgentPlayArgs) -> anyhow::Result<ExitCode> {
+    let options = AgentOptions {
+        study: args.study,
+        policies: args.policy,
+        sessions: args.sessions as usize,
+        seed: args.seed,
+        data: args.data,
+    };
+    let played = tokio::select! {
+        played = rehearsal::play_agents(&options) => played,
+        // The folder with the data so far goes with what is dropped here.
+        () = stopped() => bail!("stopped before the end; nothing is left behind"),
+    };
+    match played {
+        Ok(found) => {
+            report(&found, args.json)?;
+            Ok(done_if(found.is_fine()))
+        }
+        Err(error) => refused(&options.study, error),
+    }
 }

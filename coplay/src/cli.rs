@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Parser, Subcommand};
 
+mod agent_args;
 mod args;
 mod desk_args;
 mod env_commands;
@@ -13,10 +14,11 @@ mod new_command;
 mod privacy_args;
 mod replay_args;
 
+pub use agent_args::{AgentCheckArgs, AgentPlayArgs};
 use args::study_folder;
 pub use args::{
-    AccessArgs, AgentCheckArgs, DevArgs, ImportArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs,
-    ServeArgs, SiteArgs, StudyArgs, TurnArgs,
+    AccessArgs, DevArgs, ImportArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
+    SiteArgs, StudyArgs, TurnArgs,
 };
 pub use desk_args::{DeskCommand, DeskLinkArgs, DeskTokenArgs, RoleArg};
 pub use env_commands::{AgentCommand, EnvCommand, PyodideCommand};
@@ -202,7 +204,7 @@ Examples:
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
 desk_messages, interventions, episodes, seats, seat_control, proposals, steps (one row per tick and seat), step_events, step_infos,
-rewards, keys, events, presence, routes, quality, session_quality and exclusions; and tables.json, which describes every column.
+rewards, keys, events, presence, routes, quality, session_quality, exclusions and agents; and tables.json, which describes every column.
 docs/data.md describes them, too.
 When all tables are complete, they replace the tables of an earlier export. If the command is interrupted, nothing changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
@@ -327,7 +329,7 @@ Examples:
         #[command(subcommand)]
         command: PyodideCommand,
     },
-    /// Show a model, and check that it acts here as in its own Python.
+    /// Show a model, check that it acts here as in its own Python, and let agents take part in a study.
     Agent {
         /// The command.
         #[command(subcommand)]

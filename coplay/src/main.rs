@@ -169,7 +169,7 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Desk { command } => desk::run(command).await,
         Command::Env { command } => environments(command),
         Command::Pyodide { command } => python_of_pages(command),
-        Command::Agent { command } => agents::run(command),
+        Command::Agent { command } => agents::run(command).await,
         Command::Completions { shell } => {
             manual::write_completions(shell, &mut io::stdout().lock())?;
             Ok(ExitCode::SUCCESS)

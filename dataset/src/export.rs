@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod agents;
 mod annotations;
 mod chat;
 mod column;
@@ -90,6 +91,7 @@ pub async fn export(
     model_calls::write_table(data, &output, options, facts, &mut report).await?;
     desk_messages::write_table(data, &output, options, facts, &mut report).await?;
     interventions::write_table(data, &output, options, &mut report).await?;
+    agents::write_table(data, &output, &known, &mut report)?;
     options.stop.check()?;
     joined.record(data).await?;
     output.publish(&report.tables.iter().collect::<Vec<_>>())?;

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agents;
 pub mod cells;
 pub mod export;
 #[cfg(test)]

@@ -39,6 +39,19 @@ impl Imperfection {
         (base, found)
     }
 
+    /// The name of a policy with these imperfections, which [`Self::split`] takes apart; the perfect ones leave it.
+    pub fn join(self, base: &str) -> String {
+        let (front, hash) = match crate::sha256_of(base) {
+            Some(hash) => (&base[..base.len() - hash.len() - 1], Some(hash)),
+            None => (base, None),
+        };
+        if self == Self::default() {
+            return base.to_owned();
+        }
+        let front = format!("{front}~d{}n{}", self.delay_ticks, self.noise_permille);
+        hash.map_or_else(|| front.clone(), |hash| crate::named(&front, hash))
+    }
+
     /// Reads `d3n50`.
     fn parse(text: &str) -> Option<Self> {
         let (delay, noise) = text.strip_prefix('d')?.split_once('n')?;
@@ -213,6 +226,9 @@ mod tests {
         let model = format!("a~b.onnx~d0n7@{hash}");
         let base = format!("a~b.onnx@{hash}");
         assert_eq!(Imperfection::split(&model), (base.clone(), how(0, 7)));
-        assert_eq!(Imperfection::split(&base), (base, how(0, 0)));
+        assert_eq!(Imperfection::split(&base), (base.clone(), how(0, 0)));
+        assert_eq!(how(0, 7).join(&base), model);
+        assert_eq!(how(0, 0).join(&base), base);
+        assert_eq!(how(3, 50).join("cook"), "cook~d3n50");
     }
 }

@@ -1,5 +1,7 @@
 //! The hands of a person who plays: keys pressed by a scripted policy, or at random.
 
+mod agent;
+mod eyes;
 mod sharing;
 
 use env_core::shared::count_own_actions;
@@ -8,6 +10,8 @@ use peer::{Now, Peer};
 use protocol::Tick;
 use study::assign::Rng;
 
+pub(super) use agent::AgentHands;
+use eyes::Eyes;
 use sharing::Sharing;
 
 /// Any environment, run natively.
@@ -26,7 +30,7 @@ pub(super) struct Hands {
     asked: Option<(Tick, Tick)>,
     held: Option<Action>,
     next_us: u64,
-    seen_us: u64,
+    eyes: Eyes,
 }
 
 impl Hands {
@@ -39,7 +43,7 @@ impl Hands {
             asked: None,
             held: None,
             next_us: 0,
-            seen_us: 0,
+            eyes: Eyes::default(),
         }
     }
 
@@ -49,21 +53,12 @@ impl Hands {
         if !runs || !peer.takes_keys() {
             return;
         }
-        self.look(peer, now);
+        self.eyes.look(peer, now);
         if self.sharing.play(&mut self.rng, peer, now) {
             return;
         }
         if let Some(action) = self.choose(peer, now) {
             self.press(peer, now, action);
-        }
-    }
-
-    /// Looks at a frame, every 100 ms.
-    fn look(&mut self, peer: &mut Peer<Native>, now: Now) {
-        if now.page_us >= self.seen_us + 100_000 {
-            self.seen_us = now.page_us;
-            peer.view(|_| ());
-            peer.handle_shown(now, now.page_us);
         }
     }
 

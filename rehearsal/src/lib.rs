@@ -6,6 +6,8 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
+mod agents;
 mod answers;
 mod bot;
 mod browser;
@@ -38,6 +40,7 @@ use study::{EnvFactsByStage, StageKind, Study};
 use catalog::StartError;
 use catalog::read_study;
 
+pub use agents::{AgentOptions, AgentPolicy, AgentSummary, AgentsReport, play_agents};
 pub use fault::{Fault, Faults};
 pub use link_counts::LinkCounts;
 pub use options::{RehearsalMode, RehearsalOptions};
@@ -72,7 +75,9 @@ async fn rehearsed(
     );
     let study = Arc::new(study);
     let played = match options.mode {
-        RehearsalMode::Virtual => virtual_run::rehearse(options, study, facts, &data).await?,
+        RehearsalMode::Virtual => {
+            virtual_run::rehearse(options, study, facts, &data, Vec::new()).await?
+        }
         RehearsalMode::Process => {
             process::rehearse(options, study, facts, &data, scratch.path()).await?
         }

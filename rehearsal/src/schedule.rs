@@ -2,9 +2,12 @@
 //!
 //! The same seed has the same people, faults and deaths, however the rehearsal is run.
 
+use std::sync::Arc;
+
 use study::Study;
 use study::assign::Rng;
 
+use super::agent::Agent;
 use super::bot::Ticket;
 use super::browser;
 use super::entry::EntryWay;
@@ -52,6 +55,14 @@ impl Schedule {
         Self { tickets, kills_us }
     }
 
+    /// Gives the sessions to agents, one after the other; without agents, people keep them.
+    pub(super) fn give_to(&mut self, agents: &[Arc<Agent>]) {
+        let agents = agents.iter().cycle();
+        for (ticket, agent) in self.tickets.iter_mut().zip(agents) {
+            ticket.agent = Some(Arc::clone(agent));
+        }
+    }
+
     /// The key of each session in the data, and its record.
     pub(super) fn sessions(&self) -> Vec<(String, Shared)> {
         let sessions = self.tickets.iter();
@@ -82,6 +93,7 @@ fn tickets(
             way: EntryWay::of(study, number, links.get(number))?,
             arrives_us: at_us,
             fault,
+            agent: None,
             record: Shared::new(number, is_real, fault),
         })
     };

@@ -1,7 +1,7 @@
 //! A study in two phases: a draft that was read from its folder, and the study that the draft becomes once it was checked
 //! against the facts of a host.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use protocol::hash::sha256_hex;
@@ -76,8 +76,10 @@ impl DraftStudy {
             let env_facts = host.check_envs(facts);
             host.check_policies(facts);
             let models = host.compile_models(facts);
+            let trained = host.list_trained_partners();
             let mut study = whole(parts, source)?;
             study.set_models(models);
+            study.trained_partners = trained;
             Some((study, env_facts))
         });
         report.result(study)
@@ -169,6 +171,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         offline,
         canonical,
         hash,
+        trained_partners: BTreeSet::new(),
         paths,
         source,
     })

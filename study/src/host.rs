@@ -95,6 +95,17 @@ pub trait HostFacts {
     ) -> Result<Option<(String, CompiledModel)>, String>;
 }
 
+/// An AI partner whose rules of training the study gives, at a stage that it plays.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct TrainedPartner {
+    /// Its name in `partners`.
+    pub name: String,
+    /// The rules that it was trained on.
+    pub rules: String,
+    /// The index of the stage.
+    pub stage: u16,
+}
+
 /// A model of an AI partner that was compiled for an environment.
 pub(crate) struct PartnerModel {
     /// The AI partner, with the file of its model as its policy.

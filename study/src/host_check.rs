@@ -5,7 +5,7 @@ mod env_fault;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::design::Level;
-use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel};
+use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel, TrainedPartner};
 use crate::plural::count;
 use crate::problem::{ProblemReport, hint};
 use crate::stage::ai_partner::AiPartner;
@@ -239,6 +239,20 @@ impl HostCheck<'_> {
             }
         }
         called
+    }
+
+    /// The partners whose rules of training the study gives, at each stage that they play.
+    pub(crate) fn list_trained_partners(&self) -> BTreeSet<TrainedPartner> {
+        let partners = self.partners().into_iter();
+        let trained = partners.filter_map(|(_, partner, stage, _)| {
+            let origin = partner.origin.as_ref()?;
+            Some(TrainedPartner {
+                name: origin.name.clone(),
+                rules: origin.training_rules.clone()?,
+                stage,
+            })
+        });
+        trained.collect()
     }
 
     fn fault(&self, path: &str, message: String) {

@@ -59,7 +59,7 @@ pub use about::{OnLeave, OnWithdraw};
 pub use assign::{Assignment, StudyFull, UnitAssignment};
 pub use draft::{DraftStudy, load};
 pub use folder::StudyFolder;
-pub use host::{EnvFacts, EnvFactsByStage, EnvFault, HostFacts};
+pub use host::{EnvFacts, EnvFactsByStage, EnvFault, HostFacts, TrainedPartner};
 pub use keys::GAMEPAD_BUTTONS;
 pub use outcome::Outcome;
 pub use outline::Outline;

@@ -292,12 +292,17 @@ fn origin(name: &str, fields: &mut Fields<'_>) -> Option<PartnerOrigin> {
         .maybe(|place| place.whole(0..=i64::MAX, ""));
     let doc = "For the data: the checkpoint of the training.";
     let checkpoint = fields.key("checkpoint", doc).maybe(|place| place.text(60));
+    let doc = "For the data: the rules that the policy was trained on, such as `jaxmarl-0.2.0`: the parameter `rules` of \
+               its environment, or the environment's name if it has none. `coplay lint` warns where the partner plays \
+               other rules.";
+    let training_rules = fields.key("rules", doc).maybe(|place| place.text(60));
     Some(PartnerOrigin {
         name: name.to_owned(),
         policy: String::new(),
         algorithm: algorithm?,
         training_seed: training_seed?,
         checkpoint: checkpoint?,
+        training_rules: training_rules?,
     })
 }
 

@@ -1,11 +1,13 @@
 //! A study that was read and checked.
 
+use std::collections::BTreeSet;
+
 use crate::about::Keeping;
 use crate::design::Design;
 use crate::disconnect::Net;
 use crate::exclusion::ExclusionRule;
 use crate::formula::Formula;
-use crate::host::PartnerModel;
+use crate::host::{PartnerModel, TrainedPartner};
 use crate::media::Media;
 use crate::offline::Offline;
 use crate::outcome::Outcome;
@@ -73,6 +75,8 @@ pub struct Study {
     pub canonical: String,
     /// SHA-256 of `canonical`, lower-case hex.
     pub hash: String,
+    /// The partners whose rules of training it gives, at each stage that they play; none if it was checked without a host.
+    pub trained_partners: BTreeSet<TrainedPartner>,
     /// Where each stage stands in the file, such as `timeline[2].block[0]`.
     pub(crate) paths: Vec<String>,
     /// The file as read, to say where a field stands.
@@ -99,6 +103,12 @@ impl Study {
         let path = yaml::join(path.map_or("", String::as_str), "env");
         let report = ProblemReport::new(FILE);
         report.problem(self.source.locate(&path), &path, message)
+    }
+
+    /// A problem of the rules on which a partner was trained.
+    pub fn training_problem(&self, partner: &TrainedPartner, message: &str) -> Problem {
+        let path = format!("partners.{}.rules", partner.name);
+        self.key_problem(&path, message)
     }
 
     /// A problem of a stage.

@@ -101,6 +101,24 @@ fn levels_name_who_plays_and_where_everybody_sits() {
 }
 
 #[test]
+fn the_rules_of_the_training_are_part_of_the_origin() {
+    let partners = PARTNERS.replace(
+        "checkpoint: last,",
+        "checkpoint: last, rules: jaxmarl-0.2.0,",
+    );
+    let study = load("rules", &format!("{HEAD}{partners}{STUDY}")).expect("a good study");
+    let StageKind::Env(env) = &study.timeline[0].kind else {
+        panic!("the first stage is no env stage");
+    };
+    let Player::Drawn(drawn) = &env.players[1] else {
+        panic!("the partner is drawn");
+    };
+    let rules = |name: &str| drawn.choices[name].origin.clone()?.training_rules;
+    assert_eq!(rules("sp_1").as_deref(), Some("jaxmarl-0.2.0"));
+    assert_eq!(rules("sp_2"), None);
+}
+
+#[test]
 fn members_of_a_pool_are_balanced_over_completions_in_each_treatment() {
     let study = study("balance");
     let mut counts = Counts::default();

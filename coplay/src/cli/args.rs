@@ -220,42 +220,6 @@ pub struct RetainArgs {
     pub json: bool,
 }
 
-/// Arguments of `coplay agent check`.
-#[derive(Debug, Args)]
-pub struct AgentCheckArgs {
-    /// The model.
-    pub agent: PathBuf,
-    /// Environment, as `coplay env show` takes it.
-    #[arg(long)]
-    pub env: String,
-    /// Parameters of the environment as a JSON object; they replace those in the trace.
-    #[arg(
-        long,
-        value_name = "JSON",
-        default_value = "",
-        hide_default_value = true
-    )]
-    pub params: String,
-    /// Rules of the original implementation, for environments with a parameter `rules`.
-    #[arg(long)]
-    pub rules: Option<String>,
-    /// The trace; `coplay agent record` shows how to make one.
-    #[arg(long, value_name = "FILE")]
-    pub against: PathBuf,
-    /// Do not play the episode again: compare only the model's actions for the recorded observations.
-    #[arg(long)]
-    pub actions_only: bool,
-    /// Let the model choose only among the actions that the action mask allows.
-    #[arg(long)]
-    pub action_mask: bool,
-    /// Write the certificate to this file.
-    #[arg(long, value_name = "FILE")]
-    pub out: Option<PathBuf>,
-    /// Print one JSON object for scripts.
-    #[arg(long)]
-    pub json: bool,
-}
-
 /// Arguments of the STUN and TURN server, through which pages find and reach each other.
 #[derive(Clone, Debug, Args)]
 pub struct TurnArgs {

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::args::{AgentCheckArgs, PythonArgs};
+use super::agent_args::{AgentCheckArgs, AgentPlayArgs};
+use super::args::PythonArgs;
 
 /// The commands about the Python of pages.
 #[derive(Debug, Subcommand)]
@@ -172,4 +173,22 @@ Examples:
       Do not play the episode again: compare only the model's actions for the recorded observations.
   coplay agent check agent.onnx --env overcooked --against trace.npz --out agent.onnx.certificate.json")]
     Check(AgentCheckArgs),
+    /// Let agents take part in a study, in the place of people.
+    #[command(after_help = "\
+An agent is a policy of this program (cook, idle, random) or the file of an ONNX model. It takes the very stages of the
+study: a bot reads, agrees, answers quizzes and forms and waits for partners, and the policy plays the episodes. Its rows
+are in the same tables as people's. The table agents.csv says which session was which agent.
+Several agents share the sessions, one after the other, and meet in the study's waiting rooms.
+Everything runs in one process on a virtual clock, without faults. The same seed gives the same data. Every session is then
+compared with the data, and every episode is verified. Ctrl-C stops and leaves nothing behind.
+
+An agent may have keys, as an AI partner has in the study file: --policy agent.onnx,temperature=0.5,every_ticks=2. The keys
+are name, temperature, every_ticks, observation, action_mask, delay_ticks and noise.
+
+Examples:
+  coplay agent play my-study --policy agent.onnx --data agents
+  coplay agent play my-study --policy agent.onnx,temperature=1,name=warm --policy cook --sessions 40 --data agents
+  coplay export --data agents --out tables
+  coplay agent play my-study --policy cook --seed 7 --data agents --json | jq .agents")]
+    Play(AgentPlayArgs),
 }

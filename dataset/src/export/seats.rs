@@ -53,6 +53,8 @@ row! {
         training_seed: Option<i64>,
         /// Its checkpoint, as the study says.
         checkpoint: String,
+        /// The rules that it was trained on, as the study says.
+        training_rules: String,
         /// SHA-256 of the model of an AI partner.
         model_sha256: &'a str,
         /// True if the study marks the episodes of the stage as demonstrations.
@@ -126,6 +128,7 @@ fn seat_row<'a>(
         algorithm: origin.algorithm.unwrap_or_default(),
         training_seed: origin.training_seed,
         checkpoint: origin.checkpoint.unwrap_or_default(),
+        training_rules: origin.training_rules.unwrap_or_default(),
         model_sha256: model.unwrap_or_default(),
         demonstration: is_demonstration(names),
     }

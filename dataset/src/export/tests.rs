@@ -221,7 +221,7 @@ async fn a_seat_has_its_place_in_the_study() {
             ("layout".into(), "\"ring\"".into()),
             (
                 "partner@1".into(),
-                r#"{"name": "sp_2", "policy": "sp.onnx", "algorithm": "SP", "training_seed": 7}"#
+                r#"{"name": "sp_2", "policy": "sp.onnx", "algorithm": "SP", "training_seed": 7, "training_rules": "jaxmarl-0.2.0"}"#
                     .into(),
             ),
         ],
@@ -237,16 +237,19 @@ async fn a_seat_has_its_place_in_the_study() {
     .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks score seat_score success partner algorithm training_seed checkpoint model_sha256 demonstration";
+    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks score seat_score success partner algorithm training_seed checkpoint training_rules model_sha256 demonstration";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
         ["5", "2", "3", "turns", "4", "human"]
     );
     assert_eq!(seats.cells(0, "ticks score success"), ["3", "0", "false"]);
-    let drawn = "seat partner algorithm training_seed checkpoint";
-    assert_eq!(seats.cells(0, drawn), ["0", "", "", "", ""]);
-    assert_eq!(seats.cells(1, drawn), ["1", "sp_2", "SP", "7", ""]);
+    let drawn = "seat partner algorithm training_seed checkpoint training_rules";
+    assert_eq!(seats.cells(0, drawn), ["0", "", "", "", "", ""]);
+    assert_eq!(
+        seats.cells(1, drawn),
+        ["1", "sp_2", "SP", "7", "", "jaxmarl-0.2.0"]
+    );
     assert_eq!(
         seats.column("visit"),
         ["5", ""],
@@ -605,7 +608,7 @@ async fn a_table_without_rows_has_its_columns() {
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
     assert_eq!(
         names.join(" "),
-        "episodes steps step_events rewards step_infos seats seat_control proposals keys events presence routes seen quality responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls desk_messages interventions"
+        "episodes steps step_events rewards step_infos seats seat_control proposals keys events presence routes seen quality responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls desk_messages interventions agents"
     );
     for table in &report.tables {
         assert_eq!(table.rows, 0);

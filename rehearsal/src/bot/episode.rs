@@ -144,6 +144,7 @@ impl Bot {
                 }),
             }
         }
+        self.let_agent_act(now_us)?;
         if let Some(tab) = &mut self.tab {
             let is_episode_due = tab.is_episode_due(now_us);
             if tab
@@ -152,7 +153,7 @@ impl Bot {
             {
                 tab.call(now_us, |page, at_us| page.handle_timeout(at_us));
             }
-            if is_episode_due {
+            if is_episode_due && self.agent.is_none() {
                 let hands = &mut self.hands;
                 tab.call(now_us, |page, at_us| {
                     page.with_peer(at_us, |peer, now| hands.play(peer, now));
@@ -170,6 +171,21 @@ impl Bot {
         self.drain(now_us)
     }
 
+    /// Lets an agent say what it does in the next tick, before that tick is played.
+    ///
+    /// # Errors
+    /// The policy cannot play the world.
+    fn let_agent_act(&mut self, now_us: u64) -> Result<(), String> {
+        let (Some(hands), Some(tab)) = (&mut self.agent, &mut self.tab) else {
+            return Ok(());
+        };
+        let partners = &self.info.partners;
+        let acted = tab.call(now_us, |page, at_us| {
+            page.with_peer(at_us, |peer, now| hands.play(partners, peer, now))
+        });
+        acted.unwrap_or(Ok(()))
+    }
+
     /// An episode is on the page, or the same one again.
     pub(super) fn handle_episode(&mut self, now_us: u64) {
         let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
@@ -178,6 +194,9 @@ impl Bot {
         };
         let (horizon, horizon_s) = self.horizon(&plan);
         self.hands = Hands::new(Rng::of(self.rng.bits(), &[]));
+        if let Some(agent) = &mut self.agent {
+            agent.sit_down();
+        }
         self.late.clear();
         self.outcome_us = None;
         self.doing("playing");

@@ -34,9 +34,10 @@ use protocol::hash::sha256_hex;
 use study::assign::Rng;
 use study::{EnvFactsByStage, Study};
 
+use super::agent::Agent;
 use super::entry::EntryWay;
 use super::fault::Fault;
-use super::hands::Hands;
+use super::hands::{AgentHands, Hands};
 use super::record::{Phase, Shared};
 use draft::Drafts;
 use episode::Late;
@@ -86,6 +87,8 @@ pub(super) struct Ticket {
     pub(super) arrives_us: u64,
     /// Its fault.
     pub(super) fault: Option<Fault>,
+    /// The agent that plays in the place of a person.
+    pub(super) agent: Option<Arc<Agent>>,
     /// Its record.
     pub(super) record: Shared,
 }
@@ -177,6 +180,8 @@ pub(super) struct Bot {
     /// When the person has read the outcome of an episode.
     outcome_us: Option<u64>,
     hands: Hands,
+    /// The hands of an agent, which play in the place of a person's.
+    agent: Option<AgentHands>,
     late: Late,
     lobby_us: Option<u64>,
 
@@ -191,6 +196,7 @@ impl Bot {
             mut rng,
             way,
             fault,
+            agent,
             record,
             ..
         } = ticket;
@@ -226,6 +232,7 @@ impl Bot {
             talking: Talking::default(),
             outcome_us: None,
             hands,
+            agent: agent.map(AgentHands::new),
             late: Late::new(fault == Some(Fault::SlowNetwork)),
             lobby_us: None,
             effects: VecDeque::new(),

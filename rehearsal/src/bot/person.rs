@@ -34,6 +34,11 @@ impl Bot {
     pub(super) fn wait(&mut self, now_us: u64, ask: Ask) {
         match ask {
             Ask::Nothing => {}
+            // Agents are always there, and came for partners.
+            Ask::Choice if self.agent.is_some() => {
+                self.say(ClientMessage::Choose(Choice::Wait));
+            }
+            Ask::Presence { .. } if self.agent.is_some() => self.say(ClientMessage::Here),
             // A person who overlooks the question is asked to come back.
             Ask::Presence { .. } if self.rng.below(100) < OVERLOOKED => {
                 self.note(now_us, "overlooks the question whether they are there");

@@ -22,6 +22,7 @@ fn bot(fault: Fault) -> Bot {
         way: EntryWay::Link("link".to_owned()),
         arrives_us: 0,
         fault: Some(fault),
+        agent: None,
         record: Shared::new(0, false, Some(fault)),
     };
     Bot::new(1_000 * S, Arc::new(info), ticket)

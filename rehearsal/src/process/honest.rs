@@ -55,6 +55,7 @@ impl HonestPage {
             },
             arrives_us: clock.now_us(),
             fault: None,
+            agent: None,
             record: record.clone(),
         };
         let (address, clock) = (address.to_owned(), clock.clone());

@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::network::{Down, Sent, Up};
+use super::network::{Down, Lines, Sent, Up};
 use super::people::People;
 use crate::bot::{StudyInfo, Ticket, WireId};
 
@@ -21,13 +21,13 @@ pub(super) struct Crowd {
 
 impl Crowd {
     /// The people of these tickets, in the order of their numbers, who have not arrived.
-    pub(super) fn new(seed: u64, info: StudyInfo, tickets: Vec<Ticket>) -> Self {
+    pub(super) fn new((seed, lines): (u64, Lines), info: StudyInfo, tickets: Vec<Ticket>) -> Self {
         let mut parts: [Vec<_>; PARTS] = Default::default();
         for (number, ticket) in tickets.into_iter().enumerate() {
             parts[number % PARTS].push((number, ticket));
         }
         let info = Arc::new(info);
-        let part = |tickets| Mutex::new(People::new(seed, Arc::clone(&info), tickets));
+        let part = |tickets| Mutex::new(People::new((seed, lines), Arc::clone(&info), tickets));
         Self {
             parts: parts.into_iter().map(part).collect(),
             taken: AtomicUsize::new(PARTS),

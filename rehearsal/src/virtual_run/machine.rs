@@ -14,7 +14,7 @@ use simulation::server::{EPOCH_US, Outgoing, Program, SimulatedServer};
 use simulation::wire::Budget;
 
 use super::folder::FolderStorage;
-use super::network::{Down, Sent, Stream, Up};
+use super::network::{Down, Lines, Sent, Stream, Up};
 use crate::bot::WireId;
 
 /// How long the server is down when it is killed, microseconds: the least and the most.
@@ -59,14 +59,14 @@ fn run_us(at_us: u64) -> u64 {
 }
 
 impl Machine {
-    /// A machine for some people whose server starts at a time.
+    /// A machine for some people, and their lines, whose server starts at a time.
     ///
     /// # Errors
     /// The server does not start.
     pub(super) fn start(
         now_us: u64,
         seed: u64,
-        people: usize,
+        (people, lines): (usize, Lines),
         program: Program,
         storage: FolderStorage,
     ) -> Result<Self, String> {
@@ -78,7 +78,7 @@ impl Machine {
             server,
             limits,
             lines: (0..people)
-                .map(|number| Stream::down(seed, number))
+                .map(|number| Stream::down(lines, seed, number))
                 .collect(),
             connections: BTreeMap::new(),
             by_wire: BTreeMap::new(),

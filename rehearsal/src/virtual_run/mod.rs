@@ -2,7 +2,7 @@
 //! program, and a simulated network between them.
 //!
 //! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
-//! [`network::LEAST_US`], so the people and the machine of the server are run so far at a time, and then exchange what
+//! [`Lines::least_us`], so the people and the machine of the server are run so far at a time, and then exchange what
 //! they sent. One thread begins with the machine and the other with people; who is done helps with the people who are
 //! left.
 
@@ -31,6 +31,7 @@ use study::{EnvFacts, EnvFactsByStage, StageKind, Study};
 
 use tracing::subscriber::NoSubscriber;
 
+use crate::agent::Agent;
 use crate::bot::{StudyInfo, WireId, read_hosted_specs};
 use crate::entry::EntryWay;
 use crate::line::{Line, standing};
@@ -42,7 +43,7 @@ use crowd::Crowd;
 use database::Database;
 use folder::FolderStorage;
 use machine::Machine;
-use network::{Down, Sent, Up};
+use network::{Down, Lines, Sent, Up};
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
@@ -56,7 +57,8 @@ const LOOKS: u32 = 5_000;
 /// How many steps pass between two looks at whether to show progress.
 const STEPS_A_LOOK: u32 = 256;
 
-/// Rehearses a study on a virtual clock.
+/// Rehearses a study on a virtual clock. Agents, if there are any, take part in the place of people: they share the
+/// sessions among them, one after the other.
 ///
 /// # Errors
 /// The disk or the database failed.
@@ -65,11 +67,15 @@ pub(crate) async fn rehearse(
     study: Arc<Study>,
     facts: &EnvFactsByStage,
     data: &Path,
+    agents: Vec<Arc<Agent>>,
 ) -> anyhow::Result<Played> {
     let is_stopped = Arc::new(AtomicBool::new(false));
     let (options, facts, data) = (options.clone(), facts.clone(), data.to_owned());
     let stop = Arc::clone(&is_stopped);
-    let work = move || VirtualRun::open(&options, study, facts, &data)?.run(&options, &data, &stop);
+    let work = move || {
+        let run = VirtualRun::open(&options, study, facts, &data, &agents)?;
+        run.run(&options, &data, &stop)
+    };
     let thread = thread::Builder::new().name("rehearsal".to_owned());
     let (done, result) = tokio::sync::oneshot::channel();
     // A server of its own would log to a file; nobody is to take its notes for those of this program.
@@ -96,6 +102,7 @@ struct VirtualRun {
     study: Arc<Study>,
     machine: Machine,
     crowd: Crowd,
+    lines: Lines,
     sessions: Vec<(String, Shared)>,
     began_us: u64,
     now_us: u64,
@@ -108,6 +115,7 @@ impl VirtualRun {
         study: Arc<Study>,
         facts: EnvFactsByStage,
         data: &Path,
+        agents: &[Arc<Agent>],
     ) -> anyhow::Result<Self> {
         let links = match EntryWay::is_by_links(&study) {
             true => options.sessions,
@@ -123,11 +131,21 @@ impl VirtualRun {
             is_open: false,
         };
         let began_us = EPOCH_US + S;
+        let lines = match agents.is_empty() {
+            true => Lines::OF_PEOPLE,
+            false => Lines::OF_AGENTS,
+        };
         let storage = FolderStorage::new(data, database);
-        let mut machine =
-            Machine::start(EPOCH_US, options.seed, options.sessions, program, storage)
-                .map_err(anyhow::Error::msg)?;
-        let schedule = Schedule::new(options, &study, &machine.storage().links, began_us);
+        let mut machine = Machine::start(
+            EPOCH_US,
+            options.seed,
+            (options.sessions, lines),
+            program,
+            storage,
+        )
+        .map_err(anyhow::Error::msg)?;
+        let mut schedule = Schedule::new(options, &study, &machine.storage().links, began_us);
+        schedule.give_to(agents);
         machine.kill_at(schedule.kills_us.clone());
         let info = StudyInfo {
             study: Arc::clone(&study),
@@ -139,7 +157,8 @@ impl VirtualRun {
         Ok(Self {
             study,
             machine,
-            crowd: Crowd::new(options.seed, info, schedule.tickets),
+            crowd: Crowd::new((options.seed, lines), info, schedule.tickets),
+            lines,
             sessions,
             began_us,
             now_us: EPOCH_US,
@@ -185,6 +204,7 @@ impl VirtualRun {
             began_us,
             now_us,
             line,
+            lines,
             ..
         } = self;
         let crowd = &*crowd;
@@ -207,7 +227,7 @@ impl VirtualRun {
                 *now_us = next_us
                     .context("nothing will ever happen again")?
                     .max(*now_us);
-                let until_us = *now_us + network::LEAST_US;
+                let until_us = *now_us + lines.least_us;
                 crowd.offer();
                 let sent = order.send(Order {
                     up: std::mem::take(&mut up),
@@ -249,7 +269,7 @@ impl VirtualRun {
                 return Ok(self.now_us);
             };
             self.now_us = self.now_us.max(next_us);
-            let sent = self.machine.run(self.now_us + network::LEAST_US);
+            let sent = self.machine.run(self.now_us + self.lines.least_us);
             sent.map_err(anyhow::Error::msg)?;
         }
     }

@@ -7,15 +7,32 @@ use simulation::rng::SeededRng;
 
 use crate::bot::WireId;
 
-/// The shortest time under way, microseconds: nothing that one side does reaches the other one sooner, so both may be
-/// run this far at a time, each by itself.
-pub(super) const LEAST_US: u64 = 10_000;
+/// The lines between everybody and the server.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lines {
+    /// The shortest time under way, microseconds: nothing that one side does reaches the other one sooner, so both may
+    /// be run this far at a time, each by itself.
+    pub(super) least_us: u64,
+    /// The longest, without jitter, microseconds.
+    most_us: u64,
+    /// The jitter of a stream is up to half of this, microseconds.
+    jitter_us: u64,
+}
 
-/// The longest, without jitter, microseconds.
-const MOST_US: u64 = 25_000;
-
-/// The jitter of a stream is up to half of this, microseconds.
-const JITTER_US: u64 = 4_000;
+impl Lines {
+    /// Those of people.
+    pub(super) const OF_PEOPLE: Self = Self {
+        least_us: 10_000,
+        most_us: 25_000,
+        jitter_us: 4_000,
+    };
+    /// Those of agents: each tick waits for the actions of all in the one before, so they are short.
+    pub(super) const OF_AGENTS: Self = Self {
+        least_us: 1_000,
+        most_us: 2_000,
+        jitter_us: 0,
+    };
+}
 
 /// From a person to the server.
 #[derive(Debug)]
@@ -64,21 +81,24 @@ pub(super) struct Stream {
 
 impl Stream {
     /// The way of a person's messages to the server.
-    pub(super) fn up(seed: u64, person: usize) -> Self {
-        Self::new(seed, person, "up", (End::Person(person), End::Server))
+    pub(super) fn up(lines: Lines, seed: u64, person: usize) -> Self {
+        let ends = (End::Person(person), End::Server);
+        Self::new(lines, seed, person, ("up", ends))
     }
 
     /// The way of messages to a person.
-    pub(super) fn down(seed: u64, person: usize) -> Self {
-        Self::new(seed, person, "down", (End::Server, End::Person(person)))
+    pub(super) fn down(lines: Lines, seed: u64, person: usize) -> Self {
+        let ends = (End::Server, End::Person(person));
+        Self::new(lines, seed, person, ("down", ends))
     }
 
-    fn new(seed: u64, person: usize, way: &str, ends: (End, End)) -> Self {
+    fn new(lines: Lines, seed: u64, person: usize, (way, ends): (&str, (End, End))) -> Self {
         // Both directions are as long.
-        let delay_us = SeededRng::new(seed, &format!("line {person}")).between(LEAST_US, MOST_US);
+        let delay_us =
+            SeededRng::new(seed, &format!("line {person}")).between(lines.least_us, lines.most_us);
         let conditions = Conditions {
             delay_us,
-            jitter_us: JITTER_US,
+            jitter_us: lines.jitter_us,
             ..Conditions::default()
         };
         let seed = SeededRng::new(seed, &format!("{way} {person}")).bits();

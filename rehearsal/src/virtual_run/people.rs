@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use protocol::control;
 
-use super::network::{Down, Sent, Stream, Up};
+use super::network::{Down, Lines, Sent, Stream, Up};
 use crate::bot::{Bot, BotEffect, RawFrame, StudyInfo, Ticket, WireId};
 
 /// The finest timer of a page, microseconds.
@@ -39,7 +39,11 @@ struct Person {
 
 impl People {
     /// The people of these tickets, by number, who have not arrived.
-    pub(super) fn new(seed: u64, info: Arc<StudyInfo>, tickets: Vec<(usize, Ticket)>) -> Self {
+    pub(super) fn new(
+        (seed, lines): (u64, Lines),
+        info: Arc<StudyInfo>,
+        tickets: Vec<(usize, Ticket)>,
+    ) -> Self {
         let mut people = Self {
             info,
             people: BTreeMap::new(),
@@ -53,7 +57,7 @@ impl People {
                 next_us: ticket.arrives_us,
                 ticket: Some(ticket),
                 bot: None,
-                line: Stream::up(seed, number),
+                line: Stream::up(lines, seed, number),
                 is_server_up: true,
                 coming: VecDeque::new(),
             };

@@ -47,6 +47,14 @@ impl<W: World> Session<W> {
         self.confirmable().1.map(|seat| Seat(seat as u8))
     }
 
+    /// True if every input before the present state is here, so that nothing in it is a guess; what came since is
+    /// simulated first.
+    pub fn is_known(&mut self) -> bool {
+        self.resimulate();
+        let known = |seat| self.roster.awaited(seat, self.inputs.have(seat)) >= self.current;
+        (0..usize::from(self.layout.seats)).all(known)
+    }
+
     /// Ticks that could be confirmed, were they simulated, and the seat that keeps the next one from being so.
     pub(super) fn confirmable(&self) -> (u32, Option<usize>) {
         let roster = &self.roster;

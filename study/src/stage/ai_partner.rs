@@ -53,6 +53,9 @@ pub struct PartnerOrigin {
     /// The checkpoint of the training.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<String>,
+    /// The rules that it was trained on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training_rules: Option<String>,
 }
 
 impl PartnerOrigin {

@@ -1,0 +1,292 @@
+//! Agents that take part in a study in the place of people: their rows, their actions, and what is refused.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use catalog::StartError;
+use dataset::export::{ExportOptions, ObservationKind, export};
+use env_core::envs;
+use policy::Partners;
+use protocol::hash::sha256_hex;
+use rehearsal::{AgentOptions, AgentsReport, play_agents};
+
+const STUDY: &str = "format: 1
+study: {id: small, version: 1.0.0, title: Small, contact: lab@example.edu}
+timeline:
+  - {id: consent, type: consent, file: consent.md, else: no_consent}
+  - id: alone
+    type: env
+    env: overcooked@2.0.0
+    players: [self, {policy: cook}]
+    seat: random
+    config: {layout: cramped_room, horizon: 150, tick_hz: 30}
+    input_delay: {min: 2, max: 3}
+  - {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: leave}
+  - id: together
+    type: env
+    env: overcooked@2.0.0
+    players: [self, partner]
+    config: {layout: cramped_room, horizon: 240, tick_hz: 10}
+    repeat: 2
+  - id: after
+    type: survey
+    title: After
+    surveyjs:
+      elements:
+        - {type: rating, name: fluency, title: We worked well together., rateMin: 1, rateMax: 7, isRequired: true}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
+/// The keys of a row of an episode: episode and seat.
+type Place = (String, usize);
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn clone_cook() -> String {
+    let file = root().join("examples/overcooked-coord/cook_clone.onnx");
+    format!(
+        "{},temperature=0.5,every_ticks=2,name=clone",
+        file.display()
+    )
+}
+
+/// Lets agents take part, with their data in `agents`.
+async fn play(
+    dir: &Path,
+    study: &Path,
+    policies: &[&str],
+    sessions: usize,
+) -> Result<AgentsReport, StartError> {
+    play_agents(&AgentOptions {
+        study: study.to_owned(),
+        policies: policies
+            .iter()
+            .map(|policy| policy.parse().unwrap())
+            .collect(),
+        sessions,
+        seed: 5,
+        data: dir.join("agents"),
+    })
+    .await
+}
+
+/// The same in a study of these lines, which must go well; the tables are in `tables`.
+async fn play_well(dir: &Path, policies: &[&str], sessions: usize) -> AgentsReport {
+    let study = dir.join("study");
+    fs::create_dir(&study).unwrap();
+    fs::write(study.join("study.yaml"), STUDY).unwrap();
+    fs::write(study.join("consent.md"), "# Consent\n").unwrap();
+    fs::write(study.join("thanks.md"), "# Thanks\n").unwrap();
+    let report = play(dir, &study, policies, sessions).await.unwrap();
+    assert!(report.is_fine(), "{report}");
+    let options = ExportOptions {
+        observations: BTreeSet::from([ObservationKind::Features]),
+        ..ExportOptions::default()
+    };
+    let data = dir.join("agents");
+    export(&data, &dir.join("tables"), &options).await.unwrap();
+    let verified = dataset::verify::verify(&data).await.unwrap();
+    assert!(verified.is_fine(), "{verified}");
+    report
+}
+
+/// The rows of a table, with their cells by the names of the columns.
+fn rows(dir: &Path, table: &str) -> Vec<BTreeMap<String, String>> {
+    let file = dir.join("tables").join(format!("{table}.csv"));
+    let mut reader = csv::Reader::from_path(file).unwrap();
+    reader.deserialize().map(|row| row.unwrap()).collect()
+}
+
+fn place(row: &BTreeMap<String, String>) -> Place {
+    (row["episode_id"].clone(), row["seat"].parse().unwrap())
+}
+
+/// The observations and actions of agents, by seat and tick.
+fn read_steps(dir: &Path) -> BTreeMap<Place, Vec<(Vec<f32>, u16)>> {
+    let mut observed: BTreeMap<(Place, u32), Vec<f32>> = BTreeMap::new();
+    for row in rows(dir, "observations") {
+        let numbers = row["observation"].split_whitespace();
+        let numbers = numbers.map(|number| number.parse().unwrap()).collect();
+        observed.insert((place(&row), row["tick"].parse().unwrap()), numbers);
+    }
+    let mut steps: BTreeMap<Place, Vec<(Vec<f32>, u16)>> = BTreeMap::new();
+    for row in rows(dir, "steps")
+        .iter()
+        .filter(|row| row["controller"] == "human")
+    {
+        let tick = row["tick"].parse().unwrap();
+        let of_seat = steps.entry(place(row)).or_default();
+        assert_eq!(of_seat.len(), tick as usize, "the rows are in order");
+        let seen = observed[&(place(row), tick)].clone();
+        of_seat.push((seen, row["action"].parse().unwrap()));
+    }
+    steps
+}
+
+/// The compiled models of a data folder, and the name under which the only one plays.
+fn read_models(data: &Path) -> (Partners, String) {
+    let mut partners = Partners::default();
+    let mut names = Vec::new();
+    for entry in fs::read_dir(data.join("networks")).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        let sha256 = sha256_hex(&bytes);
+        if partners.add(&sha256, &bytes).is_ok() {
+            names.push(policy::named("clone", &sha256));
+        }
+    }
+    assert_eq!(names.len(), 1, "one model for one kitchen");
+    (partners, names.remove(0))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_recorded_action_is_the_choice_of_the_policy_for_the_exported_observation() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = play_well(dir.path(), &["cook", &clone_cook(), "random"], 6).await;
+    let (partners, model) = read_models(&dir.path().join("agents"));
+    let agents: BTreeMap<String, String> = rows(dir.path(), "agents")
+        .into_iter()
+        .map(|row| (row["participant_id"].clone(), row["agent"].clone()))
+        .collect();
+    assert_eq!(agents.len(), 6);
+    let steps = read_steps(dir.path());
+    let mut compared: BTreeMap<&str, usize> = BTreeMap::new();
+    for seat in rows(dir.path(), "seats")
+        .iter()
+        .filter(|row| row["controller"] == "human")
+    {
+        let agent = agents[&seat["participant_id"]].as_str();
+        let world = envs::open(&seat["env"], &seat["params"]).unwrap();
+        let name = if agent == "clone" { &model } else { agent };
+        let mut policy = partners.open(name, world.spec()).unwrap();
+        policy.reset(
+            place(seat).1,
+            u64::from_str_radix(&seat["seed"], 16).unwrap(),
+        );
+        for (tick, (seen, action)) in steps[&place(seat)].iter().enumerate() {
+            let chosen = policy.act(seen);
+            assert_eq!(*action, chosen, "{agent} in {:?}, tick {tick}", place(seat));
+            *compared.entry(agent).or_default() += 1;
+        }
+    }
+    // Two sessions each, of one episode alone and two together.
+    let expected = 2 * (150 + 2 * 240);
+    assert_eq!(
+        compared,
+        BTreeMap::from([
+            ("clone", expected),
+            ("cook", expected),
+            ("random", expected)
+        ])
+    );
+    let scores: Vec<f64> = report
+        .agents
+        .iter()
+        .map(|of| of.mean_score.unwrap())
+        .collect();
+    assert!(
+        scores[0] > scores[2],
+        "a cook scores more than chance: {report}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_have_rows_in_the_tables_of_people_and_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = play_well(dir.path(), &["cook,name=left", "cook,name=right"], 4).await;
+    let names: Vec<&str> = report.agents.iter().map(|of| of.agent.as_str()).collect();
+    assert_eq!(names, ["left", "right"]);
+    for of in &report.agents {
+        assert_eq!(
+            (of.sessions, of.completed, of.episodes),
+            (2, 2, 6),
+            "{report}"
+        );
+    }
+    let sessions = rows(dir.path(), "sessions");
+    assert_eq!(sessions.len(), 4);
+    assert!(sessions.iter().all(|row| row["outcome"] == "completed"));
+    let agents = rows(dir.path(), "agents");
+    let known: Vec<&String> = sessions.iter().map(|row| &row["session_id"]).collect();
+    assert!(agents.iter().all(|row| known.contains(&&row["session_id"])));
+    let answers = rows(dir.path(), "responses");
+    assert_eq!(
+        answers
+            .iter()
+            .filter(|row| row["item"] == "fluency")
+            .count(),
+        4
+    );
+    for table in ["pages", "groups", "lobby", "keys", "seats"] {
+        let count = rows(dir.path(), table).len();
+        assert!(count >= 4, "{table} has {count} rows");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_seed_gives_the_same_data() {
+    let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    for dir in [&one, &other] {
+        play_well(dir.path(), &[&clone_cook(), "random"], 2).await;
+    }
+    for table in ["steps", "responses", "agents"] {
+        let [one, other] = [&one, &other].map(|dir| rows(dir.path(), table));
+        assert!(!one.is_empty() && one == other, "{table} differs");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_fit_is_refused_with_the_stage_and_nothing_is_left_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let dyad = root().join("examples/overcooked-dyad");
+    let clone = clone_cook();
+    let taken = dir.path().join("agents");
+    for (study, policies, part) in [
+        (
+            root().join("tests/hosted"),
+            ["idle"].as_slice(),
+            "`run: host`",
+        ),
+        (
+            root().join("examples/shared-seat"),
+            &["cook"],
+            "`shared_seat`",
+        ),
+        (
+            dyad.clone(),
+            &["cooc"],
+            "there is no such policy; there are cook, idle, random",
+        ),
+        (
+            dyad.clone(),
+            &["gone.onnx"],
+            "cannot read the model gone.onnx",
+        ),
+        (
+            dyad.clone(),
+            &["cook", "cook"],
+            "two agents are called `cook`",
+        ),
+        (
+            root().join("examples/grid-worlds"),
+            &[&clone],
+            "the agent `clone` cannot play",
+        ),
+    ] {
+        let error = play(dir.path(), &study, policies, 2).await.unwrap_err();
+        let text = format!("{error:#}");
+        assert!(text.contains(part), "{part} is not in: {text}");
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+    fs::create_dir(&taken).unwrap();
+    fs::write(taken.join("notes.txt"), "mine").unwrap();
+    let error = play(dir.path(), &dyad, &["cook"], 2).await.unwrap_err();
+    assert!(format!("{error:#}").contains("is there already"));
+}
