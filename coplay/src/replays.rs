@@ -111,7 +111,7 @@ fn print_link(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
 async fn serve(args: &ReplayArgs, page: String) -> anyhow::Result<ExitCode> {
     let mut secret = [0; 16];
     getrandom::fill(&mut secret).map_err(io::Error::other)?;
-    let secret = protocol::hash::to_hex(&secret);
+    let secret = format!("{:032x}", u128::from_be_bytes(secret));
     let listener = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, args.port))).await?;
     let link = format!("http://{}/replay/{secret}", listener.local_addr()?);
     let show = async move || page_response(page.clone());

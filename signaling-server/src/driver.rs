@@ -51,7 +51,7 @@ pub struct Executor {
     /// Where the logs of episodes are written.
     pub episodes: EpisodeFiles,
     /// Hears of episodes that are over, if there is a TURN server.
-    pub episodes: Option<EpisodeNotifier>,
+    pub notifier: Option<EpisodeNotifier>,
     /// The threads of running episodes.
     pub writers: HashMap<Era, EpisodeWriter>,
     /// The client of language models.
@@ -164,10 +164,10 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
             Effect::Send(conn, message) => executor.connections.send(conn, &message),
             Effect::Close(conn) => executor.connections.close(conn),
             Effect::Store(write) => {
-                if let (Write::EpisodeEnded { episode, .. }, Some(episodes)) =
-                    (&write, &executor.episodes)
+                if let (Write::EpisodeEnded { episode, .. }, Some(notifier)) =
+                    (&write, &executor.notifier)
                 {
-                    episodes.tell_ended(episode);
+                    notifier.tell_ended(episode);
                 }
                 executor.store(&write).await?;
                 executor.feed.iter().for_each(|feed| feed.tell(&write));

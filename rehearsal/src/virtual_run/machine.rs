@@ -8,10 +8,10 @@ use protocol::DecodeError;
 use protocol::control::{self, ClientMessage, Refusal, ServerMessage};
 use server_core::arbiter::{ConnId, Event};
 use server_core::limits::Limits;
+use server_core::message_budget::MessageBudget;
 use simulation::fault_injection::FaultInjection;
 use simulation::rng::SeededRng;
 use simulation::server::{EPOCH_US, Outgoing, Program, SimulatedServer};
-use simulation::wire::Budget;
 
 use super::folder::FolderStorage;
 use super::network::{Down, Lines, Sent, Stream, Up};
@@ -25,7 +25,7 @@ struct Connection {
     person: usize,
     wire: WireId,
     is_greeted: bool,
-    budget: Budget,
+    budget: MessageBudget,
 }
 
 /// Something that is to happen on the machine. The number keeps the order of what happens at once.
@@ -227,7 +227,7 @@ impl Machine {
             person,
             wire,
             is_greeted: false,
-            budget: Budget::new(self.now_us, self.limits.messages_burst),
+            budget: MessageBudget::new(&self.limits, self.now_us),
         };
         self.connections.insert(self.accepted, connection);
         self.by_wire.insert((person, wire), self.accepted);
@@ -268,8 +268,7 @@ impl Machine {
             return self.refuse(conn, Refusal::Malformed);
         }
         let is_datagram = matches!(message, ClientMessage::Relay { .. });
-        let rate = (self.limits.messages_per_s, self.limits.messages_burst);
-        match of.budget.take(self.now_us, rate, is_datagram) {
+        match of.budget.take_message(self.now_us, is_datagram) {
             true => {}
             false if is_datagram => return Ok(()),
             false => return self.refuse(conn, Refusal::Malformed),
