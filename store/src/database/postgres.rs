@@ -110,7 +110,7 @@ pub(crate) async fn migrate(pool: &PgPool, migrations: &[&str]) -> Result<(), St
     transaction.commit().await.map_err(error)
 }
 
-/// What a database of these versions, 0 for a new one, is to run.
+/// The scripts that bring a database of these versions, 0 for a new one, up to date.
 fn list_scripts(version: usize, shared: usize, migrations: &[&str]) -> Vec<String> {
     let mut scripts = Vec::new();
     if version == 0 {

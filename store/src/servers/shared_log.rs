@@ -12,7 +12,7 @@ use crate::error::StoreError;
 /// How often a log is read anew because it was moved meanwhile.
 const MOST_TRIES: usize = 3;
 
-/// What a log is, without its bytes.
+/// A log, without its bytes.
 #[derive(Clone, Debug)]
 pub(super) struct ListedLog {
     /// Its path in a data folder.

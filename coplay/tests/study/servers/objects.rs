@@ -27,9 +27,33 @@ fn verify_anew(host: &Host, database: &str) {
     let data = host.dir.path().join("third");
     std::fs::create_dir_all(data.join("episodes")).unwrap();
     std::fs::write(data.join("database"), database).unwrap();
-    let mut verify = Command::new(env!("CARGO_BIN_EXE_coplay"));
-    let verify = verify.args(["verify", "--json", "--data"]).arg(&data);
-    let verified = verify.output().unwrap();
+    let verify = |name: &str, value: &str| {
+        let mut verify = Command::new(env!("CARGO_BIN_EXE_coplay"));
+        verify.args(["verify", "--json", "--data"]).arg(&data);
+        verify.env(name, value).output().unwrap()
+    };
+    for (name, value, words) in [
+        (
+            "AWS_ACCESS_KEY_ID",
+            "",
+            "the environment has no AWS_ACCESS_KEY_ID",
+        ),
+        (
+            "AWS_ENDPOINT_URL",
+            "http://s3.example.edu",
+            "use https, or set AWS_ALLOW_HTTP",
+        ),
+        (
+            "AWS_SECRET_ACCESS_KEY",
+            "wrong",
+            "cannot be read from s3://",
+        ),
+    ] {
+        let refused = verify(name, value);
+        let said = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && said.contains(words), "{said}");
+    }
+    let verified = verify("AWS_ALLOW_HTTP", "false");
     assert!(verified.status.success(), "{verified:?}");
     let report: Value = serde_json::from_slice(&verified.stdout).unwrap();
     let episodes = report["episodes"].as_array().unwrap();
