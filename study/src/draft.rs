@@ -114,6 +114,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         tree,
         scopes,
         paths,
+        uses,
         ..
     } = parts.timeline?;
     scopes?;
@@ -170,6 +171,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         canonical,
         hash,
         paths,
+        uses,
         source,
     })
 }

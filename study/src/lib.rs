@@ -67,7 +67,7 @@ pub use page::TextPage;
 pub use payment::Payment;
 pub use problem::Problem;
 pub use progress::{
-    Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent, ProgressStep,
+    Company, Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent, ProgressStep,
     SeatTotals,
 };
 pub use recorded_facts::{FactsRecorder, RecordedFacts};

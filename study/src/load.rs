@@ -27,6 +27,7 @@ use crate::timeline;
 use crate::timeline::names::Scope;
 use crate::timeline::read::{First, Read};
 use crate::timeline::tree::Node;
+use crate::timeline::uses::FactorUse;
 use crate::yaml::Data;
 
 /// The text of the study file.
@@ -201,6 +202,8 @@ pub(crate) struct ReadTimeline {
     pub scopes: Option<BTreeMap<u16, Scope>>,
     /// The path of each stage in the file, such as `timeline[2].block[0]`.
     pub paths: Vec<String>,
+    /// The factors of participants that each stage uses.
+    pub uses: Vec<FactorUse>,
 }
 
 /// The timeline while it is read.
@@ -253,6 +256,7 @@ impl<'a> Timeline<'a> {
             scopes
         });
         timeline::language_models::check(&read, scopes.as_ref());
+        let uses = timeline::uses::uses(&read, known);
         let lobbies = makers
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))
@@ -263,6 +267,7 @@ impl<'a> Timeline<'a> {
             tree: read.tree,
             lobbies,
             scopes,
+            uses,
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::stage::lobby::Lobby;
 use crate::stage::{Stage, StageKind};
 use crate::text::Text;
 use crate::timeline::tree::Node;
+use crate::timeline::uses::FactorUse;
 use crate::yaml;
 
 /// Name of the study file in its folder.
@@ -75,6 +76,8 @@ pub struct Study {
     pub hash: String,
     /// Where each stage stands in the file, such as `timeline[2].block[0]`.
     pub(crate) paths: Vec<String>,
+    /// The factors of participants that each stage uses.
+    pub(crate) uses: Vec<FactorUse>,
     /// The file as read, to say where a field stands.
     pub(crate) source: yaml::Node,
 }

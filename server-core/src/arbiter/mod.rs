@@ -47,6 +47,7 @@ mod recruiter_identity;
 mod rest;
 mod restore;
 mod retention;
+mod room_orders;
 mod routes;
 mod rows;
 mod screening;

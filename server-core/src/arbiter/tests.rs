@@ -18,6 +18,7 @@ mod page_faults;
 mod restart;
 mod retention;
 mod returns;
+mod rooms;
 mod routes;
 mod screening;
 mod seat_orders;
