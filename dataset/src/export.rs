@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod adherence;
 mod annotations;
 mod chat;
 mod column;
@@ -40,6 +41,7 @@ use std::path::Path;
 
 use store::data_folder;
 
+pub use adherence::ChosenMeasure;
 pub use column::{Column, ColumnKind};
 use known::KnownData;
 pub use options::{ExportOptions, ObservationKind, StopFlag};

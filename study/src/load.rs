@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::about::{self, About};
+use crate::adherence::{self, AdherenceMeasure};
 use crate::design::{self, Design};
 use crate::disconnect::{self, Net};
 use crate::exclusion::{self, ExclusionRule};
@@ -50,6 +51,7 @@ pub(crate) struct Parts {
     pub about: Option<About>,
     pub recruitment: Option<Option<Recruitment>>,
     pub bonus: Option<Option<Formula>>,
+    pub adherence: Option<Vec<AdherenceMeasure>>,
     pub exclusions: Option<Vec<ExclusionRule>>,
     pub net: Option<Net>,
     pub design: Option<Design>,
@@ -135,10 +137,19 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
     let bonus = bonus.maybe(|place| Formula::read(&place, &facts, &Type::Number));
     let recruitment =
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
+    let doc = "Measures of how far people did what a policy would have done, for the table `adherence` and the formulas of \
+               `exclusions`.";
+    let adherence = fields.key("adherence", doc);
+    let adherence = adherence
+        .maybe(|place| adherence::read(source, &place))
+        .map(Option::unwrap_or_default);
+    if let (Some(measures), Some(timeline)) = (&adherence, &timeline) {
+        adherence::check_stages(measures, &timeline.stages, root);
+    }
     let doc = "Rules that mark the data of sessions in the tables, with a reason. They have no other effect.";
     let exclusions = fields.key("exclusions", doc);
     let exclusions = exclusions
-        .maybe(|place| exclusion::read(&place))
+        .maybe(|place| exclusion::read(&place, &adherence::list_names(root)))
         .map(Option::unwrap_or_default);
     fields.done();
     let mut recruitment = recruitment;
@@ -161,6 +172,7 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
         about,
         recruitment,
         bonus,
+        adherence,
         exclusions,
         net,
         design,

@@ -1,6 +1,7 @@
 //! A study that was read and checked.
 
 use crate::about::Keeping;
+use crate::adherence::AdherenceMeasure;
 use crate::design::Design;
 use crate::disconnect::Net;
 use crate::exclusion::ExclusionRule;
@@ -53,6 +54,8 @@ pub struct Study {
     pub recruitment: Recruitment,
     /// The bonus, a formula over episodes and answers.
     pub bonus: Option<Formula>,
+    /// The measures of how far people did what a policy would have done.
+    pub adherence: Vec<AdherenceMeasure>,
     /// The rules that mark the data of sessions.
     pub exclusions: Vec<ExclusionRule>,
     /// How pages reach each other.
@@ -85,11 +88,10 @@ pub struct Study {
 impl Study {
     /// Sets the models of AI partners, which play under the names of their models from now on.
     pub(crate) fn set_models(&mut self, models: Vec<PartnerModel>) {
-        for partner in self
-            .timeline
-            .iter_mut()
-            .flat_map(|stage| stage.kind.ai_partners_mut())
-        {
+        let stages = self.timeline.iter_mut();
+        let partners = stages.flat_map(|stage| stage.kind.ai_partners_mut());
+        let asked = self.adherence.iter_mut().map(|measure| &mut measure.policy);
+        for partner in partners.chain(asked) {
             let made = models.iter().find(|made| made.partner == *partner);
             partner.enter_name(made.map(|made| made.name.as_str()));
         }
