@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod advisers;
 mod directive;
 mod file;
 #[cfg(any(test, feature = "fixtures"))]
@@ -39,10 +40,12 @@ use hosted::Hosted;
 use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
+pub use advisers::open_advisers;
 pub use file::{DiskFile, LogFile};
 pub use handover::{is_directive, lead};
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
+pub use policy::ActionShares;
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};

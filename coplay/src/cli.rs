@@ -204,8 +204,8 @@ Examples:
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
 desk_messages, interventions, episodes, seats, seat_control, proposals, steps (one row per tick and seat), step_events, step_infos,
-rewards, keys, events, presence, routes, quality, session_quality, exclusions and agents; and tables.json, which describes every column.
-docs/data.md describes them, too.
+rewards, keys, events, presence, routes, quality, adherence, session_quality, exclusions and agents; and tables.json, which
+describes every column. docs/data.md describes them, too.
 When all tables are complete, they replace the tables of an earlier export. If the command is interrupted, nothing changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
 Recruiters' identifiers are left out, unless --with-identifiers asks for them. The database records each use of this option.
@@ -221,6 +221,8 @@ Examples:
       Write data sets for offline reinforcement learning, into a new folder; --format lerobot writes those of LeRobot.
   coplay export --data coplay-data --out tables --exclusions my-study/study.yaml
       Run changed exclusion rules over old data.
+  coplay export --data coplay-data --out tables --adherence my-study
+      Measure old data with the policies that the study file of this folder names under adherence.
   coplay export --data coplay-data --out tables --json | jq .skipped")]
     Export(ExportArgs),
     /// Write the study as one archive that can be published.

@@ -33,6 +33,7 @@ async fn write_tables(data: PathBuf, format: &'static str) -> anyhow::Result<Fil
         identifiers: false,
         demographics: None,
         exclusions: None,
+        adherence: None,
         stop: StopFlag::default(),
     };
     let (archive, _) = export_archive(&data, tempfile::tempfile()?, &options).await?;

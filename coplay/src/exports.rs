@@ -5,8 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use catalog::{StartError, read_study};
 use coplay::cli::{CrateArgs, ExportArgs, ExportFormat};
-use dataset::export::{ExportOptions, StopFlag};
+use dataset::export::{ChosenMeasure, ExportOptions, StopFlag};
 use dataset::lerobot::export_lerobot;
 use dataset::minari::export_minari;
 use dataset::study_crate::{CrateFacts, write_crate};
@@ -25,6 +26,7 @@ pub(crate) async fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         Some(Ok(rules)) => Some(rules),
         None => None,
     };
+    let adherence = args.adherence.as_deref().map(read_measures).transpose()?;
     let options = ExportOptions {
         format,
         seen: args.seen,
@@ -38,6 +40,7 @@ pub(crate) async fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         identifiers: args.with_identifiers,
         demographics: args.demographics,
         exclusions,
+        adherence,
         stop: StopFlag::default(),
     };
     let stop = options.stop.clone();
@@ -55,6 +58,30 @@ fn read_rules(file: &Path) -> anyhow::Result<Result<Vec<ExclusionRule>, ExitCode
         problems.iter().for_each(|problem| eprintln!("{problem}"));
         ExitCode::FAILURE
     }))
+}
+
+/// The measures of adherence of the study in a folder, with the models that they need.
+fn read_measures(folder: &Path) -> anyhow::Result<Vec<ChosenMeasure>> {
+    let (study, _) = read_study(folder).map_err(StartError::Study)?;
+    anyhow::ensure!(
+        !study.adherence.is_empty(),
+        "the study in {} measures no adherence; write for example `adherence: [{{name: greedy, stage: play, policy: cook}}]` \
+         into its study.yaml",
+        folder.display()
+    );
+    let measures = study.adherence.iter();
+    let measures = measures.map(|measure| {
+        let policy = &measure.policy.policy;
+        let mut models = study.models.iter();
+        let model = models.find(|model| policy.ends_with(&format!("@{}", model.sha256)));
+        ChosenMeasure {
+            name: measure.name.clone(),
+            stage: measure.stage.clone(),
+            policy: policy.clone(),
+            model: model.map(|model| model.bytes.clone()),
+        }
+    });
+    Ok(measures.collect())
 }
 
 /// Runs `coplay export --format minari` and `lerobot`.

@@ -295,6 +295,12 @@ async fn a_wrong_order_says_what_is_wrong_and_changes_nothing() {
             "P-X",
         ),
         (
+            "participants/P-X/room",
+            json!({ "room": "warm" }),
+            StatusCode::NOT_FOUND,
+            "P-X",
+        ),
+        (
             "participants/P-X/end",
             json!({ "outcome": "technical" }),
             StatusCode::NOT_FOUND,

@@ -4,6 +4,7 @@
 //! The folder is only read, also while a server writes to it.
 
 mod agents;
+mod adherence;
 mod annotations;
 mod chat;
 mod column;
@@ -41,6 +42,7 @@ use std::path::Path;
 
 use store::data_folder;
 
+pub use adherence::ChosenMeasure;
 pub use column::{Column, ColumnKind};
 use known::KnownData;
 pub use options::{ExportOptions, ObservationKind, StopFlag};

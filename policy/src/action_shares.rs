@@ -43,6 +43,19 @@ impl ActionShares {
         Ok(Self(Kind::Network { values, rest: 0 }))
     }
 
+    /// True if it decides at the next observation; between two decisions, a model does nothing.
+    pub fn decides(&self) -> bool {
+        match &self.0 {
+            Kind::Script(_) => true,
+            Kind::Network { rest, .. } => *rest == 0,
+        }
+    }
+
+    /// True if it has probabilities, as models do; a script has one action.
+    pub fn has_probabilities(&self) -> bool {
+        matches!(self.0, Kind::Network { .. })
+    }
+
     /// The probability of each action of the environment, after all observations that were given before; `mask` has the
     /// actions that may have an effect, as bits.
     pub fn next(&mut self, spec: &Spec, observation: &[f32], mask: u64) -> Vec<f32> {

@@ -111,6 +111,13 @@ class Study:
         """Lets somebody who waits in a lobby go on with the AI partner of that lobby."""
         self._change_wait(participant, "alone")
 
+    def move_to_room(self, participant: str, room: str) -> None:
+        """Moves somebody who waits in a lobby to another room of it, one of their `rooms` in `overview()["waiting"]`.
+
+        They get the levels that the people of the room share. It is refused if something on their way has used their own.
+        """
+        self._call(f"participants/{quote(participant, safe='')}/room", {"room": room})
+
     def end_session(self, participant: str, outcome: str) -> None:
         """Ends somebody's session with an outcome of `overview()["study"]["outcomes"]`; its rule says the pay."""
         self._call(f"participants/{quote(participant, safe='')}/end", {"outcome": outcome})

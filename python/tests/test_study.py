@@ -97,6 +97,7 @@ def test_every_order_goes_to_its_address_with_its_body(server):
     running.close_recruitment()
     running.wait_longer("P-A")
     running.continue_alone("P-A")
+    running.move_to_room("P-A", "warm/large")
     running.end_session("P-A", "technical")
     running.correct_bonus("P-A", 50, "slow")
     assert server.asked == [
@@ -105,6 +106,7 @@ def test_every_order_goes_to_its_address_with_its_body(server):
         ("POST", "/desk/api/recruitment", {"state": "closed"}),
         ("POST", "/desk/api/participants/P-A/wait", {"then": "longer"}),
         ("POST", "/desk/api/participants/P-A/wait", {"then": "alone"}),
+        ("POST", "/desk/api/participants/P-A/room", {"room": "warm/large"}),
         ("POST", "/desk/api/participants/P-A/end", {"outcome": "technical"}),
         ("POST", "/desk/api/participants/P-A/bonus", {"bonus": 50, "reason": "slow"}),
     ]

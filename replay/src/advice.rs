@@ -3,12 +3,9 @@
 //! A policy observes what the seat could, and remembers its own past; the actions of the episode are not its own.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use archive::{ReplicaError, Stored};
-use env_core::shared::without_marks;
+use archive::{ActionShares, ReplicaError, Stored};
 use env_core::{Spec, World};
-use policy::{ActionShares, Network, Partners};
 use protocol::Controller;
 use protocol::log::Log;
 use serde::Serialize;
@@ -67,35 +64,15 @@ impl Advice {
         stored: &Stored,
     ) -> Result<Self, ReplicaError> {
         let Adviser { name, model } = adviser;
-        let unknown = || ReplicaError::Policy {
-            name: name.clone(),
-            env: spec.id.clone(),
+        let given = |sha256: &str| match &model {
+            Some(bytes) => Ok(bytes.clone()),
+            None => stored(sha256),
         };
-        let seats = usize::from(spec.seats);
-        let minds = match policy::sha256_of(&name) {
-            None => {
-                let open = |seat| {
-                    let mut policy = Partners::default().open(&name, spec)?;
-                    policy.reset(seat, seed);
-                    Some(ActionShares::of_policy(policy))
-                };
-                (0..seats).map(open).collect::<Option<Vec<ActionShares>>>()
-            }
-            Some(sha256) => {
-                let bytes = model.or_else(|| stored(sha256).ok());
-                let network = bytes.and_then(|bytes| Network::decode(&bytes).ok());
-                let network = network.map(Arc::new);
-                let own = without_marks(spec);
-                let open = |network: &Arc<Network>| {
-                    ActionShares::of_network(Arc::clone(network), &own).ok()
-                };
-                network.and_then(|network| (0..seats).map(|_| open(&network)).collect())
-            }
-        };
+        let minds = archive::open_advisers(&name, seed, spec, &given)?;
         Ok(Self {
-            minds: minds.ok_or_else(unknown)?,
             name: shorten(&name),
-            seats: vec![Vec::new(); seats],
+            seats: vec![Vec::new(); minds.len()],
+            minds,
         })
     }
 

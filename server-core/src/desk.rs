@@ -74,6 +74,13 @@ pub enum DeskOrder {
         /// Pseudonym.
         participant: String,
     },
+    /// Move somebody who waits in a lobby to another room of it, whose people have other levels.
+    MoveToRoom {
+        /// Pseudonym.
+        participant: String,
+        /// The name of the room: the levels that its people share, with slashes between.
+        room: String,
+    },
     /// End somebody's part in the study. They are paid by the rule of the outcome.
     EndSession {
         /// Pseudonym.
@@ -123,6 +130,7 @@ impl DeskOrder {
             Self::SetPlaces(_) => "set_places",
             Self::WaitLonger { .. } => "wait_longer",
             Self::ContinueAlone { .. } => "continue_alone",
+            Self::MoveToRoom { .. } => "move_to_room",
             Self::EndSession { .. } => "end_session",
             Self::CorrectBonus { .. } => "correct_bonus",
             Self::GiveSeat { .. } => "give_seat",
@@ -142,6 +150,7 @@ impl DeskOrder {
             },
             Self::WaitLonger { participant }
             | Self::ContinueAlone { participant }
+            | Self::MoveToRoom { participant, .. }
             | Self::EndSession { participant, .. }
             | Self::CorrectBonus { participant, .. }
             | Self::GiveSeat { participant, .. }
@@ -165,6 +174,7 @@ impl DeskOrder {
             Self::WaitLonger { .. } | Self::ContinueAlone { .. } | Self::ReadMessages { .. } => {
                 String::new()
             }
+            Self::MoveToRoom { room, .. } => room.clone(),
             // The words are with the messages, from which they can be erased.
             Self::WriteMessage { to, .. } => to.detail(),
             Self::EndSession { outcome, .. } => outcome.name().to_owned(),
@@ -196,6 +206,48 @@ pub enum OrderRefused {
         "the lobby `{0}` has no AI partner, so nobody can go on alone there; end the session with an outcome instead"
     )]
     NoPartner(String),
+    /// Everybody who waits in the lobby waits in one room.
+    #[error(
+        "everybody in the lobby `{0}` waits in one room: its people share no factor of participants whose level could change"
+    )]
+    OneRoom(String),
+    /// The lobby has no such room.
+    #[error("the lobby `{lobby}` has no room `{room}`; its rooms are {rooms}")]
+    NoSuchRoom {
+        /// Id of the lobby.
+        lobby: String,
+        /// The name that was given.
+        room: String,
+        /// Names of rooms that there are.
+        rooms: String,
+    },
+    /// The person waits for their earlier group, or for an AI partner.
+    #[error(
+        "{0} cannot change rooms: they wait for their earlier group, or for an AI partner that the study has drawn for them"
+    )]
+    BoundToRoom(String),
+    /// The person waits in this room.
+    #[error("{0} waits in this room already")]
+    SameRoom(String),
+    /// The level of a factor has to stay.
+    #[error(
+        "{participant} keeps the level of `{factor}`: the study has used it on the way to this lobby, so another one would \
+         mix two treatments; choose a room with the same level"
+    )]
+    LevelInUse {
+        /// Pseudonym.
+        participant: String,
+        /// The factor.
+        factor: String,
+    },
+    /// Everybody who is wanted of a treatment is there.
+    #[error(
+        "the treatment of the room `{0}` has no place left; want more of it first, or choose another room"
+    )]
+    NoPlaceInTreatment(String),
+    /// The room holds no more people.
+    #[error("as many people wait in the room `{0}` as it holds; try again once some are matched")]
+    RoomFull(String),
     /// The session is over.
     #[error("the session of {0} has already ended, with the outcome `{1}`")]
     Ended(String, &'static str),

@@ -5,6 +5,7 @@
 //! [`Lobby::poll_event`].
 
 mod kept_apart;
+mod moving;
 mod orders;
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use study::assign::Rng;
 use study::stage::{MatchOrder, OnTimeout};
 
 use kept_apart::KeptApart;
+pub use moving::MovingPerson;
 
 /// The rules of a lobby.
 #[derive(Clone, Copy, Debug)]

@@ -128,6 +128,19 @@ pub struct WaitingPerson {
     pub may_wait_longer: bool,
     /// True if the person can go on with an AI partner.
     pub may_continue_alone: bool,
+    /// The room of the lobby: the levels that its people share, with slashes between; empty where there is but one.
+    pub room: String,
+    /// The other rooms of the lobby to which the person can be moved, those with the most people first.
+    pub rooms: Vec<RoomChoice>,
+}
+
+/// A room of a lobby to which somebody who waits can be moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RoomChoice {
+    /// Its name.
+    pub room: String,
+    /// The people who wait in it.
+    pub waiting: u32,
 }
 
 /// An episode that is not over.

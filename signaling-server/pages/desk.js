@@ -344,6 +344,18 @@ function giveAction(name) {
   });
 }
 
+function moveAction(one) {
+  const options = one.rooms.map(({ room }) => room);
+  const people = one.rooms.filter(({ waiting }) => waiting).map(({ room, waiting }) => `${room}: ${waiting}`).join(', ');
+  return action('Move', {
+    title: `Move ${one.participant} to another room?`,
+    text: `They get the treatment of the people there, and keep their waiting time. People who wait: ${people || 'none in another room'}.`,
+    yes: 'Move',
+    fields: [{ name: 'room', label: 'Room', options }],
+    run: ({ room }) => ask(`${participant(one.participant)}/room`, 'POST', { room }),
+  });
+}
+
 function showWaiting() {
   const rows = seen.waiting.map(one => {
     const left = one.until_us === null ? 'without end' : `${duration(one.until_us - seen.at_us)} left`;
@@ -357,10 +369,11 @@ function showWaiting() {
       actions.append(...[
         one.may_wait_longer && wait('longer', 'Wait longer', 'Their waiting time begins once more. They are still matched as soon as somebody comes.'),
         one.may_continue_alone && wait('alone', 'Continue alone', 'They go on at once with the AI partner of this lobby.'),
+        one.rooms.length > 0 && moveAction(one),
         endAction(one.participant),
       ].filter(Boolean));
     }
-    return [one.participant, one.stage, duration(seen.at_us - one.since_us), left, whom, one.state, actions];
+    return [one.participant, one.room ? `${one.stage}, ${one.room}` : one.stage, duration(seen.at_us - one.since_us), left, whom, one.state, actions];
   });
   put('waiting', rows.length ? table(['Participant', 'Stage', 'Waits', 'Time', 'For', 'Page', 'Orders'], rows) : none('Nobody waits.'));
 }

@@ -70,6 +70,7 @@ impl DraftStudy {
                 paths: &timeline.paths,
                 scopes: timeline.scopes.as_ref().unwrap_or(&no_scopes),
                 lobbies: &timeline.lobbies,
+                adherence: parts.adherence.as_deref().unwrap_or_default(),
                 source: &source,
                 report: &report,
             };
@@ -108,7 +109,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     let mut about = parts.about?;
     let (recruitment, bonus) = (parts.recruitment?, parts.bonus?);
     let (net, design, sentences) = (parts.net?, parts.design?, parts.sentences?);
-    let exclusions = parts.exclusions?;
+    let (adherence, exclusions) = (parts.adherence?, parts.exclusions?);
     let offline = parts.offline?;
     let partners = parts.partners?;
     let ReadTimeline {
@@ -116,6 +117,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         tree,
         scopes,
         paths,
+        uses,
         ..
     } = parts.timeline?;
     scopes?;
@@ -137,6 +139,9 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     }
     if let Some(bonus) = &bonus {
         keys["bonus"] = json!(bonus);
+    }
+    if !adherence.is_empty() {
+        keys["adherence"] = json!(adherence);
     }
     if !exclusions.is_empty() {
         keys["exclusions"] = json!(exclusions);
@@ -161,6 +166,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         keeping: about.keeping,
         recruitment: recruitment.unwrap_or_default(),
         bonus,
+        adherence,
         exclusions,
         net,
         timeline,
@@ -173,6 +179,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
         hash,
         trained_partners: BTreeSet::new(),
         paths,
+        uses,
         source,
     })
 }

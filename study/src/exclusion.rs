@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use formula::Value;
 use serde::Serialize;
 
+use crate::adherence;
 use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_EXCLUSIONS;
 use crate::problem::{Problem, ProblemReport};
@@ -29,7 +30,7 @@ pub struct ExclusionRule {
 }
 
 /// The quality of the data of a session, over all episodes that the person played. Shares are from 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SessionQuality {
     /// Episodes in which the person had a seat.
     pub episodes: u32,
@@ -55,11 +56,35 @@ pub struct SessionQuality {
     pub minutes: f64,
     /// True if the session ended as `completed`.
     pub completed: bool,
+    /// How far the person did what policies would have done, by the name of the measure.
+    pub adherence: BTreeMap<String, SessionAdherence>,
+}
+
+/// How far a person did what a policy would have done, over all episodes of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct SessionAdherence {
+    /// The share of decisions that are equal, from 0 to 1.
+    pub equal_share: Option<f64>,
+    /// The mean probability that the policy gives to the person's action.
+    pub mean_probability: Option<f64>,
+}
+
+impl SessionAdherence {
+    const NAMES: [&str; 2] = ["equal_share", "mean_probability"];
+
+    /// The values that formulas ask for; what was not measured is left out.
+    fn values(self) -> Value {
+        let numbers = [self.equal_share, self.mean_probability];
+        let known = Self::NAMES.into_iter().zip(numbers);
+        let known =
+            known.filter_map(|(name, number)| Some((name.to_owned(), Value::Number(number?))));
+        Value::Record(known.collect())
+    }
 }
 
 impl SessionQuality {
-    /// The types of the values, for formulas.
-    fn types() -> Types {
+    /// The types of the values, for formulas; `measures` are the names of those of adherence.
+    fn types(measures: &[String]) -> Types {
         let numbers = [
             "episodes",
             "unfinished",
@@ -76,6 +101,12 @@ impl SessionQuality {
         let numbers = numbers.map(|name| (name.to_owned(), Type::Number));
         let mut types = Types::from(numbers);
         types.insert("completed".to_owned(), Type::Bool);
+        if !measures.is_empty() {
+            let of_one = SessionAdherence::NAMES.map(|name| (name, Type::Number));
+            let measures = measures.iter();
+            let measures = measures.map(|name| (name.clone(), Type::record(of_one.clone())));
+            types.insert("adherence".to_owned(), Type::Record(measures.collect()));
+        }
         types
     }
 
@@ -99,7 +130,10 @@ impl SessionQuality {
         let known =
             numbers.filter_map(|(name, number)| Some((name.to_owned(), Value::Number(number?))));
         let completed = ("completed".to_owned(), Value::Bool(self.completed));
-        known.chain([completed]).collect()
+        let adherence = self.adherence.iter();
+        let adherence = adherence.map(|(name, measured)| (name.clone(), measured.values()));
+        let adherence = ("adherence".to_owned(), Value::Record(adherence.collect()));
+        known.chain([completed, adherence]).collect()
     }
 }
 
@@ -113,10 +147,13 @@ impl ExclusionRule {
     }
 }
 
-/// Reads the list.
-pub(crate) fn read(place: &Cursor<'_>) -> Option<Vec<ExclusionRule>> {
+/// Reads the list, whose formulas can ask for these measures of adherence.
+pub(crate) fn read(place: &Cursor<'_>, measures: &[String]) -> Option<Vec<ExclusionRule>> {
     let places = place.list("rules", MAX_EXCLUSIONS)?;
-    let rules: Vec<Option<ExclusionRule>> = places.iter().map(read_rule).collect();
+    let rules: Vec<Option<ExclusionRule>> = places
+        .iter()
+        .map(|place| read_rule(place, measures))
+        .collect();
     let rules: Vec<ExclusionRule> = rules.into_iter().collect::<Option<_>>()?;
     for (number, rule) in rules.iter().enumerate() {
         let mut before = rules[..number].iter();
@@ -131,14 +168,14 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<Vec<ExclusionRule>> {
     Some(rules)
 }
 
-fn read_rule(place: &Cursor<'_>) -> Option<ExclusionRule> {
+fn read_rule(place: &Cursor<'_>, measures: &[String]) -> Option<ExclusionRule> {
     let mut fields = place.fields("a rule")?;
     let name = fields.key("name", "The name of the rule in the table `exclusions`.");
     let name = name.need("inactive", |place| place.id());
     let doc = "A formula over the quality of a session, such as `noop_share >= 0.975`. The rule marks sessions for \
                which it holds.";
     let when = fields.key("when", doc);
-    let types = SessionQuality::types();
+    let types = SessionQuality::types(measures);
     let when = when.need("noop_share >= 0.975", |place| {
         Formula::read(&place, &types, &Type::Bool)
     });
@@ -155,7 +192,8 @@ fn read_rule(place: &Cursor<'_>) -> Option<ExclusionRule> {
     })
 }
 
-/// Reads the rules of a study file, or of any file with a key `exclusions`; other keys are passed over.
+/// Reads the rules of a study file, or of any file with a key `exclusions`. Of the other keys, `adherence` alone is looked
+/// at: rules can ask for the measures that it names.
 ///
 /// # Errors
 /// Every [`Problem`], with `file` as its file.
@@ -165,7 +203,7 @@ pub fn read_exclusions(file: &str, text: &str) -> Result<Vec<ExclusionRule>, Vec
     let rules = source.and_then(|source| {
         let root = Cursor::root(&source, &report);
         match root.at("exclusions") {
-            Some(place) => read(&place),
+            Some(place) => read(&place, &adherence::list_names(&root)),
             None => {
                 root.wrong("there is no key `exclusions`; write `exclusions: [{name: …, when: …, reason: …}]`");
                 None
@@ -216,12 +254,37 @@ mod tests {
             longest_idle_s: Some(0.0),
             hidden_share: Some(0.0),
             away_share: Some(0.0),
+            adherence: BTreeMap::from([("greedy".to_owned(), SessionAdherence::default())]),
             ..quality()
         };
-        let (types, values) = (SessionQuality::types(), all.values());
+        let names = ["greedy".to_owned()];
+        let (types, values) = (SessionQuality::types(&names), all.values());
         assert!(types.keys().eq(values.keys()), "{types:?} {values:?}");
         let json = serde_json::to_value(all).unwrap();
         assert!(types.keys().all(|name| json.get(name).is_some()), "{json}");
+    }
+
+    #[test]
+    fn a_rule_asks_for_the_measures_that_its_file_names() {
+        let rules =
+            "exclusions:\n  - {name: r, when: adherence.greedy.equal_share < 0.5, reason: why}\n";
+        let unknown = read_exclusions("rules.yaml", rules).unwrap_err();
+        assert!(unknown[0].message.contains("adherence"), "{}", unknown[0]);
+        let measures = "adherence: [{name: greedy, stage: play, policy: cook}]\n";
+        let rules = read_exclusions("rules.yaml", &format!("{measures}{rules}")).unwrap();
+        assert_eq!(rules[0].applies(&quality()), None, "it was not measured");
+        let measured = |equal_share| SessionQuality {
+            adherence: BTreeMap::from([(
+                "greedy".to_owned(),
+                SessionAdherence {
+                    equal_share: Some(equal_share),
+                    mean_probability: None,
+                },
+            )]),
+            ..quality()
+        };
+        assert_eq!(rules[0].applies(&measured(0.4)), Some(true));
+        assert_eq!(rules[0].applies(&measured(0.5)), Some(false));
     }
 
     #[test]

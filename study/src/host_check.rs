@@ -4,6 +4,7 @@ mod env_fault;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::adherence::AdherenceMeasure;
 use crate::design::Level;
 use crate::host::{EnvFacts, EnvFactsByStage, HostFacts, PartnerModel, TrainedPartner};
 use crate::plural::count;
@@ -27,6 +28,7 @@ pub(crate) struct HostCheck<'a> {
     pub paths: &'a [String],
     pub scopes: &'a BTreeMap<u16, Scope>,
     pub lobbies: &'a BTreeMap<u16, BTreeSet<u16>>,
+    pub adherence: &'a [AdherenceMeasure],
     pub source: &'a yaml::Node,
     pub report: &'a ProblemReport,
 }
@@ -230,6 +232,15 @@ impl HostCheck<'_> {
                 let bots = bots.into_iter();
                 called.extend(bots.map(|bot| (path.clone(), bot, index, "of this stage")));
             }
+        }
+        for (number, measure) in self.adherence.iter().enumerate() {
+            let path = format!("adherence[{number}].policy");
+            let is_meant = |index: &u16| {
+                let stage = self.stage(*index);
+                stage.is_some_and(|stage| stage.id == measure.stage) && self.env(*index).is_some()
+            };
+            let stage = (0..self.stages.len() as u16).find(is_meant);
+            called.extend(stage.map(|stage| (path, &measure.policy, stage, "that is measured")));
         }
         for (path, partner, _, place) in &mut called {
             // One that `partners` names has its policy there, and may play at several stages.

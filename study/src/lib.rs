@@ -13,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 mod about;
+pub mod adherence;
 pub mod assign;
 mod canonical;
 pub mod design;
@@ -67,8 +68,8 @@ pub use page::TextPage;
 pub use payment::Payment;
 pub use problem::Problem;
 pub use progress::{
-    Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent, ProgressStep,
-    SeatTotals,
+    Company, Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent,
+    ProgressStep, SeatTotals,
 };
 pub use recorded_facts::{FactsRecorder, RecordedFacts};
 pub use reference::reference;

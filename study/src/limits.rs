@@ -32,6 +32,9 @@ pub(crate) const MAX_VIEW: usize = protocol::control::MAX_MESSAGE - 4096;
 /// Languages of a study.
 pub(crate) const MAX_LANGUAGES: usize = 40;
 
+/// Measures of `adherence`.
+pub(crate) const MAX_ADHERENCE: usize = 8;
+
 /// Rules of `exclusions`.
 pub(crate) const MAX_EXCLUSIONS: usize = 40;
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::about::{self, About};
+use crate::adherence::{self, AdherenceMeasure};
 use crate::design::{self, Design};
 use crate::disconnect::{self, Net};
 use crate::exclusion::{self, ExclusionRule};
@@ -27,6 +28,7 @@ use crate::timeline;
 use crate::timeline::names::Scope;
 use crate::timeline::read::{First, Read};
 use crate::timeline::tree::Node;
+use crate::timeline::uses::FactorUse;
 use crate::yaml::Data;
 
 /// The text of the study file.
@@ -49,6 +51,7 @@ pub(crate) struct Parts {
     pub about: Option<About>,
     pub recruitment: Option<Option<Recruitment>>,
     pub bonus: Option<Option<Formula>>,
+    pub adherence: Option<Vec<AdherenceMeasure>>,
     pub exclusions: Option<Vec<ExclusionRule>>,
     pub net: Option<Net>,
     pub design: Option<Design>,
@@ -134,10 +137,19 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
     let bonus = bonus.maybe(|place| Formula::read(&place, &facts, &Type::Number));
     let recruitment =
         recruitment.maybe(|place| recruitment::read(source, &place, &facts, has_bonus));
+    let doc = "Measures of how far people did what a policy would have done, for the table `adherence` and the formulas of \
+               `exclusions`.";
+    let adherence = fields.key("adherence", doc);
+    let adherence = adherence
+        .maybe(|place| adherence::read(source, &place))
+        .map(Option::unwrap_or_default);
+    if let (Some(measures), Some(timeline)) = (&adherence, &timeline) {
+        adherence::check_stages(measures, &timeline.stages, root);
+    }
     let doc = "Rules that mark the data of sessions in the tables, with a reason. They have no other effect.";
     let exclusions = fields.key("exclusions", doc);
     let exclusions = exclusions
-        .maybe(|place| exclusion::read(&place))
+        .maybe(|place| exclusion::read(&place, &adherence::list_names(root)))
         .map(Option::unwrap_or_default);
     fields.done();
     let mut recruitment = recruitment;
@@ -160,6 +172,7 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
         about,
         recruitment,
         bonus,
+        adherence,
         exclusions,
         net,
         design,
@@ -201,6 +214,8 @@ pub(crate) struct ReadTimeline {
     pub scopes: Option<BTreeMap<u16, Scope>>,
     /// The path of each stage in the file, such as `timeline[2].block[0]`.
     pub paths: Vec<String>,
+    /// The factors of participants that each stage uses.
+    pub uses: Vec<FactorUse>,
 }
 
 /// The timeline while it is read.
@@ -253,6 +268,7 @@ impl<'a> Timeline<'a> {
             scopes
         });
         timeline::language_models::check(&read, scopes.as_ref());
+        let uses = timeline::uses::uses(&read, known);
         let lobbies = makers
             .into_iter()
             .map(|(stage, makers)| (stage, makers.lobbies))
@@ -263,6 +279,7 @@ impl<'a> Timeline<'a> {
             tree: read.tree,
             lobbies,
             scopes,
+            uses,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! The value is serialisable; the server keeps it, so a reload goes on where it was. What was drawn for the participant
 //! is part of it, and nothing is ever drawn again.
 
+mod company;
 mod entered;
 mod event;
 mod facts;
@@ -15,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::control::{Draft, Lack, StageView};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::assign::{Assignment, UnitAssignment};
 use crate::outcome::Outcome;
@@ -31,6 +32,7 @@ use crate::timeline::route::{Visit, route};
 use crate::timeline::tree::Bindings;
 
 pub use crate::refusal::EventRefusal;
+pub use company::Company;
 pub use event::{ProgressEvent, ProgressStep};
 pub use facts::{Episode, ParticipantFacts, PartnerKind, SeatTotals};
 
@@ -353,37 +355,6 @@ impl Progress {
         let route = route(study, &self.assignment);
         let visit = route.get(usize::from(self.at));
         visit.map_or_else(Bindings::new, |visit| Bindings::clone(&visit.bindings))
-    }
-
-    /// The key that people who wait in a lobby must share to become a group, as canonical JSON: the levels at the lobby
-    /// of the factors that its people share, the values of `for_each`, and each visit that they will make together.
-    pub fn company(&self, study: &Study) -> String {
-        let route = route(study, &self.assignment);
-        let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
-        let is_together = |visit: &Visit<'_>| study.is_together(visit.stage);
-        let here = route.iter().skip(usize::from(self.at));
-        let ahead = here
-            .clone()
-            .skip(1)
-            .take_while(|visit| !is_lobby(visit))
-            .filter(|visit| is_together(visit));
-        let free = study
-            .lobby(self.stage)
-            .map(|lobby| &lobby.matching.sharing.free);
-        // Members of a pool differ between people, and the first of a group brings the one that plays.
-        let is_free = |name: &String| {
-            study.design.pool(name).is_some() || free.is_some_and(|free| free.contains(name))
-        };
-        let names = |visit: &Visit<'_>| {
-            let names = visit
-                .bindings
-                .iter()
-                .filter(|(name, _)| !is_free(name))
-                .map(|(name, level)| (name.clone(), json!(level.name)));
-            json!([visit.stage, names.collect::<serde_json::Map<_, _>>()])
-        };
-        let all: Vec<Value> = here.take(1).chain(ahead).map(names).collect();
-        crate::canonical::canonical(&json!(all))
     }
 
     /// Returns whether a stage is still ahead, or is the current one.

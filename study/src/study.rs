@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::about::Keeping;
+use crate::adherence::AdherenceMeasure;
 use crate::design::Design;
 use crate::disconnect::Net;
 use crate::exclusion::ExclusionRule;
@@ -21,6 +22,7 @@ use crate::stage::lobby::Lobby;
 use crate::stage::{Stage, StageKind};
 use crate::text::Text;
 use crate::timeline::tree::Node;
+use crate::timeline::uses::FactorUse;
 use crate::yaml;
 
 /// Name of the study file in its folder.
@@ -54,6 +56,8 @@ pub struct Study {
     pub recruitment: Recruitment,
     /// The bonus, a formula over episodes and answers.
     pub bonus: Option<Formula>,
+    /// The measures of how far people did what a policy would have done.
+    pub adherence: Vec<AdherenceMeasure>,
     /// The rules that mark the data of sessions.
     pub exclusions: Vec<ExclusionRule>,
     /// How pages reach each other.
@@ -79,6 +83,8 @@ pub struct Study {
     pub trained_partners: BTreeSet<TrainedPartner>,
     /// Where each stage stands in the file, such as `timeline[2].block[0]`.
     pub(crate) paths: Vec<String>,
+    /// The factors of participants that each stage uses.
+    pub(crate) uses: Vec<FactorUse>,
     /// The file as read, to say where a field stands.
     pub(crate) source: yaml::Node,
 }
@@ -86,11 +92,10 @@ pub struct Study {
 impl Study {
     /// Sets the models of AI partners, which play under the names of their models from now on.
     pub(crate) fn set_models(&mut self, models: Vec<PartnerModel>) {
-        for partner in self
-            .timeline
-            .iter_mut()
-            .flat_map(|stage| stage.kind.ai_partners_mut())
-        {
+        let stages = self.timeline.iter_mut();
+        let partners = stages.flat_map(|stage| stage.kind.ai_partners_mut());
+        let asked = self.adherence.iter_mut().map(|measure| &mut measure.policy);
+        for partner in partners.chain(asked) {
             let made = models.iter().find(|made| made.partner == *partner);
             partner.enter_name(made.map(|made| made.name.as_str()));
         }

@@ -19,6 +19,7 @@ pub(crate) mod route;
 pub(crate) mod same;
 pub(crate) mod texts;
 pub(crate) mod tree;
+pub(crate) mod uses;
 
 pub use self::fill::fill_names;
 pub use self::route::{Gate, Visit, route};

@@ -1,6 +1,7 @@
 //! The tests that use the crate as others do, in one program: linking is most of the time of a test.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
+mod adherence;
 mod assign;
 mod blocks;
 mod chat;

@@ -179,6 +179,42 @@ test('the page follows real people through the study, and orders reach them', as
   ]);
 });
 
+test('somebody who waits in one room is moved to the other, and plays there', async t => {
+  const folder = await scratch(t);
+  const study = await studyWith({ timeout_s: 600, horizon: 100 }, folder);
+  const file = path.join(study, 'study.yaml');
+  const text = await readFile(file, 'utf8');
+  const design = 'design:\n  between:\n    tone: {levels: [warm, cool], assign: block}\n\n';
+  const rooms = text.replace('timeline:', `${design}timeline:`).replace('group_size: 2', 'group_size: 2\n    match: {same: [tone]}');
+  await writeFile(file, rooms);
+  const server = await Server.start({ study, data: `${folder}/data`, args: ['--links', '4'] });
+  t.after(() => server.kill());
+  const page = await signedIn(t, server);
+  const [ada, bo] = [await person(t, server, 0), await person(t, server, 1)];
+  for (const one of [ada, bo]) {
+    await one.read();
+    await one.shows('lobby');
+  }
+  // Of two people in a row, each treatment has one.
+  const rows = page.locator('#waiting tbody tr');
+  await rows.nth(1).waitFor({ timeout: SOON });
+  const [, other] = await Promise.all([0, 1].map(row => rows.nth(row).locator('td').nth(1).innerText()));
+  const room = other.split(', ')[1];
+  const name = (await rows.first().locator('td').first().innerText()).trim();
+  await order(page, rows.first().getByRole('button', { name: 'Move' }), { room });
+  await Promise.all([ada.shows('play'), bo.shows('play')]);
+  await sees(page, '#done', 'move to room');
+  await Promise.all([ada, bo].map(async one => { await one.play(); await one.goOn(); await one.answer(); await one.shows('end'); }));
+
+  await server.stop();
+  const { code } = await verified(server.data);
+  assert.equal(code, 0, 'coplay verify finds nothing wrong');
+  const { interventions, sessions } = await exported(server.data, ['interventions', 'sessions']);
+  const from = room === 'warm' ? 'cool' : 'warm';
+  assert.deepEqual(interventions.map(row => [row.intervention, row.participant_id, row.detail]), [['move_to_room', name, `${from} to ${room}`]]);
+  assert.deepEqual(sessions.map(row => row.treatment), [room, room]);
+});
+
 test('recruitment and places change under the eyes of who comes', async t => {
   const { server } = await begun(t, { serve: true });
   const page = await signedIn(t, server);

@@ -36,6 +36,9 @@ pub struct ExportArgs {
     /// Use the key `exclusions` of this file instead of the study's.
     #[arg(long, value_name = "FILE")]
     pub exclusions: Option<PathBuf>,
+    /// Measure adherence as the key `adherence` of the study in this folder says, instead of as it was when people played.
+    #[arg(long, value_name = "STUDY")]
+    pub adherence: Option<PathBuf>,
     /// Add the columns of this recruiter's file, with one row per participant, to the table of sessions.
     #[arg(long, value_name = "FILE")]
     pub demographics: Option<PathBuf>,
@@ -55,6 +58,7 @@ impl ExportArgs {
             ("--with-identifiers", self.with_identifiers),
             ("--demographics", self.demographics.is_some()),
             ("--exclusions", self.exclusions.is_some()),
+            ("--adherence", self.adherence.is_some()),
         ];
         let given = options.into_iter().filter(|(_, is_given)| *is_given);
         given.map(|(name, _)| name).collect()

@@ -8,6 +8,7 @@ use protocol::Seat;
 use protocol::log::Header;
 use store::Withdrawn;
 
+use super::adherence::{AdherenceTable, PersonAdherence};
 use super::known::KnownData;
 use super::notes::NoteTables;
 use super::options::{ExportOptions, ObservationKind};
@@ -24,6 +25,12 @@ use super::step_events::StepEventTables;
 use super::step_infos::StepInfoTable;
 use super::steps::StepTable;
 use crate::progress::Progress;
+
+/// The totals of each person over all episodes, by pseudonym.
+pub(super) struct EpisodeTotals {
+    pub(super) quality: BTreeMap<String, PersonTotals>,
+    pub(super) adherence: BTreeMap<String, PersonAdherence>,
+}
 
 /// Every table of episodes; some only if they are asked for.
 fn create_tables(
@@ -63,11 +70,12 @@ pub(super) fn write_tables(
     options: &ExportOptions,
     (known, withdrawn): (&KnownData, &Withdrawn),
     report: &mut ExportReport,
-) -> anyhow::Result<BTreeMap<String, PersonTotals>> {
+) -> anyhow::Result<EpisodeTotals> {
     let files = archive::files(data)
         .with_context(|| format!("cannot read the episodes of {}", data.display()))?;
     let mut tables = create_tables(output, options)?;
     let mut quality = QualityTable::create(output)?;
+    let mut adherence = AdherenceTable::create(output, options.adherence.clone())?;
     let mut progress = Progress::new(files.len());
     for path in files {
         options.stop.check()?;
@@ -82,6 +90,7 @@ pub(super) fn write_tables(
                         table.add_episode(&episode, report)?;
                     }
                     quality.add_episode(&episode)?;
+                    adherence.add_episode(&episode, report)?;
                 }
                 Ok(None) => {}
                 Err(error) => {
@@ -95,7 +104,10 @@ pub(super) fn write_tables(
     tables
         .into_iter()
         .try_for_each(|table| table.finish(report))?;
-    quality.finish(report)
+    Ok(EpisodeTotals {
+        quality: quality.finish(report)?,
+        adherence: adherence.finish(report)?,
+    })
 }
 
 /// Simulates an episode; `None` if nobody has played it: the server died when it had the file, and not yet the episode.

@@ -9,11 +9,12 @@ use serde_json::{Value, json};
 use store::{Session, StudyStore, Withdrawn};
 use study::exclusion::{ExclusionRule, SessionQuality, read_exclusions};
 
+use super::adherence::PersonAdherence;
 use super::column::row;
+use super::episode_tables::EpisodeTotals;
 use super::known::KnownData;
 use super::options::ExportOptions;
 use super::output::Output;
-use super::quality::PersonTotals;
 use super::report::ExportReport;
 use super::table::Table;
 
@@ -81,7 +82,7 @@ pub(super) async fn write_tables(
     output: &Output,
     options: &ExportOptions,
     (known, withdrawn): (&KnownData, &Withdrawn),
-    totals: &BTreeMap<String, PersonTotals>,
+    totals: &EpisodeTotals,
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
     if options.since_us.is_some() {
@@ -108,7 +109,10 @@ pub(super) async fn write_tables(
             attention_failed: failed.get(&session.id).copied().unwrap_or(0),
             minutes: session.spent_us as f64 / 6e7,
             completed: session.outcome.as_deref() == Some("completed"),
-            ..totals
+            adherence: (totals.adherence.get(&session.participant))
+                .map(PersonAdherence::summary)
+                .unwrap_or_default(),
+            ..(totals.quality)
                 .get(&session.participant)
                 .copied()
                 .unwrap_or_default()
@@ -173,7 +177,8 @@ impl StudyRules {
                 continue;
             };
             // A stored study has the rules as the file had them, and JSON is YAML.
-            let text = json!({ "exclusions": stored }).to_string();
+            let measures = study.get("adherence").cloned().unwrap_or_default();
+            let text = json!({ "exclusions": stored, "adherence": measures }).to_string();
             let read = read_exclusions("the stored study", &text).map_err(|problems| {
                 let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
                 anyhow::anyhow!("{}", told.join("\n"))

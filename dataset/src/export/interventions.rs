@@ -17,13 +17,13 @@ row! {
     struct InterventionRow<'a> {
         /// The time of the order, microseconds since the Unix epoch.
         at_unix_us: u64,
-        /// `set_recruitment`, `set_places`, `wait_longer`, `continue_alone`, `end_session`, `give_seat`, `correct_bonus`,
-        /// `write_message` or `check_attention`.
+        /// `set_recruitment`, `set_places`, `wait_longer`, `continue_alone`, `move_to_room`, `end_session`, `give_seat`,
+        /// `correct_bonus`, `write_message` or `check_attention`.
         intervention: &'a str,
         /// Pseudonym of the person that it was about; missing if it was about the study.
         participant_id: &'a str,
-        /// The new value: the state of recruitment, the places, the outcome, the new bonus in the smallest unit of the
-        /// currency with the reason, or the readers of a message.
+        /// The new value: the state of recruitment, the places, the rooms (`warm to cool`), the outcome, the new bonus in
+        /// the smallest unit of the currency with the reason, or the readers of a message.
         detail: Typed<'a>,
     }
 }

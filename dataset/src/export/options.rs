@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use study::exclusion::ExclusionRule;
 
+use super::adherence::ChosenMeasure;
 use super::sink::TableFormat;
 
 /// The choice of what an export writes.
@@ -28,6 +29,8 @@ pub struct ExportOptions {
     pub demographics: Option<PathBuf>,
     /// Rules that take the place of those of the studies.
     pub exclusions: Option<Vec<ExclusionRule>>,
+    /// Measures of adherence that take the place of those that episodes were recorded with.
+    pub adherence: Option<Vec<ChosenMeasure>>,
     /// Ends the export early.
     pub stop: StopFlag,
 }

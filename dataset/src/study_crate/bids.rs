@@ -2,8 +2,10 @@
 //!
 //! Source: BIDS 1.10 (`participants.tsv`, `sub-<label>/beh/sub-<label>_task-<label>_beh.tsv`, `.bidsignore`).
 
-use std::fs;
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use csv::StringRecord;
@@ -30,18 +32,17 @@ pub(super) fn write_files(root: &Path, described: &Described<'_>) -> anyhow::Res
     Ok(())
 }
 
-/// A table in CSV: the names of its columns, and its rows.
-fn read_table(
+/// A table in CSV, and the names of its columns; its rows are read one after the other.
+fn open_table(
     root: &Path,
     described: &Described<'_>,
     table: &str,
-) -> anyhow::Result<(StringRecord, Vec<StringRecord>)> {
+) -> anyhow::Result<(StringRecord, csv::Reader<File>)> {
     let path = table_path(&root.join(DATA), &described.study, table);
     let mut reader =
         csv::Reader::from_path(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let head = reader.headers()?.clone();
-    let rows = reader.records().collect::<Result<_, _>>()?;
-    Ok((head, rows))
+    Ok((head, reader))
 }
 
 /// A cell as BIDS writes it.
@@ -56,20 +57,19 @@ fn cell(head: &StringRecord, row: &StringRecord, name: &str) -> String {
 }
 
 /// Writes `participants.tsv`, with one row per session, and its dictionary; gives the pseudonyms.
-fn write_participants(root: &Path, described: &Described<'_>) -> anyhow::Result<Vec<String>> {
-    let (head, rows) = read_table(root, described, "sessions")?;
-    let mut text = "participant_id\tpseudonym\toutcome\ttreatment\n".to_owned();
-    let mut people = Vec::new();
-    for row in &rows {
+fn write_participants(root: &Path, described: &Described<'_>) -> anyhow::Result<BTreeSet<String>> {
+    let (head, mut reader) = open_table(root, described, "sessions")?;
+    let mut file = BufWriter::new(File::create(root.join("participants.tsv"))?);
+    writeln!(file, "participant_id\tpseudonym\toutcome\ttreatment")?;
+    let (mut people, mut row) = (BTreeSet::new(), StringRecord::new());
+    while reader.read_record(&mut row)? {
         let [pseudonym, outcome, treatment] =
-            ["participant_id", "outcome", "treatment"].map(|name| cell(&head, row, name));
+            ["participant_id", "outcome", "treatment"].map(|name| cell(&head, &row, name));
         let label = letters_of(&pseudonym);
-        text.push_str(&format!(
-            "sub-{label}\t{pseudonym}\t{outcome}\t{treatment}\n"
-        ));
-        people.push(pseudonym);
+        writeln!(file, "sub-{label}\t{pseudonym}\t{outcome}\t{treatment}")?;
+        people.insert(pseudonym);
     }
-    fs::write(root.join("participants.tsv"), text)?;
+    file.flush()?;
     let dictionary = json!({
         "participant_id": {"Description": "The pseudonym as BIDS writes it: letters and digits."},
         "pseudonym": {"Description": "The pseudonym in all other tables."},
@@ -80,31 +80,41 @@ fn write_participants(root: &Path, described: &Described<'_>) -> anyhow::Result<
     Ok(people)
 }
 
-/// Writes a file with the episodes of each person, also of those who played none, and one that describes the columns.
+/// The file of behaviour of a person.
+fn behaviour_file(root: &Path, task: &str, pseudonym: &str) -> PathBuf {
+    let subject = format!("sub-{}", letters_of(pseudonym));
+    let folder = root.join(&subject).join("beh");
+    folder.join(format!("{subject}_task-{task}_beh.tsv"))
+}
+
+/// Writes a file with the episodes of each person, also of those who played none, and one that describes the columns. The
+/// table is read once, row by row: the memory does not grow with the number of episodes.
 fn write_behaviour(
     root: &Path,
     described: &Described<'_>,
-    people: &[String],
+    people: &BTreeSet<String>,
 ) -> anyhow::Result<()> {
-    let (head, rows) = read_table(root, described, BEHAVIOUR)?;
+    let (head, mut reader) = open_table(root, described, BEHAVIOUR)?;
     let columns: Vec<&str> = head
         .iter()
         .filter(|name| !LEFT_OUT.contains(name))
         .collect();
     let task = letters_of(&described.study);
     for pseudonym in people {
-        let mut text = columns.join("\t") + "\n";
-        let own = rows
-            .iter()
-            .filter(|row| cell(&head, row, "participant_id") == *pseudonym);
-        for row in own {
-            let cells = columns.iter().map(|name| cell(&head, row, name));
-            text.push_str(&(cells.collect::<Vec<_>>().join("\t") + "\n"));
+        let path = behaviour_file(root, &task, pseudonym);
+        fs::create_dir_all(path.parent().unwrap_or(root))?;
+        fs::write(path, columns.join("\t") + "\n")?;
+    }
+    let mut row = StringRecord::new();
+    while reader.read_record(&mut row)? {
+        let pseudonym = cell(&head, &row, "participant_id");
+        if people.contains(&pseudonym) {
+            let cells: Vec<String> = columns.iter().map(|name| cell(&head, &row, name)).collect();
+            // A study can have more people than a process may have open files.
+            let path = behaviour_file(root, &task, &pseudonym);
+            let mut file = OpenOptions::new().append(true).open(path)?;
+            writeln!(file, "{}", cells.join("\t"))?;
         }
-        let subject = format!("sub-{}", letters_of(pseudonym));
-        let folder = root.join(&subject).join("beh");
-        fs::create_dir_all(&folder)?;
-        fs::write(folder.join(format!("{subject}_task-{task}_beh.tsv")), text)?;
     }
     let described_columns = described
         .tables

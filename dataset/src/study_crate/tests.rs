@@ -165,6 +165,55 @@ async fn every_standard_describes_every_column_and_nothing_names_a_person() {
 }
 
 #[test]
+fn each_person_gets_their_episodes_in_their_order_however_the_table_mixes_people() {
+    let folder = tempfile::tempdir().unwrap();
+    let (root, facts) = (folder.path(), CrateFacts::read(EXAMPLE).unwrap());
+    let described = Described {
+        facts: &facts,
+        study: "dyad".to_owned(),
+        version: "1".to_owned(),
+        title: "Dyad".to_owned(),
+        protocol: None,
+        days: None,
+        people: 3,
+        tables: Vec::new(),
+    };
+    fs::create_dir(root.join(DATA)).unwrap();
+    let write = |table, text: &str| {
+        let path = psych_ds::table_path(&root.join(DATA), "dyad", table);
+        fs::write(path, text).unwrap();
+    };
+    let sessions = "P-A,completed,warm\nP-B,completed,cool\nP-C,timed_out,\n";
+    write(
+        "sessions",
+        &format!("participant_id,outcome,treatment\n{sessions}"),
+    );
+    // Two people in each episode, one of whom has no session any more, and an AI partner.
+    let rows = (0..200).map(|at| {
+        let other = ["P-B", "P-GONE", ""][at % 3];
+        format!("dyad,1,e-{at},P-A,0\ndyad,1,e-{at},{other},1\n")
+    });
+    let rows: String = rows.collect();
+    write(
+        "seats",
+        &format!("study_id,version,episode_id,participant_id,seat\n{rows}"),
+    );
+    bids::write_files(root, &described).unwrap();
+    let behaviour = |subject: &str| {
+        let file = format!("{subject}/beh/{subject}_task-dyad_beh.tsv");
+        let text = fs::read_to_string(root.join(file)).unwrap();
+        let lines = text.lines().map(str::to_owned);
+        lines.collect::<Vec<_>>()
+    };
+    let first = behaviour("sub-PA");
+    assert_eq!(first[..2], ["episode_id\tseat", "e-0\t0"]);
+    assert_eq!((first.len(), first[200].as_str()), (201, "e-199\t0"));
+    assert_eq!(behaviour("sub-PB").len(), 68);
+    assert_eq!(behaviour("sub-PC"), ["episode_id\tseat"]);
+    assert!(!root.join("sub-PGONE").exists());
+}
+
+#[test]
 fn facts_that_are_missing_or_unknown_are_named() {
     for (text, part) in [
         ("{}", "description"),

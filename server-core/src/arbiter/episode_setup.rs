@@ -7,6 +7,7 @@ use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::rules::Course;
 use protocol::{Controller, EnvWay, Era, Life, Seat};
+use study::adherence::AdherenceMeasure;
 use study::assign::Rng;
 use study::stage::{
     AiPartner, DEMONSTRATION, HudFacts, Mode, PARTNER_AT, Player, SharedSeat, names,
@@ -121,6 +122,9 @@ impl Arbiter {
             _ => false,
         };
         names.extend(is_demonstration.then(|| (DEMONSTRATION.to_owned(), "true".to_owned())));
+        let measures = self.study.adherence.iter();
+        let measures = measures.filter(|measure| measure.stage == header.stage);
+        names.extend(measures.map(AdherenceMeasure::to_log));
         header.course = Some(self.course(&ahead, &members, &draw, names));
         let until_us = now_us + self.limits.ready.as_micros() as u64;
         let phase = Phase::Linking {

@@ -4,6 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use study::Company;
+
 use super::session::SessionId;
 use crate::lobby::{Lobby, LobbyRules};
 
@@ -14,12 +16,22 @@ const RECENT: usize = 20;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Room(pub usize);
 
+/// An open room.
+#[derive(Debug)]
+struct OpenRoom {
+    /// Index of the lobby stage.
+    stage: u16,
+    /// What its people have in common.
+    company: Company,
+    lobby: Lobby<SessionId>,
+}
+
 /// The rooms of all lobbies.
 #[derive(Debug, Default)]
 pub(super) struct Lobbies {
-    by_room: BTreeMap<Room, Lobby<SessionId>>,
+    by_room: BTreeMap<Room, OpenRoom>,
     /// The rooms by lobby stage and by what the people in them have in common.
-    rooms: BTreeMap<(u16, String), Room>,
+    rooms: BTreeMap<(u16, Company), Room>,
     /// Rooms whose people must learn who is here.
     changed: BTreeSet<Room>,
     /// How long people waited lately until they were matched, by lobby stage, microseconds.
@@ -31,34 +43,72 @@ impl Lobbies {
     pub(super) fn open_room(
         &mut self,
         stage: u16,
-        company: String,
+        company: Company,
         rules: impl FnOnce(Room) -> LobbyRules,
     ) -> Room {
         let next = Room(self.rooms.len());
-        let room = *self.rooms.entry((stage, company)).or_insert(next);
-        let lobby = self.by_room.entry(room);
-        lobby.or_insert_with(|| Lobby::new(rules(room)));
+        let key = (stage, company.clone());
+        let room = *self.rooms.entry(key).or_insert(next);
+        let open = self.by_room.entry(room);
+        open.or_insert_with(|| OpenRoom {
+            stage,
+            company,
+            lobby: Lobby::new(rules(room)),
+        });
         room
     }
 
     pub(super) fn get(&self, room: Room) -> Option<&Lobby<SessionId>> {
-        self.by_room.get(&room)
+        self.by_room.get(&room).map(|open| &open.lobby)
     }
 
     pub(super) fn get_mut(&mut self, room: Room) -> Option<&mut Lobby<SessionId>> {
-        self.by_room.get_mut(&room)
+        self.by_room.get_mut(&room).map(|open| &mut open.lobby)
+    }
+
+    /// Every room.
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Room, &Lobby<SessionId>)> {
+        self.by_room.iter().map(|(room, open)| (*room, &open.lobby))
     }
 
     /// The index of the lobby stage of a room.
     pub(super) fn stage_of(&self, room: Room) -> Option<u16> {
-        let mut rooms = self.rooms.iter();
-        let ((stage, _), _) = rooms.find(|(_, known)| **known == room)?;
-        Some(*stage)
+        self.by_room.get(&room).map(|open| open.stage)
+    }
+
+    /// What the people of a room have in common.
+    pub(super) fn company_of(&self, room: Room) -> Option<&Company> {
+        self.by_room.get(&room).map(|open| &open.company)
+    }
+
+    /// The room of a lobby stage for people with this in common, if it was opened.
+    pub(super) fn find_room(&self, stage: u16, company: Company) -> Option<Room> {
+        self.rooms.get(&(stage, company)).copied()
+    }
+
+    /// The levels of all rooms of a lobby stage that lead the same way, and how many people wait in each.
+    pub(super) fn rooms_on_way<'a>(
+        &'a self,
+        stage: u16,
+        way: &'a str,
+    ) -> impl Iterator<Item = (&'a [String], usize)> {
+        let first = Company {
+            way: way.to_owned(),
+            levels: Vec::new(),
+        };
+        let rooms = self.rooms.range((stage, first)..);
+        let rooms = rooms.take_while(move |((of, company), _)| *of == stage && company.way == way);
+        rooms.map(move |((_, company), room)| {
+            let lobby = self.get(*room);
+            let waiting = lobby.map_or(0, |lobby| lobby.waiting_people().count());
+            (company.levels.as_slice(), waiting)
+        })
     }
 
     /// Takes a person out of a room.
     pub(super) fn leave_room(&mut self, room: Room, who: SessionId) {
-        let lobby = self.by_room.get_mut(&room);
+        let lobby = self.get_mut(room);
         if lobby.is_some_and(|lobby| lobby.handle_leave(who)) {
             self.touch_room(room);
         }
@@ -103,7 +153,7 @@ impl Lobbies {
             let timeout = lobby.poll_timeout();
             timeout.is_some_and(|(at_us, _)| at_us <= now_us)
         };
-        let due = self.by_room.iter().filter(|(_, lobby)| is_due(lobby));
+        let due = self.by_room.iter().filter(|(_, open)| is_due(&open.lobby));
         self.changed.extend(due.map(|(room, _)| *room));
     }
 
@@ -119,7 +169,7 @@ impl Lobbies {
 
     /// The time at which a room is to be settled, microseconds, and why.
     pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
-        let lobbies = self.by_room.values();
-        lobbies.filter_map(Lobby::poll_timeout).min()
+        let open = self.by_room.values();
+        open.filter_map(|open| open.lobby.poll_timeout()).min()
     }
 }

@@ -48,6 +48,7 @@ mod recruiter_identity;
 mod rest;
 mod restore;
 mod retention;
+mod room_orders;
 mod rows;
 mod screening;
 mod seat_changes;

@@ -48,7 +48,7 @@ impl Arbiter {
                     by: by.to_owned(),
                     order: order.name(),
                     participant: order.participant().map(str::to_owned),
-                    detail: order.detail(),
+                    detail: self.describe_order(&order),
                 }));
             }
             self.apply_order(now_us, by, order);
@@ -64,6 +64,16 @@ impl Arbiter {
         let mut outcomes = OUTCOMES.to_vec();
         outcomes.retain(|outcome| ways.is_empty() || ways.contains_key(outcome));
         outcomes
+    }
+
+    /// The new value of an order, in words for the tables, and the old one where the order does not say it.
+    fn describe_order(&self, order: &DeskOrder) -> String {
+        let who = order.participant();
+        let who = who.and_then(|name| self.sessions.find_by_pseudonym(name));
+        match (order, who) {
+            (DeskOrder::MoveToRoom { room, .. }, Some(who)) => self.describe_move(who, room),
+            _ => order.detail(),
+        }
     }
 
     fn check_order(&self, order: &DeskOrder) -> Result<(), OrderRefused> {
@@ -89,6 +99,7 @@ impl Arbiter {
                     .then_some(())
                     .ok_or(OrderRefused::NoPartner(stage))
             }
+            (DeskOrder::MoveToRoom { room, .. }, Some(who)) => self.check_move(who, room),
             (DeskOrder::EndSession { outcome, .. }, Some(who)) => self.check_end(who, *outcome),
             (DeskOrder::CorrectBonus { bonus, .. }, Some(who)) => self.check_bonus(who, *bonus),
             (DeskOrder::GiveSeat { outcome, bonus, .. }, Some(who)) => {
@@ -200,6 +211,7 @@ impl Arbiter {
             (DeskOrder::ContinueAlone { .. }, Some(who)) => self.change_wait(who, |lobby| {
                 lobby.form_alone(who);
             }),
+            (DeskOrder::MoveToRoom { room, .. }, Some(who)) => self.move_to_room(who, &room),
             (DeskOrder::EndSession { outcome, .. }, Some(who)) => {
                 self.end_session(now_us, who, ProgressEvent::Cut(outcome));
             }

@@ -9,6 +9,7 @@ use study::{Outcome, Payment, assign};
 
 use super::assignment::Counted;
 use super::episode::{EpisodeState, Phase, Play};
+use super::room_orders::RoomChoices;
 use super::seats::{Page, SeatState};
 use super::session::Session;
 use super::{Arbiter, Place, SessionId};
@@ -141,13 +142,15 @@ impl Arbiter {
 
     fn list_waiting(&self) -> Vec<WaitingPerson> {
         let people = self.sessions.ids();
-        let mut waiting: Vec<WaitingPerson> =
-            people.filter_map(|who| self.describe_wait(who)).collect();
+        let mut rooms = RoomChoices::new();
+        let mut waiting: Vec<WaitingPerson> = people
+            .filter_map(|who| self.describe_wait(who, &mut rooms))
+            .collect();
         waiting.sort_by_key(|waiting| waiting.since_us);
         waiting
     }
 
-    fn describe_wait(&self, who: SessionId) -> Option<WaitingPerson> {
+    fn describe_wait(&self, who: SessionId, rooms: &mut RoomChoices) -> Option<WaitingPerson> {
         let session = &self.sessions[who];
         let participant = session.participant.clone();
         let stage = self.stage_of(who);
@@ -176,6 +179,8 @@ impl Arbiter {
                     may_wait_longer: lobby.ends_waits(),
                     may_continue_alone: rules.bot.is_some()
                         || self.awaited_ai_partner(who).is_some(),
+                    room: self.lobbies.company_of(room)?.name(),
+                    rooms: self.list_room_choices(who, room, rooms),
                 })
             }
             Place::Group(key) => {
@@ -202,6 +207,8 @@ impl Arbiter {
                     missing,
                     may_wait_longer: false,
                     may_continue_alone: false,
+                    room: String::new(),
+                    rooms: Vec::new(),
                 })
             }
             Place::Page | Place::Aside | Place::Chat(_) | Place::Episode(..) => None,

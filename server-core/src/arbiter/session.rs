@@ -61,6 +61,9 @@ pub(super) struct Session {
     pub granted_us: Option<u64>,
     /// The wait in the lobby that is not over.
     pub wait: Option<WaitRow>,
+    /// The factors whose level its participant can still change in this lobby, by their numbers among those that its
+    /// people share.
+    pub open_factors: Vec<usize>,
     /// Matches for which its page did not get ready.
     pub failed: u8,
     /// How often its page broke the protocol in its episode.

@@ -138,6 +138,7 @@ impl Sessions {
             came_us: None,
             away_us: None,
             granted_us: None,
+            open_factors: Vec::new(),
             wait: None,
             failed: 0,
             faults: 0,

@@ -19,6 +19,7 @@ mod page_faults;
 mod restart;
 mod retention;
 mod returns;
+mod rooms;
 mod screening;
 mod seat_orders;
 mod shelf;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use protocol::control::{Ask, AtTimeout, Choice, Refusal, ServerMessage, Waiting};
 use protocol::{Era, Seat};
 use study::stage::{Lobby as Stage, Matching, OnTimeout};
-use study::{Outcome, Progress, Study};
+use study::{Company, Outcome, Progress, Study};
 
 use super::episode::EpisodeState;
 use super::group::GroupId;
@@ -44,8 +44,8 @@ impl MatchRules<SessionId> for Together<'_> {
 }
 
 impl Arbiter {
-    /// The room of a lobby stage for those who may become a group; it is made when the first of them comes.
-    fn room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
+    /// What the people have in common who may become a group with somebody.
+    fn company_at(&self, stage: u16, who: SessionId) -> Option<Company> {
         let mut company = self.sessions[who].progress.company(&self.study);
         let lobby = self.study.lobby(stage)?;
         if lobby.matching.reunite.is_some() {
@@ -54,15 +54,22 @@ impl Arbiter {
             let group = group.and_then(|key| self.groups.get(key));
             let own = &self.sessions[who].participant;
             let name = group.map_or(own, |group| &group.id);
-            company = format!("{company} {name}");
+            company.way = format!("{} {name}", company.way);
         }
-        let simulated_us = self.simulated_wait_us(who);
-        if simulated_us.is_some() {
+        if self.simulated_wait_us(who).is_some() {
             // Nobody else comes into the room of somebody who waits for an AI partner.
             let session = &self.sessions[who];
             let (own, visit) = (&session.participant, session.progress.visit());
-            company = format!("{company} {own} {visit}");
+            company.way = format!("{} {own} {visit}", company.way);
         }
+        Some(company)
+    }
+
+    /// The room of a lobby stage for those who may become a group; it is made when the first of them comes.
+    pub(super) fn room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
+        let company = self.company_at(stage, who)?;
+        let simulated_us = self.simulated_wait_us(who);
+        let lobby = self.study.lobby(stage)?;
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let (capacity, seed) = (self.limits.lobby, self.seed);
         let rules = |room: Room| LobbyRules {
@@ -112,10 +119,12 @@ impl Arbiter {
         let Some(room) = self.room(stage, who) else {
             return;
         };
+        let open_factors = self.find_open_factors(stage, who);
         let Some(lobby) = self.lobbies.get_mut(room) else {
             return;
         };
         let session = &mut self.sessions[who];
+        session.open_factors = open_factors;
         // Who is back soon has the old place.
         let grace_us = lobby.rules().grace_us;
         let away_us = session.away_us.take();

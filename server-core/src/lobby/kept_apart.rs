@@ -15,7 +15,7 @@ enum MeasureAgain {
 
 /// Two people who are kept apart.
 #[derive(Clone, Copy, Debug)]
-struct Pair {
+pub(super) struct Pair {
     /// How often they were found too far apart.
     measured: u8,
     /// When they may be put together, if nobody else can be found for either.
@@ -86,6 +86,22 @@ impl<P: Copy + Ord> KeptApart<P> {
         };
         let times = self.pairs.iter().filter_map(at_us);
         times.filter(|at_us| *at_us > after_us).min()
+    }
+
+    /// The pairs of which somebody is one.
+    pub(super) fn pairs_of(&self, person: P) -> Vec<((P, P), Pair)> {
+        let own = self.pairs.iter();
+        let own = own.filter(|((one, other), _)| *one == person || *other == person);
+        own.map(|(people, pair)| (*people, *pair)).collect()
+    }
+
+    /// Adds pairs of another lobby; the stricter rule counts.
+    pub(super) fn add_pairs(&mut self, pairs: Vec<((P, P), Pair)>) {
+        for ((one, other), new) in pairs {
+            let pair = self.pair_mut(one, other);
+            pair.measured = pair.measured.max(new.measured);
+            pair.again = pair.again.max(new.again);
+        }
     }
 
     fn find_pair(&self, one: P, other: P) -> Option<&Pair> {

@@ -57,6 +57,7 @@ impl DeskError {
             Self::Order(
                 OrderRefused::WrongPlaces { .. }
                 | OrderRefused::WrongOutcome(..)
+                | OrderRefused::NoSuchRoom { .. }
                 | OrderRefused::WrongText
                 | OrderRefused::WrongCheck(_),
             ) => StatusCode::BAD_REQUEST,

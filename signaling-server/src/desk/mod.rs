@@ -75,6 +75,10 @@ pub fn router(desk: Arc<Desk>) -> Router {
             post(orders::change_wait),
         )
         .route(
+            "/desk/api/participants/{participant}/room",
+            post(orders::move_to_room),
+        )
+        .route(
             "/desk/api/participants/{participant}/end",
             post(orders::end_session),
         )

@@ -137,6 +137,25 @@ pub(super) async fn change_wait(
     desk.carry_out(&headers, order).await
 }
 
+/// Another room of a lobby for somebody.
+#[derive(Debug, Deserialize)]
+pub(super) struct WantedRoom {
+    /// The levels that its people share, with slashes between.
+    room: String,
+}
+
+/// `POST /desk/api/participants/{participant}/room`
+pub(super) async fn move_to_room(
+    State(desk): State<Arc<Desk>>,
+    headers: HeaderMap,
+    Part(participant): Part<String>,
+    body: Result<Json<WantedRoom>, JsonRejection>,
+) -> Answer {
+    let room = read_body(body)?.room;
+    let order = DeskOrder::MoveToRoom { participant, room };
+    desk.carry_out(&headers, order).await
+}
+
 /// How somebody's part is to end.
 #[derive(Debug, Deserialize)]
 pub(super) struct WantedEnd {

@@ -165,7 +165,7 @@ pub const CERTIFICATE: &str = ".certificate.json";
 const MAX_CERTIFICATE: u64 = 1 << 20;
 
 /// The policy that is a function of an environment in Python.
-const ENVIRONMENT: &str = "environment";
+pub(crate) const ENVIRONMENT: &str = "environment";
 
 /// The ending of the file name of an ONNX model.
 const MODEL: &str = ".onnx";
@@ -223,6 +223,27 @@ fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
             None
         }
     }
+}
+
+/// Reads a policy that stands alone, as it plays without further keys.
+pub(crate) fn read_policy_alone(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
+    let (policy, bytes) = policy(source, place)?;
+    let certificate = (bytes.as_ref()).and_then(|_| certificate(source.dir, &policy));
+    let model = bytes.map(|bytes| Model {
+        sha256: sha256_hex(&bytes),
+        every_ticks: 1,
+        temperature: None,
+        action_mask: false,
+        observation: None,
+        certificate,
+        bytes: bytes.into(),
+    });
+    Some(AiPartner {
+        policy,
+        disclose: true,
+        model,
+        ..AiPartner::default()
+    })
 }
 
 /// The meaning of the key `policy`.

@@ -125,7 +125,7 @@ fn needed(
 
 /// Returns whether a stage names a factor, other than in its id and in the stages that everybody does alone after each of
 /// its visits.
-fn is_named(stage: &yaml::Node, name: &str) -> bool {
+pub(super) fn is_named(stage: &yaml::Node, name: &str) -> bool {
     let yaml::Data::Map(entries) = &stage.data else {
         return false;
     };
@@ -136,7 +136,7 @@ fn is_named(stage: &yaml::Node, name: &str) -> bool {
 }
 
 /// By stage, the guarded blocks around it: the stages that each holds, and its number.
-fn guards(read: &Read<'_>) -> BTreeMap<u16, Vec<(BTreeSet<u16>, usize)>> {
+pub(super) fn guards(read: &Read<'_>) -> BTreeMap<u16, Vec<(BTreeSet<u16>, usize)>> {
     let mut all = BTreeMap::<u16, Vec<(BTreeSet<u16>, usize)>>::new();
     each_block(&read.tree, &mut |block, stages| {
         if block.guarded {

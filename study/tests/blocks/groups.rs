@@ -15,7 +15,7 @@ fn only_people_with_equal_bindings_can_become_a_group() {
         inside(&DYAD.replace("players", "config: {layout: '{{ layout }}'}, players"))
     );
     let study = good("company", &design, &block);
-    let mut companies: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut companies: BTreeMap<Company, BTreeSet<String>> = BTreeMap::new();
     for number in 0..30 {
         let own = drawn(&study, number).own;
         let at = Progress::new(&study, own.clone());

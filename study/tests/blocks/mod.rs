@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use study::assign::{self, Assignment, Counts, UnitAssignment};
 use study::design::Unit;
-use study::{EnvFacts, EnvFault, Progress, Study};
+use study::{Company, EnvFacts, EnvFault, Progress, Study};
 
 use crate::folder::{Folder, opening};
 

@@ -61,7 +61,7 @@ fn misspelt_keys_get_the_nearest_known_one() {
     assert_eq!(
         fault("format: 1", "format: 1\nrecruiting: {provider: prolific}"),
         "study.yaml:2:1: recruiting: unknown key; did you mean `recruitment`? Known here: format, study, partners, texts, recruitment, \
-         screening, net, offline, design, timeline, bonus, exclusions"
+         screening, net, offline, design, timeline, bonus, adherence, exclusions"
     );
 }
 

@@ -540,3 +540,22 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
         "not the time of the page that is away"
     );
 }
+
+#[test]
+fn the_file_of_an_episode_has_the_measures_of_adherence_of_its_stage() {
+    let mut stage = Stage::read(
+        "adherence: [{name: greedy, stage: play, policy: cook}, {name: lazy, stage: more, policy: idle}]
+timeline:
+  - {id: how, type: instructions, pages: [page.md]}
+  - {id: play, type: env, env: overcooked@2.0.0, players: [self, vacant]}
+  - {id: more, type: env, env: overcooked@2.0.0, players: [self, vacant]}
+",
+        Limits::default(),
+    );
+    stage.queue(1);
+    let era = stage.plan(1).unwrap().era;
+    stage.ready(1, era, 0);
+    let course = stage.shelf(era).header.course.clone().unwrap();
+    let greedy = ("adherence@greedy".to_owned(), "cook".to_owned());
+    assert_eq!(course.names, [greedy]);
+}
