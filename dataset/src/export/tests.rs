@@ -17,6 +17,7 @@ mod annotations;
 mod cells;
 mod formats;
 mod infos;
+mod recorded;
 mod shared;
 
 use cells::Cells;
