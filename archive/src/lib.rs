@@ -15,6 +15,7 @@ mod handover;
 mod hosted;
 mod inputs;
 mod known;
+mod recorded;
 mod recount;
 mod replica;
 mod restore;
@@ -33,7 +34,7 @@ use std::path::{Path, PathBuf};
 use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{self, Ending, Header, LogError, LogWriter, Record};
-use protocol::{Controller, Life, Seat, Tick};
+use protocol::{Controller, EnvWay, Life, Seat, Tick};
 use server_core::arbiter::EpisodeEnd;
 
 use hosted::Hosted;
@@ -46,6 +47,7 @@ pub use handover::{is_directive, lead};
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
 pub use policy::ActionShares;
+pub use recorded::{is_only_recorded, list_recorded_rewards};
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};
@@ -213,7 +215,8 @@ impl Episode {
         }
     }
 
-    /// Opens a file again, cuts off what a crash left of its last write, and simulates it up to its last tick.
+    /// Opens a file again, cuts off what a crash left of its last write, and simulates it up to its last tick. A world on
+    /// a host need not come out as it was recorded: its episode continues all the same.
     ///
     /// # Errors
     /// [`OpenError`]; the file is then unchanged.
@@ -232,7 +235,10 @@ impl Episode {
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, OpenError> {
         let log = log::read(&file.read()?)?;
-        let replica = replay(&log, stored, |_, _| ())?;
+        let replica = match log.header.way {
+            EnvWay::Module => replay(&log, stored, |_, _| ())?,
+            EnvWay::Host => Replica::resume(&log, stored)?,
+        };
         if log.torn {
             file.truncate(log.valid_len)?;
         }

@@ -4,6 +4,7 @@
 
 mod error;
 mod module_file;
+mod resumed;
 
 use env_core::digest::Fnv1a;
 use env_core::guest::Sprite;
@@ -205,15 +206,7 @@ impl Replica {
     /// # Errors
     /// [`RowError`]
     pub fn step(&mut self, row: &[Action]) -> Result<(), RowError> {
-        if self.outcome.over {
-            return Err(RowError::Over);
-        }
-        let actions = self.spec().actions.len();
-        if row.len() != self.chosen.len()
-            || row.iter().any(|action| usize::from(*action) >= actions)
-        {
-            return Err(RowError::Malformed);
-        }
+        self.check_row(row)?;
         for (seat, &found) in (0..).map(Seat).zip(row) {
             if let Some(expected) = self.chosen(seat).filter(|expected| *expected != found) {
                 return Err(RowError::Partner {
@@ -223,6 +216,25 @@ impl Replica {
                 });
             }
         }
+        self.advance(row)
+    }
+
+    /// Refuses a row that the world cannot play.
+    fn check_row(&self, row: &[Action]) -> Result<(), RowError> {
+        if self.outcome.over {
+            return Err(RowError::Over);
+        }
+        let actions = self.spec().actions.len();
+        if row.len() != self.chosen.len()
+            || row.iter().any(|action| usize::from(*action) >= actions)
+        {
+            return Err(RowError::Malformed);
+        }
+        Ok(())
+    }
+
+    /// Plays a row that was checked.
+    fn advance(&mut self, row: &[Action]) -> Result<(), RowError> {
         self.outcome.clone_from(self.world.step(row));
         self.end_by_study();
         let (digest, score) = (self.world.digest(), self.world.score());

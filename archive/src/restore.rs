@@ -71,5 +71,6 @@ fn env_facts(file: &Episode) -> EnvFacts {
         noop: spec.noop,
         is_old: false,
         page_facts: file.replica.page_facts().map(ViewFacts::to_json),
+        is_secret: spec.secret,
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod env;
+mod hosted_worlds;
 pub mod lint;
 pub mod models;
 mod odd_worlds;

@@ -10,6 +10,7 @@ use study::plural::count;
 use study::stage::RunOn;
 use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study, payment};
 
+use crate::hosted_worlds::check_hosts;
 use crate::odd_worlds::warn_of_worlds;
 use crate::training_rules::warn_of_training_rules;
 use crate::{python, read_study};
@@ -45,13 +46,17 @@ pub fn lint(dir: &Path) -> Linted {
     match read_study(dir) {
         Ok((study, playable)) => {
             let mut broken = list_broken_laws(&study);
+            let hosts = check_hosts(&study, &playable);
+            broken.extend(hosts.faults);
             if study.offline.is_some() {
                 broken.extend(study.list_server_needs());
             }
             let is_fine = broken.is_empty();
+            let mut warnings = list_warnings(&study, &playable);
+            warnings.extend(hosts.warnings);
             Linted {
                 faults: found(dir, broken),
-                warnings: found(dir, list_warnings(&study, &playable)),
+                warnings: found(dir, warnings),
                 outline: is_fine.then(|| study.outline(&playable)),
             }
         }

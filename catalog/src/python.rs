@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use env_core::{World, conformance};
-use env_host::HostSource;
+use env_host::{HostFault, HostLimits, HostSource, ProcessHost, WorldReport, play_host};
 use page_python::{Archive, find_release, open_file};
 use protocol::hash::sha256_hex;
 use serde_json::Value;
@@ -35,14 +35,17 @@ pub(crate) fn prepare_env(env: &mut Env) -> Result<(), String> {
 fn write_source(python: &PythonWorld) -> Result<Vec<u8>, String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let files = python.files.iter().chain(&python.requirements);
+    let files = files.chain(&python.lock);
     let files: BTreeMap<String, String> = files
         .map(|file| (file.file.clone(), text(&file.bytes)))
         .collect();
-    let source = HostSource {
+    let mut source = HostSource {
         world: Value::Object(python.world.clone()),
         requirements: python.requirements.as_ref().map(|file| file.file.clone()),
         files,
     };
+    // The record is to name the versions also where the study does not.
+    page_python::lock_source(&mut source).map_err(|error| error.to_string())?;
     serde_json::to_vec(&source).map_err(|error| error.to_string())
 }
 
@@ -77,6 +80,22 @@ pub fn check_page(python: &PythonWorld) -> Result<(), String> {
     ))
 }
 
+/// Steps of the random play on a host.
+const HOST_STEPS: usize = 60;
+
+/// Plays an environment on a host at random with these parameters, twice, and reports what it showed.
+///
+/// # Errors
+/// A sentence for the researcher: it cannot be opened, or failed.
+pub fn check_host(file: &ModuleFile, params: &str) -> Result<WorldReport, String> {
+    let mut open = || -> Result<ProcessHost, HostFault> {
+        let opened = page_python::open_host(&file.bytes, params);
+        opened.map_err(|error| HostFault::Refused(error.to_string()))
+    };
+    let report = play_host(&mut open, HOST_STEPS, 1);
+    report.map_err(|fault| format!("the environment fails when it is played at random: {fault}"))
+}
+
 fn pack_archive(python: &PythonWorld) -> Result<Vec<u8>, String> {
     let release = find_release(None).ok_or(
         "pages need Pyodide to step an environment in Python, and it is not installed: `coplay pyodide install` \
@@ -89,7 +108,9 @@ fn pack_archive(python: &PythonWorld) -> Result<Vec<u8>, String> {
     let wheels = page_python::fetch_wheels(&requirements)?;
     let needs_numpy =
         wheels.needs_numpy || python.files.iter().any(|file| imports_numpy(&file.bytes));
-    let world = Value::Object(python.world.clone());
+    let mut world = Value::Object(python.world.clone());
+    // They are those of a process.
+    HostLimits::default().take_from(&mut world);
     let mut archive = Archive::new(world, &release, needs_numpy);
     for file in &python.files {
         archive.add_source(&file.file, &file.bytes);

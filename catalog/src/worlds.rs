@@ -86,6 +86,7 @@ impl HostFacts for Build {
             noop: spec.noop,
             is_old: opened.version < abi::VERSION,
             page_facts,
+            is_secret: spec.secret,
         })
     }
 

@@ -29,7 +29,8 @@ pub fn is_python(name: &str) -> bool {
 /// # Errors
 /// The parameters are no JSON object, there is no interpreter, or its packages cannot be installed.
 pub fn check(name: &str, params: &str, args: &PythonArgs, seed: u64) -> anyhow::Result<HostReport> {
-    let (world, folder) = world(name, params)?;
+    let (mut world, folder) = world(name, params)?;
+    let limits = HostLimits::default().take_from(&mut world);
     let folder = std::path::absolute(folder)?;
     let below = args.data.join(FOLDER);
     let mut interpreter = find_interpreter(args.python.as_deref())?;
@@ -41,7 +42,7 @@ pub fn check(name: &str, params: &str, args: &PythonArgs, seed: u64) -> anyhow::
     let files = write_python_host(&std::path::absolute(&below)?)
         .with_context(|| format!("cannot write below {}", below.display()))?;
     let command = HostCommand::python(&interpreter, &files, &folder);
-    let mut open = || ProcessHost::open(&command, &world, HostLimits::default());
+    let mut open = || ProcessHost::open(&command, &world, limits);
     let mut report = check_host(&mut open, args.steps as usize, seed);
     if report.ways.page.ok
         && let Err(why) = check_page(world, &folder, args)
@@ -74,6 +75,7 @@ fn check_page(world: Value, folder: &Path, args: &PythonArgs) -> Result<(), Stri
         world,
         files,
         requirements,
+        lock: None,
     })
 }
 

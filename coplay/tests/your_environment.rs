@@ -81,3 +81,58 @@ fn what_does_not_work_says_why_and_fails() {
         "{told}"
     );
 }
+
+/// The block of the page that begins so.
+fn block(first: &str) -> &'static str {
+    let blocks = PAGE.split("```").skip(1).step_by(2);
+    let mut blocks = blocks.filter_map(|block| Some(block.split_once('\n')?.1));
+    blocks.find(|block| block.starts_with(first)).unwrap()
+}
+
+/// As much of Gymnasium as the page uses, so that the test installs nothing.
+const GYMNASIUM: &str = "
+import random
+
+
+class CartPole:
+    def reset(self, seed=None):
+        self.random = random.Random(seed)
+        return self.observe(), {}
+
+    def step(self, action):
+        return self.observe(), 1.0, False, False, {}
+
+    def observe(self):
+        return [self.random.uniform(-0.05, 0.05) for _ in range(4)]
+
+
+def make(name):
+    assert name == 'CartPole-v1'
+    return CartPole()
+";
+
+#[test]
+fn two_people_can_play_what_the_page_shows() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = block("format: 1").replace(", requirements: requirements.txt", "");
+    for (name, text) in [
+        ("two_people.py", block("# two_people.py")),
+        ("study.yaml", &study),
+        ("gymnasium.py", GYMNASIUM),
+        ("thanks.md", "# Thank you\n"),
+    ] {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    assert!(commands().contains(&"coplay lint ."));
+    let linted = coplay(dir.path(), "coplay lint .");
+    let told = String::from_utf8_lossy(&linted.stdout).into_owned();
+    assert!(linted.status.success(), "{told}");
+    assert!(told.contains("play (env, 2 seats, 2 people)"), "{told}");
+    let checked = coplay(
+        dir.path(),
+        "coplay env check two_people.py:TwoPeople --json",
+    );
+    let report: Value = serde_json::from_slice(&checked.stdout).unwrap();
+    assert_eq!(report["repeats"]["ok"], true, "{report}");
+    assert_eq!(report["picture"]["kind"], "shapes", "{report}");
+}

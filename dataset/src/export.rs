@@ -3,8 +3,8 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
-mod agents;
 mod adherence;
+mod agents;
 mod annotations;
 mod chat;
 mod column;

@@ -119,7 +119,12 @@ fn read_recording(path: &Path) -> anyhow::Result<Recording> {
     let log = log::read(&fs::read(path)?)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let changes: Vec<Change> = log.changes().cloned().collect();
-    let mut replica = Replica::open(&log.header, archive::stored(folder))?;
+    let stored = archive::stored(folder);
+    let mut replica = Replica::open(&log.header, stored.clone())?;
+    anyhow::ensure!(
+        !archive::is_only_recorded(&log, Box::new(stored)),
+        "the world of this host does not repeat itself, so that observations cannot be computed again"
+    );
     let seats = log.count_seats();
     let mut recording = Recording {
         spec: without_marks(replica.spec()),

@@ -52,6 +52,17 @@ pub struct VerifyReport {
     hashes: Vec<String>,
 }
 
+/// Numbers of episodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct EpisodeCounts {
+    /// All, also those that are missing.
+    pub episodes: usize,
+    /// Those that gave the same when they were simulated again.
+    pub verified: usize,
+    /// Those of hosts whose world does not repeat itself: their file is their only record.
+    pub recorded: usize,
+}
+
 /// The end of the ledger of payments, for researchers to note: a ledger that was shortened since has it no longer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LedgerEnd {
@@ -70,8 +81,8 @@ pub struct Verified {
     pub path: PathBuf,
     /// Ticks simulated.
     pub ticks: u32,
-    /// Score after them.
-    pub score: i64,
+    /// Score after them; in an episode that is only recorded, the one in its file. `None` if neither is known.
+    pub score: Option<i64>,
     /// Digest after them, 16 hex digits.
     pub digest: String,
     /// How often each kind of event happened.
@@ -142,6 +153,17 @@ impl VerifyReport {
             && self.episodes.iter().all(Verified::is_fine)
     }
 
+    /// Counts its episodes by what is known of them.
+    pub fn count(&self) -> EpisodeCounts {
+        let fine = self.episodes.iter().filter(|episode| episode.is_fine());
+        let recorded = fine.clone().filter(|episode| episode.is_recorded()).count();
+        EpisodeCounts {
+            episodes: self.episodes.len() + self.missing.len(),
+            verified: fine.count() - recorded,
+            recorded,
+        }
+    }
+
     fn read_ledger(&mut self, state: LedgerState) {
         (self.altered, self.hashes) = (state.altered, state.hashes);
         let (entries, last) = (self.hashes.len(), self.hashes.last().cloned());
@@ -162,10 +184,20 @@ impl VerifyReport {
 impl Verified {
     /// Tells if it was verified and nothing differs.
     pub fn is_fine(&self) -> bool {
+        self.follows_its_file()
+            && matches!(self.module, StoredModule::Present | StoredModule::Unnamed)
+    }
+
+    /// Tells if nothing in its file speaks against it.
+    fn follows_its_file(&self) -> bool {
         matches!(
             self.verdict,
             EpisodeVerdict::Equal | EpisodeVerdict::Recorded(_)
-        ) && matches!(self.module, StoredModule::Present | StoredModule::Unnamed)
+        )
+    }
+
+    fn is_recorded(&self) -> bool {
+        matches!(self.verdict, EpisodeVerdict::Recorded(_))
     }
 }
 
@@ -214,12 +246,12 @@ fn compare(report: &mut VerifyReport, known: &store::Episode) {
     };
     let in_database = (
         ending.ticks.0,
-        ending.score,
+        Some(ending.score),
         format!("{:016x}", ending.digest),
         Some(reason_name(ending.reason)),
     );
     let in_file = (found.ticks, found.score, found.digest.clone(), found.reason);
-    if found.verdict == EpisodeVerdict::Equal && in_database != in_file {
+    if found.follows_its_file() && in_database != in_file {
         let because =
             format!("the database has another end: {in_database:?}; the file has {in_file:?}");
         found.verdict = EpisodeVerdict::Differs(because);
@@ -271,7 +303,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         episode: name,
         path,
         ticks: 0,
-        score: 0,
+        score: None,
         digest: String::new(),
         events: BTreeMap::new(),
         reason: None,
@@ -320,7 +352,7 @@ impl Verified {
         match replayed {
             Ok(replica) => {
                 let ending = replica.ending(protocol::control::EndReason::Technical);
-                self.score = ending.score;
+                self.score = Some(ending.score);
                 self.digest = format!("{:016x}", ending.digest);
                 let stored = archive::stored(&episodes);
                 self.verdict = match self.compare(log, &replica, stored.clone()) {
@@ -337,9 +369,38 @@ impl Verified {
             )) => {
                 self.verdict = EpisodeVerdict::Unverified(error.to_string());
             }
-            Err(error) => self.verdict = hosted::judge(log, error.to_string()),
+            Err(error) => {
+                self.judge_difference(log, error.to_string(), archive::stored(&episodes));
+            }
+        }
+        if self.is_recorded() {
+            self.take_record(log);
         }
         Ok(())
+    }
+
+    /// Judges an episode that comes out otherwise. Whose choices its rows are does not depend on how its world comes out.
+    fn judge_difference(
+        &mut self,
+        log: &Log,
+        because: String,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + 'static,
+    ) {
+        self.verdict = hosted::judge(log, because);
+        if self.is_recorded()
+            && let Ok(replica) = Replica::open(&log.header, stored.clone())
+            && let Err(because) = self.compare(log, &replica, stored)
+        {
+            self.verdict = EpisodeVerdict::Differs(because);
+        }
+    }
+
+    /// Takes the end from the file: the world that was run again has another one, and other events.
+    fn take_record(&mut self, log: &Log) {
+        self.events.clear();
+        self.score = log.ending.map(|ending| ending.score);
+        let digest = log.ending.map(|ending| format!("{:016x}", ending.digest));
+        self.digest = digest.unwrap_or_default();
     }
 
     /// Compares what the replay does not; the first thing that is not as it should be.
@@ -425,27 +486,29 @@ impl fmt::Display for VerifyReport {
         if let Some(LedgerEnd { entries, hash }) = &self.ledger {
             writeln!(f, "ledger of payments: entry {entries}, hash {hash}")?;
         }
-        let fine = self
-            .episodes
-            .iter()
-            .filter(|episode| episode.is_fine())
-            .count();
-        write!(
-            f,
-            "{fine} of {} episodes verified",
-            self.episodes.len() + self.missing.len()
-        )
+        let EpisodeCounts {
+            episodes,
+            verified,
+            recorded,
+        } = self.count();
+        write!(f, "{verified} of {episodes} episodes verified")?;
+        match recorded {
+            0 => Ok(()),
+            recorded => write!(f, ", {recorded} recorded"),
+        }
     }
 }
 
 impl fmt::Display for Verified {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = self.reason.unwrap_or("running");
-        write!(
-            f,
-            "{}: {state}, {} ticks, score {}, digest {}",
-            self.episode, self.ticks, self.score, self.digest
-        )?;
+        write!(f, "{}: {state}, {} ticks", self.episode, self.ticks)?;
+        if let Some(score) = self.score {
+            write!(f, ", score {score}")?;
+        }
+        if !self.digest.is_empty() {
+            write!(f, ", digest {}", self.digest)?;
+        }
         if self.changes > 0 {
             write!(f, ", {} changes of seats", self.changes)?;
         }

@@ -127,6 +127,21 @@ pub fn check_host(
     }
 }
 
+/// Plays an environment at random for so many steps, twice: what [`check_host`] reports of it, without the way `page`.
+///
+/// # Errors
+/// [`HostFault`]: it cannot be opened, or failed.
+pub fn play_host(
+    open: &mut dyn FnMut() -> Result<ProcessHost, HostFault>,
+    steps: usize,
+    seed: u64,
+) -> Result<WorldReport, HostFault> {
+    let mut play = RandomPlay::new(open()?, seed);
+    play.run(steps)?;
+    let repeats = play.repeat(open()?);
+    Ok(play.report(repeats))
+}
+
 fn refused(fault: &HostFault) -> HostReport {
     let way = Way::no(fault.to_string());
     let (host, page) = (way.clone(), way);
@@ -137,17 +152,8 @@ fn refused(fault: &HostFault) -> HostReport {
 }
 
 fn judge(world: &WorldReport) -> Way {
-    if world.picture.kind == "none" {
-        return Way::no(
-            "it gives no picture: write a method `draw(self, seat)`, or let `render` return an array",
-        );
-    }
-    if !world.in_time {
-        let (step, tick) = (world.step_us, 1_000_000 / u64::from(world.tick_hz.max(1)));
-        return Way::no(format!(
-            "a step takes {step} µs and a picture {} µs, and a tick lasts {tick} µs: lower `tick_hz`",
-            world.picture_us
-        ));
+    if let Some(why) = world.lack_of_picture().or(world.delay()) {
+        return Way::no(why);
     }
     match world.repeats.ok {
         true => Way::yes("it steps, draws and repeats itself: its record can be verified"),
@@ -337,6 +343,37 @@ fn quantile(times: &[Duration], percent: usize) -> u64 {
     sorted.sort_unstable();
     let at = (sorted.len() * percent / 100).min(sorted.len().saturating_sub(1));
     sorted.get(at).map_or(0, |time| time.as_micros() as u64)
+}
+
+impl WorldReport {
+    /// The fault of an environment that people cannot see; `None` if they can.
+    pub fn lack_of_picture(&self) -> Option<String> {
+        let is_unseen = self.picture.kind == "none";
+        is_unseen.then(|| {
+            "it gives no picture: write a method `draw(self, seat)`, or let `render` return an array".to_owned()
+        })
+    }
+
+    /// The reason why its ticks would be late; `None` if they are in time.
+    pub fn delay(&self) -> Option<String> {
+        let (step, tick) = (self.step_us, 1_000_000 / u64::from(self.tick_hz.max(1)));
+        (!self.in_time).then(|| {
+            format!(
+                "a step takes {step} µs and a picture {} µs, and a tick lasts {tick} µs: lower `tick_hz`",
+                self.picture_us
+            )
+        })
+    }
+
+    /// The first difference between two runs with equal seeds and actions; `None` if there is none.
+    pub fn unrepeated(&self) -> Option<String> {
+        (!self.repeats.ok).then(|| {
+            format!(
+                "with the same seed and actions it does not repeat itself ({}), so that its record is kept as it was and is not verified",
+                self.repeats.why
+            )
+        })
+    }
 }
 
 impl PictureReport {

@@ -20,7 +20,7 @@ mod source;
 pub mod wire;
 mod world;
 
-pub use check::{HostReport, HostWays, PictureReport, Way, WorldReport, check_host};
+pub use check::{HostReport, HostWays, PictureReport, Way, WorldReport, check_host, play_host};
 pub use contract::{HostFacts, HostFault, HostInfo, HostStep, HostedWorld, Picture, Pixels};
 pub use native::{NativeHost, hash_observation};
 pub use pool::{HostPool, OpenHost};

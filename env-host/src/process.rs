@@ -105,6 +105,29 @@ impl Default for HostLimits {
     }
 }
 
+impl HostLimits {
+    /// These limits with those that a world names under `limits`, which the process does not get: `start_s`, `step_ms` and
+    /// `memory_mb`, whole numbers.
+    pub fn take_from(mut self, world: &mut Value) -> Self {
+        let named = world
+            .as_object_mut()
+            .and_then(|world| world.remove("limits"));
+        let limit = |name: &str| named.as_ref()?.get(name)?.as_u64();
+        let short = |value: u64| u32::try_from(value).unwrap_or(u32::MAX);
+        if let Some(start_s) = limit("start_s") {
+            self.start_ms = short(start_s.saturating_mul(1_000));
+        }
+        if let Some(step_ms) = limit("step_ms") {
+            self.step_ms = short(step_ms);
+            self.reset_ms = self.reset_ms.max(self.step_ms);
+        }
+        if let Some(memory_mb) = limit("memory_mb") {
+            self.memory_bytes = memory_mb << 20;
+        }
+        self
+    }
+}
+
 /// A world in a process of its own.
 pub struct ProcessHost {
     child: Child,

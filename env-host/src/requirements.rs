@@ -158,6 +158,43 @@ pub fn install_requirements(
     Ok(installed(lock))
 }
 
+/// Finds the versions of the packages of a requirements file, with their hashes, as pip reads them. Later calls give the
+/// same.
+///
+/// # Errors
+/// [`RequirementsError`].
+pub(crate) fn lock_requirements(
+    below: &Path,
+    requirements: &Path,
+    interpreter: &Path,
+    progress: &mut dyn FnMut(&str),
+) -> Result<String, RequirementsError> {
+    let wanted = read(requirements)?;
+    let version = output(
+        Command::new(interpreter).arg("-VV"),
+        "asking Python for its version",
+    )?;
+    let key = sha256_hex(format!("{wanted}\0{version}").as_bytes());
+    let folder = below.join(format!("lock-{}", &key[..16]));
+    let lock_file = folder.join(LOCK);
+    fs::create_dir_all(&folder).map_err(at(&folder))?;
+    // Two programs may want the same lock at once: the second waits, and finds it.
+    let guard = fs::File::create(folder.join("in-use")).map_err(at(&folder))?;
+    guard.lock().map_err(at(&folder))?;
+    if lock_file.is_file() {
+        return read(&lock_file);
+    }
+    progress("finding the versions of the packages");
+    let venv = folder.join("venv");
+    make_venv(interpreter, &venv)?;
+    let lock = resolve(&venv.join("bin/python"), requirements, &folder)?;
+    fs::remove_dir_all(&venv).map_err(at(&venv))?;
+    let draft = lock_file.with_extension("part");
+    fs::write(&draft, &lock).map_err(at(&draft))?;
+    fs::rename(&draft, &lock_file).map_err(at(&lock_file))?;
+    Ok(lock)
+}
+
 fn make_venv(interpreter: &Path, venv: &Path) -> Result<(), RequirementsError> {
     if venv.exists() {
         fs::remove_dir_all(venv).map_err(at(venv))?;

@@ -9,8 +9,9 @@ use protocol::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::requirements::lock_requirements;
 use crate::{
-    HostCommand, HostFault, HostLimits, HostWorld, ProcessHost, find_interpreter,
+    HostCommand, HostFault, HostLimits, HostWorld, LOCK, ProcessHost, find_interpreter,
     install_requirements, write_python_host,
 };
 
@@ -37,8 +38,31 @@ impl HostSource {
         serde_json::from_slice(json).map_err(refused)
     }
 
+    /// Adds the versions and hashes of all packages to the files, unless they are there: the same as at the first time
+    /// in this folder.
+    ///
+    /// # Errors
+    /// [`HostFault::Refused`]: there is no interpreter, or a package cannot be found.
+    pub fn lock(&mut self, hosts: &Path, progress: &mut dyn FnMut(&str)) -> Result<(), HostFault> {
+        let refused = |error: &dyn std::fmt::Display| HostFault::Refused(error.to_string());
+        let Some(requirements) = &self.requirements else {
+            return Ok(());
+        };
+        if self.files.contains_key(LOCK) {
+            return Ok(());
+        }
+        let hosts = std::path::absolute(hosts).map_err(|error| refused(&error))?;
+        let file = self.unpack(&hosts).map_err(|error| refused(&error))?;
+        let interpreter = find_interpreter(None).map_err(|error| refused(&error))?;
+        let lock = lock_requirements(&hosts, &file.join(requirements), &interpreter, progress);
+        let lock = lock.map_err(|error| refused(&error))?;
+        self.files.insert(LOCK.to_owned(), lock);
+        Ok(())
+    }
+
     /// Starts a process that steps the world; `hosts` is the folder of virtual environments and sources. Packages are
-    /// installed the first time, and `progress` is given a sentence at each step.
+    /// installed the first time, and `progress` is given a sentence at each step. The limits that the world names replace
+    /// the given ones.
     ///
     /// # Errors
     /// [`HostFault`]: there is no interpreter, a package cannot be installed, or the world cannot be loaded.
@@ -59,7 +83,9 @@ impl HostSource {
         }
         let files = write_python_host(&hosts).map_err(|error| refused(&error))?;
         let command = HostCommand::python(&interpreter, &files, &folder);
-        ProcessHost::open(&command, &self.world, limits)
+        let mut world = self.world.clone();
+        let limits = limits.take_from(&mut world);
+        ProcessHost::open(&command, &world, limits)
     }
 
     /// The same, for those who step any world.

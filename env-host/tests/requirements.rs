@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use env_host::{LOCK, find_interpreter, install_requirements};
+use env_host::{HostSource, LOCK, find_interpreter, install_requirements};
 
 /// Makes a wheel of a package with one module, `value`.
 const MAKE_WHEEL: &str = "
@@ -79,4 +79,37 @@ fn what_was_resolved_first_is_locked_and_nothing_else_is_installed() {
             .count(),
         2
     );
+}
+
+#[test]
+fn the_source_of_a_world_names_the_versions_that_were_found_first() {
+    let python = find_interpreter(None).unwrap();
+    let (study, hosts) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    make_wheel(&python, study.path(), "1.0", "1");
+    let wheels = study.path().join("wheels");
+    let requirements = format!(
+        "--no-index\n--find-links {}\ncoplay-sample\n",
+        wheels.display()
+    );
+    let unlocked = HostSource {
+        world: serde_json::json!({ "python": "game.py:make" }),
+        requirements: Some("requirements.txt".into()),
+        files: [("requirements.txt".to_owned(), requirements)].into(),
+    };
+    let locked = || {
+        let mut source = unlocked.clone();
+        source.lock(hosts.path(), &mut |_| ()).unwrap();
+        source
+    };
+    let first = locked();
+    let lock = &first.files[LOCK];
+    assert!(lock.contains("coplay-sample==1.0 --hash=sha256:"), "{lock}");
+    // A newer version changes neither what was found, nor what a study ships.
+    make_wheel(&python, study.path(), "2.0", "2");
+    assert_eq!(locked(), first);
+    let mut shipped = first.clone();
+    shipped.files.insert(LOCK.into(), "# of the study\n".into());
+    let before = shipped.clone();
+    shipped.lock(hosts.path(), &mut |_| ()).unwrap();
+    assert_eq!(shipped, before);
 }

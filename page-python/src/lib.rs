@@ -20,7 +20,7 @@ mod wheels;
 
 pub use archive::{Archive, ArchiveError, Manifest, is_archive};
 pub use node::{NodeWorld, open_world};
-pub use open::{OpenedFile, is_source, open_file};
+pub use open::{OpenedFile, is_source, lock_source, open_file, open_host};
 pub use release::ReleaseFile;
 pub use release::{
     FILES, InstallError, NEWEST, NUMPY, Release, add_folder, find_release, install_release,

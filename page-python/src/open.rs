@@ -1,9 +1,11 @@
 //! The file of an environment, of whichever kind: a module, an archive in Python, or the source of a world on a host.
 
+use std::path::PathBuf;
+
 use env_core::World;
 use env_core::abi;
 use env_core::guest::{ModuleError, ModuleFacts};
-use env_host::{HostLimits, HostSource};
+use env_host::{HostLimits, HostSource, HostWorld, ProcessHost};
 use module::ModuleLimits;
 use serde_json::{Map, Value};
 
@@ -54,8 +56,10 @@ pub fn open_file(bytes: &[u8], params: &str) -> Result<OpenedFile, ModuleError> 
 }
 
 /// Starts the process of a world on a host. Parameters are arguments of the function that makes the environment.
-fn open_source(bytes: &[u8], params: &str) -> Result<OpenedFile, ModuleError> {
-    let unfit = |what: &dyn std::fmt::Display| ModuleError::Unfit(what.to_string());
+///
+/// # Errors
+/// [`ModuleError`]: the source or the parameters cannot be read, or the fault of the host.
+pub fn open_host(bytes: &[u8], params: &str) -> Result<ProcessHost, ModuleError> {
     let mut source = HostSource::parse(bytes).map_err(|fault| unfit(&fault))?;
     let params: Map<String, Value> = match params {
         "" => Map::new(),
@@ -72,11 +76,21 @@ fn open_source(bytes: &[u8], params: &str) -> Result<OpenedFile, ModuleError> {
             kwargs.extend(params);
         }
     }
-    let folder =
-        working_folder().ok_or_else(|| unfit(&"there is no home folder; set COPLAY_HOME"))?;
-    let mut progress = |step: &str| eprintln!("{step}");
-    let opened = source.open_world(&folder.join(HOSTS), HostLimits::default(), &mut progress);
-    let world = opened.map_err(|fault| unfit(&fault))?;
+    let opened = source.open(&hosts_folder()?, HostLimits::default(), &mut tell);
+    opened.map_err(|fault| unfit(&fault))
+}
+
+/// Adds the versions of its packages to the source of a world on a host, unless they are there.
+///
+/// # Errors
+/// [`ModuleError`]: a package cannot be found.
+pub fn lock_source(source: &mut HostSource) -> Result<(), ModuleError> {
+    let locked = source.lock(&hosts_folder()?, &mut tell);
+    locked.map_err(|fault| unfit(&fault))
+}
+
+fn open_source(bytes: &[u8], params: &str) -> Result<OpenedFile, ModuleError> {
+    let world = HostWorld::new(Box::new(open_host(bytes, params)?));
     let facts = world.facts();
     Ok(OpenedFile {
         facts: ModuleFacts {
@@ -87,4 +101,19 @@ fn open_source(bytes: &[u8], params: &str) -> Result<OpenedFile, ModuleError> {
         version: abi::VERSION,
         world: Box::new(world),
     })
+}
+
+fn hosts_folder() -> Result<PathBuf, ModuleError> {
+    let folder = working_folder();
+    let folder = folder.ok_or_else(|| unfit(&"there is no home folder; set COPLAY_HOME"))?;
+    Ok(folder.join(HOSTS))
+}
+
+/// Tells a step of an installation.
+fn tell(step: &str) {
+    eprintln!("{step}");
+}
+
+fn unfit(what: &dyn std::fmt::Display) -> ModuleError {
+    ModuleError::Unfit(what.to_string())
 }

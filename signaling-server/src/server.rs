@@ -575,6 +575,7 @@ mod tests {
             noop: 0,
             is_old: false,
             page_facts: None,
+            is_secret: false,
         };
         let facts = (0..3)
             .map(|stage| ((stage, "{}".to_owned()), facts.clone()))

@@ -27,6 +27,9 @@ pub struct EnvFacts {
     pub is_old: bool,
     /// Of an environment on a host: the facts that pages get, as JSON.
     pub page_facts: Option<String>,
+    /// True if its state holds what some players must not see.
+    #[serde(default)]
+    pub is_secret: bool,
 }
 
 /// Why an environment cannot be opened as the study says.

@@ -14,7 +14,7 @@ use crate::stage::course::Mode;
 use crate::stage::env::Env;
 use crate::stage::lobby::Lobby;
 use crate::stage::players::Player;
-use crate::stage::{SharedSeat, Stage, StageKind};
+use crate::stage::{ClipView, SharedSeat, Stage, StageKind};
 use crate::timeline::fill;
 use crate::timeline::names::Scope;
 use crate::timeline::tree::Bindings;
@@ -60,7 +60,33 @@ impl HostCheck<'_> {
                 self.report_env_fault(index, env, fault, bound);
             }
         }
+        self.check_clips(&all);
         all
+    }
+
+    /// Reports clips that would show a whole world with secrets: somebody may play on with what they then know.
+    fn check_clips(&self, facts: &EnvFactsByStage) {
+        let keeps_secrets = |name: &str| {
+            let is_one = |index: u16| self.stage(index).is_some_and(|stage| stage.id == name);
+            facts
+                .iter()
+                .any(|((index, _), facts)| facts.is_secret && is_one(*index))
+        };
+        for (stage, path) in self.stages.iter().zip(self.paths) {
+            let Some(StageKind::Watch(watch)) = stage.as_ref().map(|stage| &stage.kind) else {
+                continue;
+            };
+            for (number, clip) in watch.clips.iter().enumerate() {
+                if clip.view == ClipView::Whole && keeps_secrets(&clip.stage) {
+                    let message = format!(
+                        "the environment of `{}` keeps secrets from players, and the whole world would show them to \
+                         participants; write `view: own`",
+                        clip.stage
+                    );
+                    self.fault(&format!("{path}.clips[{number}].view"), message);
+                }
+            }
+        }
     }
 
     fn stage(&self, index: u16) -> Option<&Stage> {

@@ -18,6 +18,7 @@ fn facts() -> EnvFacts {
         noop: 1,
         is_old: false,
         page_facts: None,
+        is_secret: false,
     }
 }
 
@@ -242,4 +243,34 @@ fn the_network_is_open_unless_the_study_closes_it() {
     );
     let needs = [usual, relay, strict.net].map(study::disconnect::Net::needs_turn);
     assert_eq!(needs, [false, false, true]);
+}
+
+#[test]
+fn a_clip_shows_no_whole_world_with_secrets() {
+    let folder = Folder::new("secret_clip");
+    let watch = |view: &str| {
+        let clip = format!(
+            "  - {{id: again, type: watch, clips: [{{stage: play, view: {view}}}], rate: {{question: How was it?, low: bad, high: good}}}}\n"
+        );
+        let at = STUDY.find("  - id: thanks").expect("the last stage");
+        let (before, after) = STUDY.split_at(at);
+        folder.write("study.yaml", &format!("{before}{clip}{after}"));
+    };
+    let told = |is_secret| {
+        let facts = EnvFacts {
+            is_secret,
+            ..facts()
+        };
+        let problems = folder.check(&opening(&|_| Ok(facts.clone())));
+        problems.err().unwrap_or_default().join("\n")
+    };
+    watch("own");
+    assert_eq!(told(true), "");
+    watch("whole");
+    assert_eq!(told(false), "");
+    let told = told(true);
+    assert!(
+        told.contains("clips[0].view: the environment of `play` keeps secrets"),
+        "{told}"
+    );
 }

@@ -291,6 +291,7 @@ fn the_window_follows_from_the_tick_rate_unless_the_study_says_it() {
             noop: 0,
             is_old: false,
             page_facts: None,
+            is_secret: false,
         };
         env.window(&facts)
     };

@@ -36,7 +36,7 @@ async function episode(server) {
   return { ...episodes[0], ...await exported(server.data) };
 }
 
-sideBySide(3, () => {
+sideBySide(4, () => {
   for (const engine of ['chromium', 'firefox']) {
     test(`one person alone plays with a model: ${engine}`, { skip: engine === 'firefox' && noFirefox }, async t => {
       const server = await serve(t, { timeout_s: 5, horizon: 300, tick_hz: 20 }, 1);
@@ -53,6 +53,20 @@ sideBySide(3, () => {
       assert.ok(acts > 10, `and does something: ${acts} actions in 300 ticks`);
     });
   }
+
+  test('one person alone plays with a model on a host', async t => {
+    const hosted = { env: 'overcooked@2.0.0\n    run: host' };
+    const server = await serve(t, { timeout_s: 5, horizon: 200, tick_hz: 20, ...hosted }, 1);
+    const person = await Participant.open(browsers.chromium, server.links[0]);
+    t.after(() => person.context.close());
+    await person.takePart();
+    assert.deepEqual(person.errors, [], 'nothing failed in the page');
+    const { ticks, way, verdict, steps } = await episode(server);
+    assert.deepEqual([ticks, way, verdict], [200, 'host', 'equal']);
+    const played = steps.filter(({ controller }) => /^cook_clone\.onnx@[0-9a-f]{64}$/.test(controller));
+    assert.equal(played.length, 200, 'the model plays one seat from first to last');
+    assert.ok(played.some(({ action_name: name }) => name !== 'noop'), 'and does something');
+  });
 
   test('a model takes the seat of a person whose tab is killed', async t => {
     const gone = { horizon: 360, tick_hz: 30, on_disconnect: '{grace_s: 1, meanwhile: bot, then: bot}' };

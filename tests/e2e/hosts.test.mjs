@@ -67,8 +67,13 @@ test('two people play a world on a host, and their pages load no environment', a
   }
   await first.knows(({ tick }) => tick > 5);
   await first.page.keyboard.press('ArrowUp');
+  // The page shows a pressed key at once, though its picture comes from the server.
+  const pressed = second.page.locator('.keys kbd.down').first();
   await second.page.keyboard.down('ArrowLeft');
+  await pressed.waitFor();
+  assert.equal(await pressed.innerText(), '←');
   await second.page.keyboard.up('ArrowLeft');
+  await pressed.waitFor({ state: 'detached' });
   await first.knows(({ views, tick }) => views > 10 && tick > 20);
   // The second page is reloaded, and comes back to a world that went on.
   await second.page.reload();

@@ -88,6 +88,19 @@ sideBySide(2, () => {
       [['chose', '0', '1', 1], ['chose', '1', '0', 2]]);
   });
 
+  for (const way of ['page', 'host']) {
+    test(`two people give to both, in a module whose world runs on a ${way}`, async t => {
+      const game = await play(t, 'public_goods', 2, `run: ${way}, config: {seats: 2, rounds: 2}`);
+      for (const number of [0, 1]) {
+        await round(game.people, number);
+        await Promise.all(game.people.map((person, at) => person.page.keyboard.press(`Digit${at + 2}`)));
+      }
+      const { steps, episodes } = await finish(game, ['steps', 'episodes']);
+      assert.deepEqual(steps.map(row => row.action_name).sort(), ['give_2', 'give_2', 'give_3', 'give_3']);
+      assert.deepEqual(episodes.map(row => row.way), [way]);
+    });
+  }
+
   test('four people give to all, and who takes too long gives what the study says', async t => {
     const game = await play(t, 'public_goods', 4, 'config: {rounds: 2}, turn_limit_s: 5, turn_default: give_3');
     const [slow, ...others] = game.people;

@@ -2,17 +2,19 @@
 
 mod secrets;
 
+use std::fs;
 use std::path::Path;
 
 use env_core::view::ViewWorld;
 use env_core::{Action, World as _};
 use protocol::control::{EndReason, Upload};
-use protocol::log::{Log, Record};
+use protocol::log::{Log, LogWriter, Record};
 use protocol::{Controller, EnvWay, Era, Life, Seat, Tick};
 use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::*;
 use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
+use crate::recorded::{is_only_recorded, list_recorded_rewards};
 
 const ONE: Seat = Seat(1);
 
@@ -199,6 +201,61 @@ fn after_a_crash_the_world_goes_on_with_what_was_pressed() {
     let rows = log_of(&mut episode).rows();
     let own: Vec<Action> = rows.chunks(2).map(|row| row[1]).collect();
     assert_eq!(own, [2, 2, 3, 0]);
+}
+
+/// Writes a file anew as if it had been played in another world, in which the first step gave a reward of 1.5.
+fn move_to_another_world(dir: &Path, log: &Log) {
+    let header = Header {
+        params: r#"{"horizon":60,"layout":"coordination_ring"}"#.into(),
+        ..log.header.clone()
+    };
+    let (mut writer, mut bytes) = LogWriter::begin(&header).unwrap();
+    for record in &log.records {
+        let mut record = record.clone();
+        if let Record::Observed {
+            first: Tick(0),
+            rewards,
+            ..
+        } = &mut record
+        {
+            rewards[1] = 1.5_f32.to_bits();
+        }
+        writer.append(&record, &mut bytes).unwrap();
+    }
+    fs::write(dir.join("e-1.coplay"), bytes).unwrap();
+}
+
+#[test]
+fn a_world_that_does_not_repeat_itself_goes_on_after_a_crash_and_keeps_its_record() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 60);
+    let mut chooser = Chooser::new(&header, ONE);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    for tick in 0..9 {
+        chooser.say(&mut episode, ONE, tick % 4);
+        step(&mut episode);
+    }
+    flush(&mut episode);
+    let before = log_of(&mut episode);
+    move_to_another_world(dir.path(), &before);
+    drop(episode);
+    let mut episode = recover(dir.path());
+    assert_eq!(episode.through(), Tick(9));
+    while !step(&mut episode).over {}
+    episode.end(EndReason::Played).unwrap();
+    let seats = episode.ended().unwrap().seats;
+    assert_eq!(seats.rewards[1].fract(), 0.5, "{:?}", seats.rewards);
+    episode.repeat().unwrap();
+    let log = log_of(&mut episode);
+    assert_eq!(log.rows()[..18], before.rows());
+    assert_eq!(log.through, Tick(60));
+    assert!(matches!(log.repetition(), Some(Some(_))));
+    assert!(is_only_recorded(
+        &log,
+        Box::new(crate::fixtures::no_modules)
+    ));
+    let rewards = list_recorded_rewards(&log);
+    assert_eq!((rewards.len(), rewards[1]), (120, Some(1.5)));
 }
 
 #[test]

@@ -185,6 +185,8 @@ pub struct Hint {
 pub struct Press {
     /// Their names.
     pub names: Vec<String>,
+    /// The action of each of them.
+    pub actions: Vec<Action>,
     /// True if all of them are pressed at once.
     pub is_chord: bool,
 }
@@ -193,13 +195,14 @@ pub struct Press {
 pub fn explain_keys(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<Hint> {
     let mut hints: Vec<Hint> = Vec::new();
     let mut told: Vec<Action> = Vec::new();
-    let press = |chord: &str| {
+    let press = |action: Action, chord: &str| {
         let names: Vec<String> = chord
             .split('+')
             .map(|code| name_key(code, layout))
             .collect();
         Press {
             is_chord: names.len() > 1,
+            actions: vec![action; names.len()],
             names,
         }
     };
@@ -216,7 +219,7 @@ pub fn explain_keys(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<Hi
             continue;
         }
         let mut all: Vec<Press> = Vec::new();
-        for press in keyboard_keys(keys, action).map(press) {
+        for press in keyboard_keys(keys, action).map(|chord| press(action, chord)) {
             if !all.contains(&press) {
                 all.push(press);
             }
@@ -253,15 +256,22 @@ fn cross<'a>(spec: &Spec, keys: &Keys, name: &'a str) -> Option<(&'a str, [Actio
 }
 
 /// The keys of four directions, first those that stand first with each.
-fn together(four: &[Action; 4], keys: &Keys, press: impl Fn(&str) -> Press) -> Vec<Press> {
+fn together(four: &[Action; 4], keys: &Keys, press: impl Fn(Action, &str) -> Press) -> Vec<Press> {
     let nth = |at: usize| {
-        let keys = four
-            .iter()
-            .filter_map(|action| keyboard_keys(keys, *action).nth(at));
-        Press {
-            names: keys.flat_map(|key| press(key).names).collect(),
+        let mut whole = Press {
+            names: Vec::new(),
+            actions: Vec::new(),
             is_chord: false,
+        };
+        for action in four {
+            let Some(key) = keyboard_keys(keys, *action).nth(at) else {
+                continue;
+            };
+            let of_one = press(*action, key);
+            whole.names.extend(of_one.names);
+            whole.actions.extend(of_one.actions);
         }
+        whole
     };
     (0..keyboard_keys(keys, four[0]).count().min(2))
         .map(nth)
@@ -317,6 +327,17 @@ mod tests {
             format!("{}: {}", keys.join(" or "), hint.label)
         };
         explain_keys(spec, keys, layout).iter().map(tell).collect()
+    }
+
+    #[test]
+    fn every_key_that_is_explained_has_its_action() {
+        let (spec, keys) = kitchen();
+        let hints = explain_keys(&spec, &keys, &KeyboardLayout::new());
+        let actions = |hint: usize| hints[hint].keys.iter().map(|press| &press.actions[..]);
+        assert!(actions(0).eq([[1, 3, 2, 4]; 2].iter().map(|four| &four[..])));
+        assert!(actions(1).eq([[5]; 2].iter().map(|one| &one[..])));
+        let chord = &hints[3].keys[0];
+        assert_eq!((&chord.actions[..], chord.is_chord), (&[7, 7][..], true));
     }
 
     #[test]

@@ -206,6 +206,11 @@ impl Keys {
         self.settle(|_| false)
     }
 
+    /// The actions whose keys, buttons or points are down now, however they count.
+    pub fn held(&self) -> impl Iterator<Item = Action> {
+        self.held.iter().map(|(_, action)| *action)
+    }
+
     /// The lasting action that counts now.
     fn lasting(&self) -> Action {
         let counts = |action: Action| self.lasts(action) && !self.is_closed(action);

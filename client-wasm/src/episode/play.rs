@@ -104,6 +104,7 @@ impl Play {
     /// The same episode takes this page in again: a new part in it, under the picture that is there.
     pub(crate) fn begin_again(&mut self, plan: &Plan) {
         self.keys.release_all();
+        self.show_held();
         self.begin_seat(plan);
         self.presses.clear();
         self.peers = (plan.way == EnvWay::Module)

@@ -2,7 +2,7 @@
 //!
 //! This module must not know of sessions; it is told what to show.
 
-use env_core::Spec;
+use env_core::{Action, Spec};
 use web_sys::{HtmlElement, PointerEvent};
 
 use crate::episode::controls::{self, Hint, KeyboardLayout};
@@ -60,6 +60,8 @@ pub(crate) struct Screen {
     words: HtmlElement,
     spoken: HtmlElement,
     keys: HtmlElement,
+    /// The explained keys, each with its action.
+    caps: Vec<(Action, HtmlElement)>,
     overlay: HtmlElement,
     ask: HtmlElement,
     asked: HtmlElement,
@@ -131,6 +133,7 @@ impl Screen {
             words,
             spoken,
             keys,
+            caps: Vec::new(),
             overlay,
             ask,
             asked,
@@ -167,7 +170,7 @@ impl Screen {
 
     /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch` there are buttons.
     pub(crate) fn explain_keys(
-        &self,
+        &mut self,
         inbox: &Inbox,
         spec: &Spec,
         keys: &Keys,
@@ -177,13 +180,22 @@ impl Screen {
         dom::set_text(&self.heading, &spec.title);
         dom::set_attribute(&self.canvas, "aria-label", &spec.title);
         for hint in controls::explain_keys(spec, keys, layout) {
-            dom::add_children(&self.keys, &[&tell(&hint)]);
+            let element = tell(&hint, &mut self.caps);
+            dom::add_children(&self.keys, &[&element]);
         }
         if touch {
             let pad = touch_buttons::make_pad(inbox, &controls::lay_buttons(spec, keys));
             dom::add_children(&self.page, &[&pad]);
         }
         self.canvas.focus().ok();
+    }
+
+    /// Shows which actions have a key, a button or a pointer down: at once, also where a picture comes from a host.
+    pub(crate) fn show_held(&self, held: impl Iterator<Item = Action> + Clone) {
+        for (action, cap) in &self.caps {
+            let is_held = held.clone().any(|held| held == *action);
+            cap.class_list().toggle_with_force("down", is_held).ok();
+        }
     }
 
     /// Adds a line below the figures.
@@ -378,8 +390,8 @@ impl Figure {
     }
 }
 
-/// The explanation of keys as an element.
-fn tell(hint: &Hint) -> HtmlElement {
+/// The explanation of keys as an element; the keys themselves are added to `caps`, with their actions.
+fn tell(hint: &Hint, caps: &mut Vec<(Action, HtmlElement)>) -> HtmlElement {
     let element = dom::make_element("span");
     for press in &hint.keys {
         let together = dom::make_element(if press.is_chord {
@@ -387,11 +399,13 @@ fn tell(hint: &Hint) -> HtmlElement {
         } else {
             "span.group"
         });
-        for (at, name) in press.names.iter().enumerate() {
+        for (at, (name, action)) in press.names.iter().zip(&press.actions).enumerate() {
             if press.is_chord && at > 0 {
                 dom::add_children(&together, &[&dom::make_text("span", "+")]);
             }
-            dom::add_children(&together, &[&dom::make_text("kbd", name)]);
+            let cap = dom::make_text("kbd", name);
+            dom::add_children(&together, &[&cap]);
+            caps.push((*action, cap));
         }
         dom::add_children(&element, &[&together]);
     }

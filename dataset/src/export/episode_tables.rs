@@ -122,6 +122,7 @@ fn read_episode<'a>(
         spec,
         steps,
         happenings,
+        is_only_recorded,
     } = simulate_episode(&path)?;
     let id = &log.header.episode;
     if log.through.0 == 0 && !known.has_episode(id) {
@@ -138,6 +139,7 @@ fn read_episode<'a>(
         spec,
         steps,
         happenings,
+        is_only_recorded,
         reason: reason.or(known.reason(id)),
         round: known.round(id),
         left_out: list_withdrawn_seats(&log.header, withdrawn),

@@ -147,8 +147,11 @@ impl EpisodeTable for PixelTable {
     fn add_episode(
         &mut self,
         episode: &SimulatedEpisode<'_>,
-        _: &mut ExportReport,
+        report: &mut ExportReport,
     ) -> anyhow::Result<()> {
+        if episode.skip_if_recorded("pixels", report) {
+            return Ok(());
+        }
         self.read_art(episode)
             .with_context(|| format!("the pictures of episode {}", episode.log.header.episode))?;
         let stored = archive::stored(&episode.data.join(archive::FOLDER));

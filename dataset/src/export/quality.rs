@@ -192,8 +192,7 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     part.episodes = 1;
     let is_played = episode.reason == Some(EndReason::Played);
     part.unfinished = u32::from(episode.reason.is_some() && !is_played);
-    let score = episode.steps.last().map_or(0, |step| step.score);
-    part.zero_scores = u32::from(score <= 0);
+    part.zero_scores = u32::from(episode.score().is_some_and(|score| score <= 0));
     let duration_us = duration_us(&episode.log);
     (part.timed.hidden_us, part.timed.away_us) = absence_us(&episode.log, seat, duration_us);
     if !header.rules.turns {

@@ -61,6 +61,16 @@ enum Content {
     Grids,
 }
 
+impl Content {
+    fn name(self) -> &'static str {
+        match self {
+            Self::States => "states",
+            Self::Observations => "observations",
+            Self::Grids => "grids",
+        }
+    }
+}
+
 impl RecomputedTable {
     pub(super) fn create_states(output: &Output) -> anyhow::Result<Self> {
         Ok(Self {
@@ -152,8 +162,11 @@ impl EpisodeTable for RecomputedTable {
     fn add_episode(
         &mut self,
         episode: &SimulatedEpisode<'_>,
-        _: &mut ExportReport,
+        report: &mut ExportReport,
     ) -> anyhow::Result<()> {
+        if episode.skip_if_recorded(self.content.name(), report) {
+            return Ok(());
+        }
         // A state would tell what somebody did who withdrew.
         if matches!(self.content, Content::States) && !episode.left_out.is_empty() {
             return Ok(());

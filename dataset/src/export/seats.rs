@@ -40,9 +40,9 @@ row! {
         /// The number of ticks.
         ticks: u32,
         /// The last score of the group.
-        score: i64,
-        /// The last score of the seat.
-        seat_score: i64,
+        score: Option<i64>,
+        /// The last score of the seat; missing in an episode on a host whose `claim` is `recorded`.
+        seat_score: Option<i64>,
         /// True if the episode was played to its end with a score above 0.
         success: bool,
         /// The name in `partners` of the AI partner in the seat; missing for one that the study does not name there.
@@ -99,7 +99,7 @@ fn seat_row<'a>(
 ) -> SeatRow<'a> {
     let (header, course) = (&episode.log.header, episode.log.header.course.as_ref());
     let of_person = course.filter(|_| *controller == Controller::Human);
-    let score = episode.steps.last().map_or(0, |step| step.score);
+    let score = episode.score();
     let mut own = episode.steps.iter().rev().filter(|step| step.seat == seat);
     let names = course.map_or(&[][..], |course| course.names.as_slice());
     let origin = PartnerOrigin::of_seat(seat.index(), names).unwrap_or_default();
@@ -122,8 +122,8 @@ fn seat_row<'a>(
         t0_unix_us: header.t0_us,
         ticks: episode.log.through.0,
         score,
-        seat_score: own.next().map_or(0, |step| step.seat_score),
-        success: episode.reason == Some(EndReason::Played) && score > 0,
+        seat_score: own.next().map_or(Some(0), |step| step.seat_score),
+        success: episode.reason == Some(EndReason::Played) && score > Some(0),
         partner: origin.name,
         algorithm: origin.algorithm.unwrap_or_default(),
         training_seed: origin.training_seed,

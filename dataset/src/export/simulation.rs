@@ -12,10 +12,10 @@ use protocol::control::EndReason;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
 
-use super::report::ExportReport;
+use super::report::{ExportReport, Skipped};
 use super::table::EpisodeKeys;
 
-/// An episode as it was simulated again.
+/// An episode as it was simulated again, or taken from its log.
 pub(super) struct SimulatedEpisode<'a> {
     pub(super) data: &'a Path,
     pub(super) path: PathBuf,
@@ -24,6 +24,8 @@ pub(super) struct SimulatedEpisode<'a> {
     pub(super) steps: Vec<Step>,
     /// In the order of ticks.
     pub(super) happenings: Vec<Happenings>,
+    /// True if the log is the only record, so that states, observations and pictures cannot be computed again.
+    pub(super) is_only_recorded: bool,
     /// The reason of its end; `None` while it runs.
     pub(super) reason: Option<EndReason>,
     /// Its number among those of the group, from 0; `None` if the database does not know it.
@@ -36,6 +38,27 @@ impl SimulatedEpisode<'_> {
     /// The first cells of a row of a seat.
     pub(super) fn keys(&self, seat: Seat) -> EpisodeKeys<'_> {
         EpisodeKeys::new(&self.log.header, self.round, seat)
+    }
+
+    /// The last score of the group that is known; 0 before the first tick.
+    pub(super) fn score(&self) -> Option<i64> {
+        match self.steps.last() {
+            Some(step) => step.score,
+            None => Some(0),
+        }
+    }
+
+    /// Tells that a table has nothing of this episode, if its log is the only record of it.
+    pub(super) fn skip_if_recorded(&self, what: &str, report: &mut ExportReport) -> bool {
+        if self.is_only_recorded {
+            report.skipped.push(Skipped {
+                path: self.path.clone(),
+                reason: format!(
+                    "{what}: the world of this host does not repeat itself, so that they cannot be computed again"
+                ),
+            });
+        }
+        self.is_only_recorded
     }
 }
 
@@ -62,29 +85,37 @@ pub(super) struct Step {
     pub(super) partner: Option<usize>,
     /// The actions that the AI partners of a shared seat wanted.
     pub(super) proposals: Vec<u16>,
-    pub(super) reward: f32,
+    /// What follows is `None` where a world does not repeat itself and its log does not have it.
+    pub(super) reward: Option<f32>,
     /// Of the group, after the tick.
-    pub(super) score: i64,
+    pub(super) score: Option<i64>,
     /// Of the seat, after the tick.
-    pub(super) seat_score: i64,
-    pub(super) terminated: bool,
-    pub(super) truncated: bool,
+    pub(super) seat_score: Option<i64>,
+    pub(super) terminated: Option<bool>,
+    pub(super) truncated: Option<bool>,
 }
 
-/// An episode that was simulated again.
+/// An episode that was simulated again, or taken from its log.
 pub(super) struct Simulation {
     pub(super) log: Log,
     pub(super) spec: Spec,
     pub(super) steps: Vec<Step>,
     pub(super) happenings: Vec<Happenings>,
+    /// True if the log is the only record, so that nothing else can be computed again.
+    pub(super) is_only_recorded: bool,
 }
 
-/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
+/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one. One on
+/// a host whose world does not repeat itself is taken from its log.
 pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
     let log = log::read(&fs::read(path)?)?;
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
-    let mut replica = Replica::open(&log.header, archive::stored(episodes))?;
+    let stored = archive::stored(episodes);
+    let mut replica = Replica::open(&log.header, stored.clone())?;
+    if archive::is_only_recorded(&log, Box::new(stored)) {
+        return Ok(take_record(log, replica.spec()));
+    }
     let own = count_own_actions(replica.spec());
     let (inputs, seats) = (log.rows(), log.count_seats());
     let mut proposed = list_proposals(&mut replica);
@@ -105,7 +136,39 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
         log,
         steps,
         happenings,
+        is_only_recorded: false,
     })
+}
+
+/// The steps of an episode as its log has them: actions and rewards, and the score of the group at the end. Events and parts
+/// of rewards are not in it.
+fn take_record(log: Log, spec: &Spec) -> Simulation {
+    let (seats, end) = (log.seats(), log.ending);
+    let rewards = archive::list_recorded_rewards(&log);
+    let cells = log.rows().into_iter().zip(rewards).enumerate();
+    let steps = cells.map(|(at, (action, reward))| {
+        let tick = Tick((at / seats) as u32);
+        let is_last = tick.0 + 1 == log.through.0;
+        Step {
+            seat: Seat((at % seats) as u8),
+            tick,
+            action,
+            partner: usize::from(action).checked_sub(count_own_actions(spec)),
+            proposals: Vec::new(),
+            reward,
+            score: end.filter(|_| is_last).map(|end| end.score),
+            seat_score: None,
+            terminated: None,
+            truncated: None,
+        }
+    });
+    Simulation {
+        spec: spec.clone(),
+        steps: steps.collect(),
+        log,
+        happenings: Vec::new(),
+        is_only_recorded: true,
+    }
 }
 
 /// The actions that the AI partners of each seat want in the state as it is.
@@ -125,11 +188,11 @@ fn step(replica: &mut Replica, seat: Seat, action: u16) -> Step {
         action,
         partner: None,
         proposals: Vec::new(),
-        reward: outcome.rewards[seat.index()],
-        score: replica.score(),
-        seat_score,
-        terminated: outcome.terminated >> seat.0 & 1 == 1,
-        truncated: outcome.truncated >> seat.0 & 1 == 1,
+        reward: Some(outcome.rewards[seat.index()]),
+        score: Some(replica.score()),
+        seat_score: Some(seat_score),
+        terminated: Some(outcome.terminated >> seat.0 & 1 == 1),
+        truncated: Some(outcome.truncated >> seat.0 & 1 == 1),
     }
 }
 

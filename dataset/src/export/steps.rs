@@ -11,7 +11,8 @@ use super::simulation::{EpisodeTable, SimulatedEpisode, Step};
 use super::table::{EpisodeKeys, Table};
 
 row! {
-    /// One row per tick and seat: what people and AI partners did, by re-simulation.
+    /// One row per tick and seat: what people and AI partners did, by re-simulation, or by the log of a host whose world
+    /// does not repeat itself.
     struct StepRow<'a> {
         /// The controller of the seat in this tick: `human`, `vacant` (nobody: the no-op), or the policy of the AI
         /// partner.
@@ -26,15 +27,16 @@ row! {
         action_name: &'a str,
         /// The reward of the seat for this tick, as the environment gives it to learners: it may be shaped, and nobody is
         /// paid by it.
-        reward: f32,
-        /// The score that people see, after the tick; pay follows it.
-        score: i64,
+        reward: Option<f32>,
+        /// The score that people see, after the tick; pay follows it. In an episode whose `claim` is `recorded`, only the
+        /// last tick has it, and what follows is missing.
+        score: Option<i64>,
         /// The score of the seat, after the tick.
-        seat_score: i64,
+        seat_score: Option<i64>,
         /// True if the seat reached a terminal state in this tick.
-        terminated: bool,
+        terminated: Option<bool>,
         /// True if the seat was cut off in this tick, for example by the horizon.
-        truncated: bool,
+        truncated: Option<bool>,
         /// How the episode ended: `played`, `partner_left` or `technical`; missing while it runs.
         ended_on: &'a str,
     }

@@ -18,6 +18,7 @@ mod annotations;
 mod cells;
 mod formats;
 mod infos;
+mod recorded;
 mod shared;
 
 use cells::Cells;

@@ -96,7 +96,7 @@ row! {
         /// Where the world was stepped: `page` or `host`; missing without a file.
         way: &'static str,
         /// On a host, `verified` if the server ran the world again after the end and everything was equal, else
-        /// `recorded`; missing for `page`, whose inputs `coplay verify` simulates again.
+        /// `recorded`; missing without a tick, and for `page`, whose inputs `coplay verify` simulates again.
         claim: &'static str,
         /// True if the study marks the episodes of the stage as demonstrations.
         demonstration: bool,
@@ -300,6 +300,8 @@ fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str, bo
     };
     let claim = match (log.header.way, log.repetition()) {
         (EnvWay::Module, _) => "",
+        // Nothing was played, so that nothing was repeated.
+        (EnvWay::Host, _) if log.through.0 == 0 => "",
         (EnvWay::Host, Some(None)) => "verified",
         (EnvWay::Host, _) => "recorded",
     };

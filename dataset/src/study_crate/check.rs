@@ -162,7 +162,12 @@ fn compare_table(root: &Path, study: &str, record: &VerifyReport) -> anyhow::Res
         .map(|episode| {
             (
                 &*episode.episode,
-                [episode.ticks.to_string(), episode.score.to_string()],
+                [
+                    episode.ticks.to_string(),
+                    episode
+                        .score
+                        .map_or_else(String::new, |score| score.to_string()),
+                ],
             )
         })
         .collect();

@@ -138,10 +138,12 @@ pub(super) fn compare_observations(
 }
 
 /// The verdict on an episode whose world comes out differently. One on a host that differed right after its end, too, was
-/// recorded, and no more was ever claimed of it.
+/// recorded, and no more was ever claimed of it; nor of one that has not ended.
 pub(super) fn judge(log: &Log, because: String) -> EpisodeVerdict {
+    let is_over = log.ending.is_some();
     match (log.header.way, log.repetition()) {
         (EnvWay::Host, Some(Some(_))) => EpisodeVerdict::Recorded(because),
+        (EnvWay::Host, None) if !is_over => EpisodeVerdict::Recorded(because),
         _ => EpisodeVerdict::Differs(because),
     }
 }

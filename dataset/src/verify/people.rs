@@ -80,8 +80,8 @@ pub(super) fn check_people(
 ) {
     let known: BTreeMap<&str, &store::Episode> =
         known.iter().map(|it| (it.id.as_str(), it)).collect();
-    let is_equal = |found: &&mut Verified| found.verdict == EpisodeVerdict::Equal;
-    for found in report.episodes.iter_mut().filter(is_equal) {
+    let follows = |found: &&mut Verified| found.follows_its_file();
+    for found in report.episodes.iter_mut().filter(follows) {
         let compared = match known.get(found.episode.as_str()) {
             Some(known) => found.people.compare(known, withdrawn),
             None if found.ticks > 0 => Err("the database does not know this episode".to_owned()),

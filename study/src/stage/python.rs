@@ -13,6 +13,9 @@ use crate::read::{Cursor, Fields};
 /// The keys that name an environment in Python; a block has exactly one of them.
 pub(super) const NAMES: [&str; 3] = ["python", "gymnasium", "pettingzoo"];
 
+/// The file beside the requirements that names the versions and hashes of all packages.
+const LOCK: &str = "requirements.lock";
+
 /// Source files of one environment, at most.
 const MAX_FILES: usize = 100;
 
@@ -26,6 +29,9 @@ pub struct PythonWorld {
     /// The packages that it needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requirements: Option<PythonFile>,
+    /// Their versions and hashes: the file `requirements.lock` of the study folder, if it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lock: Option<PythonFile>,
 }
 
 /// A file of the study folder.
@@ -76,13 +82,27 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<PythonWorld
     let mut world = Map::new();
     let named = read_name(source, place, &mut fields, &mut world);
     read_keys(&mut fields, &mut world);
-    let doc = "The Python packages that the environment needs, one a line, as `pip` takes them.";
+    let limits = read_limits(&mut fields);
+    let doc = "The Python packages that the environment needs, one a line, as `pip` takes them. A file `requirements.lock` \
+               in the study folder names their versions and hashes.";
     let requirements = fields.key("requirements", doc).maybe(|place| {
         let file = place.file("file with requirements")?;
         let bytes = folder::read_bytes(source.dir, &place, &file, MAX_WORLD, "requirements.txt")?;
         Some(PythonFile::new(file, bytes))
     });
     fields.done();
+    if let Some(limits) = limits? {
+        world.insert("limits".to_owned(), limits.into());
+    }
+    let requirements = requirements?;
+    let lock =
+        match requirements.is_some() && source.dir.list_names("").iter().any(|name| name == LOCK) {
+            true => {
+                let bytes = folder::read_bytes(source.dir, place, LOCK, MAX_WORLD, LOCK)?;
+                Some(PythonFile::new(LOCK.to_owned(), bytes))
+            }
+            false => None,
+        };
     // A function that chooses, draws or wraps may lie in the study folder, too.
     let names_file = named? || Value::Object(world.clone()).to_string().contains(".py");
     let files = match names_file {
@@ -92,7 +112,8 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<PythonWorld
     Some(PythonWorld {
         world,
         files,
-        requirements: requirements?,
+        requirements,
+        lock,
     })
 }
 
@@ -195,6 +216,39 @@ fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
             world.insert(key.to_owned(), value);
         }
     }
+}
+
+/// Reads the limits of the process that steps the environment on a host, with the names that the host gives them.
+fn read_limits(fields: &mut Fields<'_>) -> Option<Option<Map<String, Value>>> {
+    let doc = "Limits of the process that steps the environment, with `run: host`. An episode ends as `technical` beyond them.";
+    fields.key("limits", doc).maybe(|place| {
+        let mut limits = place.fields("limits")?;
+        let doc = "The longest time for a step or a picture, milliseconds. By default 5000.";
+        let step_ms = limits
+            .key("step_ms", doc)
+            .maybe(|place| place.whole(10..=600_000_u32, "milliseconds"));
+        let doc = "The longest time to load the environment, seconds. By default 300.";
+        let start_s = limits
+            .key("start_s", doc)
+            .maybe(|place| place.whole(1..=3_600_u32, "seconds"));
+        let doc = "The most memory of the process, MiB; 0 for no limit. By default 4096.";
+        let memory_mb = limits
+            .key("memory_mb", doc)
+            .maybe(|place| place.whole(0..=1_048_576_u32, "MiB"));
+        limits.done();
+        let named = [
+            ("step_ms", step_ms?),
+            ("start_s", start_s?),
+            ("memory_mb", memory_mb?),
+        ];
+        let set = named
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        Some(
+            set.map(|(name, value)| (name.to_owned(), value.into()))
+                .collect(),
+        )
+    })
 }
 
 /// The Python files of the study folder: the environment may import any of them.

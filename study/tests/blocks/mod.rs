@@ -257,6 +257,7 @@ fn every_combination_of_levels_is_checked_against_the_environment() {
         noop: 0,
         is_old: false,
         page_facts: None,
+        is_secret: false,
     };
     let open_all = |env: &study::stage::Env| {
         seen.borrow_mut().insert(env.config.to_string());

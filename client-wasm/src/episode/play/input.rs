@@ -147,6 +147,12 @@ impl Play {
         self.tell_changes(peer, now, &changes, now.page_us as f64 / 1_000.0);
     }
 
+    /// Shows what is down beside the world.
+    pub(super) fn show_held(&self) {
+        let held: Vec<Action> = self.keys.held().collect();
+        self.screen.show_held(held.iter().copied());
+    }
+
     fn tell_changes(
         &mut self,
         peer: &mut EpisodePeer,
@@ -155,6 +161,9 @@ impl Play {
         at_ms: f64,
     ) {
         let at_us = (at_ms * 1_000.0) as u64;
+        if !changes.is_empty() {
+            self.show_held();
+        }
         for change in changes {
             let (action, down, wanted) = (change.action, change.down, change.wanted);
             peer.handle_key(now, action, down, at_us, wanted);

@@ -113,3 +113,55 @@ async fn a_world_that_did_not_repeat_itself_is_recorded_and_one_that_claims_it_d
     assert!(because.starts_with("recorded: run again"), "{because}");
     assert!(found.is_fine());
 }
+
+#[tokio::test]
+async fn the_sum_tells_recorded_episodes_from_verified_ones_and_scores_are_those_of_files() {
+    let (header, mut records) = played_on_a_host();
+    let (equal, _) = judged(&header, &with(&records, None)).await;
+    let Some(Record::End(ending)) = records.last_mut() else {
+        panic!("the episode has an end");
+    };
+    (ending.score, ending.digest) = (31, 7);
+    let (found, because) = judged(&header, &with(&records, Some(Tick(20)))).await;
+    assert!(because.starts_with("recorded: the end"), "{because}");
+    assert_eq!(
+        (found.score, found.digest.as_str()),
+        (Some(31), "0000000000000007")
+    );
+    let report = VerifyReport {
+        episodes: vec![equal, found],
+        ..VerifyReport::default()
+    };
+    let text = report.to_string();
+    assert!(
+        text.ends_with("1 of 2 episodes verified, 1 recorded"),
+        "{text}"
+    );
+    assert!(report.is_fine());
+    let json = serde_json::to_value(&report).unwrap();
+    assert_eq!(json["episodes"][1]["score"], 31);
+    // The rows must follow from what people's pages said all the same.
+    let said = |record: &Record| matches!(record, Record::Inputs { .. });
+    let place = records.iter().position(said).unwrap();
+    records.remove(place);
+    let (_, because) = judged(&header, &with(&records, Some(Tick(20)))).await;
+    assert!(
+        because.starts_with("seat 1") || because.starts_with("tick 0: seat 1"),
+        "{because}"
+    );
+}
+
+#[tokio::test]
+async fn a_running_world_that_comes_out_otherwise_is_recorded_without_a_score() {
+    let (header, mut records) = played_on_a_host();
+    records.pop();
+    for record in &mut records {
+        if let Record::Observed { rewards, .. } = record {
+            rewards[0] ^= 1;
+        }
+    }
+    let (found, because) = judged(&header, &records).await;
+    assert!(because.starts_with("recorded: run again"), "{because}");
+    assert_eq!(found.score, None);
+    assert!(!found.to_string().contains("score"), "{found}");
+}

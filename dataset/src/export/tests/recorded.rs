@@ -1,0 +1,115 @@
+//! Episodes on a host whose world does not repeat itself: their tables come from the log.
+
+use protocol::EnvWay;
+use protocol::log::Ending;
+
+use super::*;
+
+/// Two ticks of two seats in a world that comes out otherwise when it is run again.
+fn recorded_ticks() -> Vec<Record> {
+    vec![
+        Record::Actions {
+            first: Tick(0),
+            rows: vec![6, 1, 2, 6],
+        },
+        Record::Observed {
+            first: Tick(0),
+            hashes: vec![1, 2, 3, 4],
+            rewards: [0.0, 1.5, -2.0, 0.0].map(f32::to_bits).into(),
+        },
+        Record::Infos {
+            tick: Tick(1),
+            json: r#"[[1,"lives",3]]"#.into(),
+        },
+    ]
+}
+
+fn end_and_repetition(ticks: u32, differs: Option<u32>) -> [Record; 2] {
+    let ending = Ending {
+        ticks: Tick(ticks),
+        reason: EndReason::Technical,
+        score: 31,
+        digest: 5,
+    };
+    let differs = differs.map(Tick);
+    [Record::End(ending), Record::Repeated { differs }]
+}
+
+/// A data folder with the files of these episodes.
+async fn folder(episodes: &[(&str, Vec<Record>)]) -> tempfile::TempDir {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir(&dir).unwrap();
+    let store = StudyStore::open(data.path()).await.unwrap();
+    for (era, (id, records)) in (0..).zip(episodes) {
+        let header = Header {
+            episode: (*id).into(),
+            way: EnvWay::Host,
+            ..header([PERSON, PERSON], 12)
+        };
+        let file = dir.join(id).with_extension(archive::EXTENSION);
+        fs::write(file, encode(&header, records)).unwrap();
+        let new = NewEpisode {
+            id: (*id).into(),
+            era: protocol::Era(era),
+            group: header.group.clone(),
+            stage: header.stage.clone(),
+            path: format!("episodes/{id}.coplay"),
+            participants: vec![],
+            visits: Vec::new(),
+            draw: "{}".into(),
+            bindings: "{}".into(),
+        };
+        store.create_episode(&new).await.unwrap();
+    }
+    store.close().await;
+    data
+}
+
+#[tokio::test]
+async fn a_world_that_does_not_repeat_itself_has_the_rows_of_its_log() {
+    let ended = [recorded_ticks(), end_and_repetition(2, Some(1)).to_vec()];
+    let data = folder(&[("e-1", ended.concat()), ("e-2", recorded_ticks())]).await;
+    let out = data.path().join("out");
+    let options = ExportOptions {
+        states: true,
+        ..ExportOptions::default()
+    };
+    let summary = export(data.path(), &out, &options).await.unwrap();
+    assert_eq!((summary.episodes, summary.running), (2, 1));
+    let steps = Cells::read(path(&summary, "steps"));
+    let rows: Vec<_> = (0..steps.rows.len())
+        .map(|row| steps.cells(row, "episode_id seat tick action reward score terminated"))
+        .collect();
+    let expected = |episode, score| {
+        [
+            [episode, "0", "0", "6", "0", "", ""],
+            [episode, "1", "0", "1", "1.5", "", ""],
+            [episode, "0", "1", "2", "-2", score, ""],
+            [episode, "1", "1", "6", "0", score, ""],
+        ]
+    };
+    assert_eq!(rows, [expected("e-1", "31"), expected("e-2", "")].concat());
+    let seats = Cells::read(path(&summary, "seats"));
+    assert_eq!(seats.column("score"), ["31", "31", "", ""]);
+    assert_eq!(seats.column("seat_score"), [""; 4]);
+    let infos = Cells::read(path(&summary, "step_infos"));
+    assert_eq!(infos.column("name"), ["lives", "lives"]);
+    let claims = Cells::read(path(&summary, "episodes"));
+    assert_eq!(claims.column("claim"), ["recorded", "recorded"]);
+    // What only the world could tell is left out, with the reason.
+    assert_eq!(summary.count_rows("states"), Some(0));
+    let reasons: Vec<_> = summary.skipped.iter().map(|left| &left.reason).collect();
+    assert_eq!(reasons.len(), 2, "{reasons:?}");
+    assert!(reasons[0].starts_with("states: the world"), "{reasons:?}");
+}
+
+#[tokio::test]
+async fn an_episode_without_a_tick_claims_nothing() {
+    let records = end_and_repetition(0, None).to_vec();
+    let data = folder(&[("e-1", records)]).await;
+    let out = data.path().join("out");
+    let summary = export(data.path(), &out, &ExportOptions::default()).await;
+    let claims = Cells::read(path(&summary.unwrap(), "episodes"));
+    assert_eq!(claims.column("claim"), [""]);
+}
