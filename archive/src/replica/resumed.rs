@@ -18,7 +18,7 @@ impl Replica {
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, ReplayError> {
         let mut replica = Self::open(&log.header, stored)?;
-        let (seats, recorded) = (log.seats(), list_recorded_rewards(log));
+        let (seats, recorded) = (log.count_seats(), list_recorded_rewards(log));
         let (mut rewards, mut differs) = (recorded.chunks_exact(seats), None);
         for record in &log.records {
             match record {

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use archive::{ActionShares, Replica, open_advisers, replay_from};
-use env_core::World as _;
 use protocol::change::Change;
 use protocol::{Controller, EnvWay, Seat};
 use study::adherence::AdherenceMeasure;

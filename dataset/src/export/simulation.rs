@@ -143,7 +143,7 @@ pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
 /// The steps of an episode as its log has them: actions and rewards, and the score of the group at the end. Events and parts
 /// of rewards are not in it.
 fn take_record(log: Log, spec: &Spec) -> Simulation {
-    let (seats, end) = (log.seats(), log.ending);
+    let (seats, end) = (log.count_seats(), log.ending);
     let rewards = archive::list_recorded_rewards(&log);
     let cells = log.rows().into_iter().zip(rewards).enumerate();
     let steps = cells.map(|(at, (action, reward))| {
