@@ -16,6 +16,7 @@ use crate::timeline::tree::Bindings;
 use crate::yaml::Data;
 
 /// The player of a seat.
+#[allow(clippy::large_enum_variant, reason = "a study has few seats")]
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Player {
