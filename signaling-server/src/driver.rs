@@ -51,7 +51,7 @@ pub struct Executor {
     /// Where the logs of episodes are written.
     pub episodes: EpisodeFiles,
     /// Hears of episodes that are over, if there is a TURN server.
-    pub episodes: Option<EpisodeNotifier>,
+    pub ended_episodes: Option<EpisodeNotifier>,
     /// The threads of running episodes.
     pub writers: HashMap<Era, EpisodeWriter>,
     /// The client of language models.
@@ -165,7 +165,7 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
             Effect::Close(conn) => executor.connections.close(conn),
             Effect::Store(write) => {
                 if let (Write::EpisodeEnded { episode, .. }, Some(episodes)) =
-                    (&write, &executor.episodes)
+                    (&write, &executor.ended_episodes)
                 {
                     episodes.tell_ended(episode);
                 }

@@ -231,7 +231,7 @@ impl Server {
             episodes: data.episode_files(),
             disk: Arc::clone(&disk),
             faults: Arc::clone(&faults),
-            episodes: turn.as_ref().map(|turn| turn.episodes.clone()),
+            ended_episodes: turn.as_ref().map(|turn| turn.episodes.clone()),
             writers,
             models: Arc::new(ModelClient::new(options.models)),
             results,
