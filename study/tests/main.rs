@@ -3,6 +3,7 @@
 
 mod assign;
 mod blocks;
+mod braces;
 mod chat;
 mod env_stages;
 mod example;
