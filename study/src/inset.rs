@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use ::survey::names_in_braces;
 use formula::Value;
 
 use crate::formula::{Formula, Type, Types};
@@ -57,6 +58,8 @@ pub(crate) struct InsetScope<'a> {
     /// The currency of the study; empty if it pays nothing.
     pub currency: &'a str,
     pub values: BTreeMap<String, Value>,
+    /// The words for no and yes.
+    pub no_yes: [String; 2],
     /// Writes an answer as the participant chose it, by stage and item; `None` if nobody asked this.
     pub write_answer: WriteAnswer<'a>,
 }
@@ -77,6 +80,49 @@ pub(crate) fn replace_braces(text: &str, mut with: impl FnMut(&str) -> String) -
         rest = &rest[end..];
     }
     filled + rest
+}
+
+/// What is told of braces that are not closed.
+pub(crate) const OPEN: &str =
+    "`{{` has no end; write `}}` behind the formula, or leave the braces out";
+
+/// The formulas in double braces of a text into which values can be set; what else stands in braces is reported.
+pub(crate) fn find_braces(place: &Cursor<'_>, text: &str) -> Vec<Braces> {
+    let (mut found, mut rest) = (Vec::new(), text);
+    while let Some((open, source, end)) = next_braces(rest) {
+        refuse_names(place, &rest[..open]);
+        let source = source.to_owned();
+        let place = place.report.problem(place.node.at, &place.path, "");
+        found.push(Braces { source, place });
+        rest = &rest[end..];
+    }
+    match rest.contains("{{") {
+        true => place.wrong(OPEN),
+        false => refuse_names(place, rest),
+    }
+    found
+}
+
+/// Reports a name in single braces, which a form alone fills in.
+fn refuse_names(place: &Cursor<'_>, text: &str) {
+    if let Some(name) = names_in_braces(text).next() {
+        place.wrong(format!(
+            "`{{{name}}}` is not filled in here; for the answer to an earlier form, write `{{{{ answers.STAGE.{name} }}}}`; \
+             otherwise leave the braces out"
+        ));
+    }
+}
+
+/// Reports what stands in braces in a text into which no value can be set.
+pub(crate) fn refuse_braces(place: &Cursor<'_>, text: &str) {
+    let double = next_braces(text).map(|(_, source, _)| format!("{{{{{source}}}}}"));
+    let open = || text.contains("{{").then(|| "{{".to_owned());
+    let single = || Some(format!("{{{}}}", names_in_braces(text).next()?));
+    if let Some(braces) = double.or_else(open).or_else(single) {
+        place.wrong(format!(
+            "nothing is filled in here, so participants would read `{braces}`; leave the braces out"
+        ));
+    }
 }
 
 impl Inset {
@@ -202,17 +248,10 @@ impl InsetScope<'_> {
             let items = items.iter().map(|item| self.write_value(item));
             return items.collect::<Vec<_>>().join(", ");
         }
-        let is_german = self.language.split('-').next() == Some("de");
         match value {
             Value::Number(number) => self.write_number(*number),
             Value::Text(text) => text.clone(),
-            Value::Bool(flag) => match (flag, is_german) {
-                (true, false) => "yes",
-                (false, false) => "no",
-                (true, true) => "ja",
-                (false, true) => "nein",
-            }
-            .to_owned(),
+            Value::Bool(flag) => self.no_yes[usize::from(*flag)].clone(),
             Value::List(_) | Value::Record(_) => "–".to_owned(),
         }
     }

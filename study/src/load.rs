@@ -12,7 +12,6 @@ use crate::formula::{Formula, Type, Types};
 use crate::limits::MAX_FILE;
 use crate::offline::{self, Offline};
 use crate::outcome::Outcome;
-use crate::page::TextPage;
 use crate::partners::{self, NO_PARTNERS, Partners};
 use crate::problem::{LineColumn, ProblemReport};
 use crate::read::Cursor;
@@ -127,7 +126,9 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
     let timeline = timeline.need("a list of stages", |place| {
         let timeline = Timeline::read(source, &place, screening.flatten())?;
         facts = timeline::names::visit(&timeline.read, design.as_ref());
-        Some(timeline.check(&place, design.as_ref(), &known, root))
+        let usual = Sentences::default();
+        let sentences = sentences.as_ref().unwrap_or(&usual);
+        Some(timeline.check(&place, design.as_ref(), &known, sentences, root))
     });
     let factors: Vec<&str> = design.iter().flat_map(Design::names).collect();
     known.check_use(root, &factors);
@@ -243,13 +244,14 @@ impl<'a> Timeline<'a> {
         place: &Cursor<'a>,
         design: Option<&Design>,
         partners: &Partners,
+        sentences: &Sentences,
         root: &Cursor<'a>,
     ) -> ReadTimeline {
         let mut read = self.read;
         timeline::check::ids(&read);
         if !timeline::check::ends(&read) {
             read.tree.push(Node::Stage(read.stages.len() as u16));
-            read.stages.push(Some(usual_end()));
+            read.stages.push(Some(usual_end(sentences)));
             read.places.push(place.clone());
         }
         let usual = Design::default();
@@ -285,19 +287,12 @@ impl<'a> Timeline<'a> {
 }
 
 /// The last page of a study that has none of its own. No stage of a file can have its id.
-fn usual_end() -> Stage {
-    let page = TextPage::of(
-        "# Thank you for your time\n\nYou have reached the end of the study.\n",
-        &[(
-            "de",
-            "# Vielen Dank für Ihre Zeit\n\nSie sind am Ende der Studie.\n",
-        )],
-    );
+fn usual_end(sentences: &Sentences) -> Stage {
     Stage {
         id: "_end".to_owned(),
         kind: StageKind::End(EndStage {
             outcome: Outcome::Completed,
-            page,
+            page: sentences.end_page(Outcome::Completed, false),
         }),
     }
 }

@@ -26,7 +26,7 @@ use crate::stage::course::Seeding;
 use crate::stage::env::Rest;
 use crate::stage::{Stage, StageKind};
 use crate::study::Study;
-use crate::survey::ShownOrder;
+use crate::survey::{ShownOrder, Survey};
 use crate::text;
 use crate::timeline::route::{Visit, route};
 use crate::timeline::tree::Bindings;
@@ -401,57 +401,63 @@ impl Progress {
         let language = self.language(study);
         let show = |page: &TextPage| page.html_for(language, &scope);
         let mut view = self.stage(study).view_with(language, &show);
-        if let StageView::Quiz { attempt, .. } = &mut view {
-            *attempt = self.tried().saturating_add(1);
-        }
-        if let StageView::Screening {
-            lacks, attempts, ..
-        } = &mut view
-        {
-            lacks.clone_from(&self.lacks);
-            *attempts = attempts.saturating_sub(self.tried());
-        }
-        if let StageView::Survey { surveyjs } = &mut view
-            && let Some((mut document, _)) = self.arranged(study)
-        {
-            if let StageKind::Survey(survey) = &self.stage(study).kind {
-                survey.fill_in(&mut document, &scope);
+        match (&mut view, &self.stage(study).kind) {
+            (
+                StageView::Quiz {
+                    attempt, surveyjs, ..
+                },
+                StageKind::Quiz(quiz),
+            ) => {
+                *attempt = self.tried().saturating_add(1);
+                *surveyjs = quiz.filled_form(language, &scope).to_string();
             }
-            *surveyjs = document.to_string();
-        }
-        if let (StageView::Watch { task, .. }, StageKind::Watch(watch)) =
-            (&mut view, &self.stage(study).kind)
-        {
-            *task = watch.task(
-                language,
-                watch.turns_sides(self.assignment.own.seed, self.at),
-            );
-        }
-        if let StageView::External { ticket, .. } = &mut view {
-            self.ticket().unwrap_or_default().clone_into(ticket);
-        }
-        if let (StageView::End { outcome, page, .. }, Some(own)) = (&mut view, self.outcome(study))
-        {
-            own.name().clone_into(outcome);
-            if let Some(own) = way_out::way_out(study, own) {
-                *page = show(&own);
+            (
+                StageView::Screening {
+                    lacks, attempts, ..
+                },
+                _,
+            ) => {
+                lacks.clone_from(&self.lacks);
+                *attempts = attempts.saturating_sub(self.tried());
             }
+            (StageView::Survey { surveyjs }, StageKind::Survey(survey)) => {
+                let (mut document, _) = self.arrange(study, survey);
+                survey.insets.fill_in(&mut document, &scope);
+                *surveyjs = document.to_string();
+            }
+            (StageView::Watch { task, .. }, StageKind::Watch(watch)) => {
+                let turns = watch.turns_sides(self.assignment.own.seed, self.at);
+                *task = watch.task(language, turns);
+            }
+            (StageView::External { ticket, .. }, _) => {
+                self.ticket().unwrap_or_default().clone_into(ticket);
+            }
+            (StageView::End { outcome, page, .. }, _) => {
+                let own = self.outcome(study);
+                if let Some(own) = own {
+                    own.name().clone_into(outcome);
+                }
+                if let Some(own) = own.and_then(|own| way_out::way_out(study, own)) {
+                    *page = show(&own);
+                }
+            }
+            _ => {}
         }
         view
     }
 
-    /// The form of this stage as the participant finds it, and the orders that were drawn for it.
-    fn arranged(&self, study: &Study) -> Option<(Value, Vec<ShownOrder>)> {
-        let StageKind::Survey(survey) = &self.stage(study).kind else {
-            return None;
-        };
+    /// A form as the participant finds it at this stage, and the orders that were drawn for it.
+    fn arrange(&self, study: &Study, survey: &Survey) -> (Value, Vec<ShownOrder>) {
         let seed = self.assignment.own.seed;
-        Some(survey.arranged(self.language(study), seed, self.at))
+        survey.arranged(self.language(study), seed, self.at)
     }
 
     /// The orders that were drawn for what this stage asks.
     pub fn shown(&self, study: &Study) -> Vec<ShownOrder> {
-        self.arranged(study).map_or(Vec::new(), |(_, shown)| shown)
+        match &self.stage(study).kind {
+            StageKind::Survey(survey) => self.arrange(study, survey).1,
+            _ => Vec::new(),
+        }
     }
 
     /// The page of a rest that has just begun.

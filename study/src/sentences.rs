@@ -2,6 +2,7 @@
 //!
 //! The program's own sentences are in `texts/`. This module must not know where a page shows which.
 
+mod end_pages;
 mod withdrawal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,12 +70,9 @@ fn places(sentence: &str) -> BTreeSet<String> {
 
 /// Reads the files of one or several languages.
 pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Sentences> {
-    let one = place
-        .may(!place.is_block())
-        .then(|| Some(vec![place.clone()]));
-    let several = place
-        .may(place.is_block())
-        .then(|| place.list("files", MAX_LANGUAGES));
+    let is_list = place.item_count().is_some();
+    let one = (place.may(!is_list)).then(|| Some(vec![place.clone()]));
+    let several = (place.may(is_list)).then(|| place.list("files", MAX_LANGUAGES));
     let english = english();
     let mut all = BTreeMap::new();
     let mut is_whole = true;

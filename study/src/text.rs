@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::inset::{self, Braces};
 use crate::limits::MAX_LANGUAGES;
 use crate::read::Cursor;
 
@@ -124,21 +125,57 @@ pub(crate) fn languages(place: &Cursor<'_>, own: &str) -> Option<Vec<String>> {
     Some(if all.len() > 1 { all } else { Vec::new() })
 }
 
-/// Reads text, or text by language, of which that of the study must be one.
+/// Reads text, or text by language, of which that of the study must be one. Braces in it are reported, as no value can be
+/// set into it.
 pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
-    let by_language = (place.may(place.is_block())).then(|| by_language(place, languages, limit));
+    read_each(place, languages, limit, &mut inset::refuse_braces)
+}
+
+/// Reads the same where values can be set in; adds what stands in its double braces.
+pub(crate) fn read_with_values(
+    place: &Cursor<'_>,
+    languages: Languages<'_>,
+    limit: usize,
+    braces: &mut Vec<Braces>,
+) -> Option<Text> {
+    let mut find = |place: &Cursor<'_>, text: &str| braces.extend(inset::find_braces(place, text));
+    read_each(place, languages, limit, &mut find)
+}
+
+/// Looks at a text, which stands at a place.
+type Look<'l> = &'l mut dyn FnMut(&Cursor<'_>, &str);
+
+fn read_each(
+    place: &Cursor<'_>,
+    languages: Languages<'_>,
+    limit: usize,
+    look: Look<'_>,
+) -> Option<Text> {
+    let by_language =
+        (place.may(place.is_block())).then(|| by_language(place, languages, limit, look));
     let plain = (place.may(!place.is_block())).then(|| place.text(limit));
     match plain {
-        Some(usual) => usual.map(|usual| Text::from(usual.as_str())),
+        Some(usual) => {
+            let usual = usual?;
+            look(place, &usual);
+            Some(Text::from(usual.as_str()))
+        }
         None => by_language.flatten(),
     }
 }
 
-fn by_language(place: &Cursor<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
+fn by_language(
+    place: &Cursor<'_>,
+    languages: Languages<'_>,
+    limit: usize,
+    look: Look<'_>,
+) -> Option<Text> {
     let mut texts = BTreeMap::new();
     let mut whole = true;
     for (tag, place) in place.entries("text by language")? {
-        match place.text(limit).filter(|_| is_tag(tag, &place)) {
+        let text = place.text(limit).filter(|_| is_tag(tag, &place));
+        text.iter().for_each(|text| look(&place, text));
+        match text {
             Some(text) => drop(texts.insert(tag.to_owned(), text)),
             None => whole = false,
         }

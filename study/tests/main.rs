@@ -4,6 +4,7 @@
 mod adherence;
 mod assign;
 mod blocks;
+mod braces;
 mod chat;
 mod env_stages;
 mod example;

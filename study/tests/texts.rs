@@ -2,7 +2,7 @@
 
 use crate::folder::{self, Folder};
 use protocol::control::{Answer, EndReason, StageView};
-use study::{Episode, PartnerKind, Progress, ProgressEvent, Study, UnitAssignment};
+use study::{Episode, Outcome, PartnerKind, Progress, ProgressEvent, Study, UnitAssignment};
 
 const STUDY: &str = "format: 1
 study: {id: texts, version: 1.0.0, title: Texts, contact: lab@example.edu, language: en, languages: [en, de]}
@@ -411,4 +411,90 @@ fn an_answer_is_shown_by_its_label_in_the_language_of_the_reader() {
     ];
     let other = shown("de", &other);
     assert!(other.contains("Baker; "), "{other}");
+}
+
+/// The page of somebody whose way through the study ended like this.
+fn end_page(study: &Study, language: &str, outcome: Outcome) -> String {
+    let mut at = Progress::new(study, UnitAssignment::default());
+    at.choose_language(study, Some(&language.to_owned()), &[]);
+    at.handle(study, ProgressEvent::Cut(outcome))
+        .expect("a step");
+    match at.view(study) {
+        StageView::End { page, .. } => page,
+        other => panic!("a last page: {other:?}"),
+    }
+}
+
+#[test]
+fn last_pages_of_the_program_are_in_the_language_that_a_study_adds() {
+    let folder = Folder::new("sentences-end");
+    let text = folder::STUDY
+        .replace("format: 1\n", "format: 1\ntexts: [fr.yaml, en.yaml]\n")
+        .replace("title: Small", "title: {en: Small, de: Klein, fr: Petit}");
+    let (start, _) = text.split_once("  - id: thanks\n").expect("an end stage");
+    folder.write("study.yaml", start);
+    for tag in ["de", "fr"] {
+        folder.write(&format!("how.{tag}.md"), "# How\n");
+    }
+    folder.write(
+        "fr.yaml",
+        "end_completed_heading: Merci\nend_completed_text: C'est fini.\nend_study_full_heading: Complet\n\
+         end_study_full_text: Revenez.\nend_close: Vous pouvez fermer cette page.\nend_left_early_text: ''\n",
+    );
+    folder.write("en.yaml", "end_timed_out_text: Too late.\n");
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    for (language, outcome, page) in [
+        (
+            "fr",
+            Outcome::Completed,
+            "<h1>Merci</h1>\n<p>C'est fini.</p>\n",
+        ),
+        (
+            "fr",
+            Outcome::StudyFull,
+            "<h1>Complet</h1>\n<p>Revenez. Vous pouvez fermer cette page.</p>\n",
+        ),
+        // An empty sentence is left out, and one that is missing is in English.
+        (
+            "fr",
+            Outcome::LeftEarly,
+            "<h1>You have left the study</h1>\n<p>Vous pouvez fermer cette page.</p>\n",
+        ),
+        (
+            "en",
+            Outcome::TimedOut,
+            "<h1>Time is up</h1>\n<p>Too late. You can close this page now.</p>\n",
+        ),
+        (
+            "de",
+            Outcome::TimedOut,
+            "<h1>Die Zeit ist um</h1>\n<p>Diese Studie musste in einer bestimmten Zeit beendet werden, und die ist vorbei. \
+             Sie können diese Seite jetzt schließen.</p>\n",
+        ),
+        (
+            "de",
+            Outcome::Completed,
+            "<h1>Vielen Dank für Ihre Zeit</h1>\n<p>Sie sind am Ende der Studie.</p>\n",
+        ),
+    ] {
+        assert_eq!(end_page(&study, language, outcome), page, "{language}");
+    }
+    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        told.iter().any(|told| told.contains("are missing in `fr`")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn both_languages_of_the_program_have_every_sentence() {
+    let names = |file: &'static str| {
+        let lines = file.lines().filter(|line| !line.starts_with('#'));
+        let names = lines.filter_map(|line| Some(line.split_once(": ")?.0));
+        names.collect::<Vec<_>>()
+    };
+    let english = names(include_str!("../../texts/en.yaml"));
+    assert!(english.contains(&"end_close"), "{english:?}");
+    assert_eq!(english, names(include_str!("../../texts/de.yaml")));
 }

@@ -25,7 +25,7 @@ sideBySide(3, () => {
       ['max_p2p_rtt_ms: 120', 'max_p2p_rtt_ms: 5000'],
     ]);
     const pid = name => Buffer.from(name).toString('hex').padStart(24, '0');
-    const links = ['one', 'two'].map(name => `${server.url}?PROLIFIC_PID=${pid(name)}&STUDY_ID=study&SESSION_ID=visit-${name}`);
+    const links = ['one', 'two'].map(name => `${server.url}?PROLIFIC_PID=${pid(name)}&STUDY_ID=${pid('study')}&SESSION_ID=${pid(`visit ${name}`)}`);
     const pair = await Promise.all(links.map((link, at) => enter(t, browser, link, { name: `person ${at}`, before: drawLess })));
     for (const person of pair) await person.context.route('https://app.prolific.com/**', route => route.fulfill({ body: 'Prolific' }));
     const right = ['3', 'ours', 'Often', 'Onion soup'];

@@ -20,6 +20,9 @@ pub struct LimitArgs {
     /// Minutes for which a session counts for the balance of treatments if its page was closed in the first stage.
     #[arg(long, value_name = "MINUTES", default_value_t = minutes(usual().entering))]
     pub entering_minutes: NonZeroU32,
+    /// Hours for which it counts if something was typed that is not sent yet, or its page is on another site.
+    #[arg(long, value_name = "HOURS", default_value_t = hours(usual().drafting))]
+    pub drafting_hours: NonZeroU32,
     /// Connections of one address at once. If there are more, the longest silent one is closed.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().client_connections)]
     pub address_connections: usize,
@@ -46,12 +49,31 @@ pub struct LimitArgs {
     /// Signals of one page to another in a minute of an episode, on average; a third of them at once. More are dropped.
     #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().signals))]
     pub page_signals: NonZeroU32,
+    /// Signals of all others to one page in a minute of an episode, on average; 256 at once. More are dropped.
+    #[arg(long, value_name = "NUMBER", default_value_t = per_min(usual().signals_heard))]
+    pub page_signals_heard: NonZeroU32,
+    /// Uploads of one page that wait for the disk. Further ones are dropped, and asked for again later.
+    #[arg(long, value_name = "NUMBER", default_value_t = positive(usual().uploads as u64))]
+    pub page_uploads: NonZeroU32,
+    /// Times that one page may get its seat back in an episode. If it asks again, it counts as failed.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().returns)]
+    pub page_returns: u32,
+    /// Times that one page may compute another state than the server, or break the protocol, in an episode. Once more, and
+    /// it counts as failed.
+    #[arg(long, value_name = "NUMBER", default_value_t = usual().divergences)]
+    pub page_divergences: u32,
     /// Bytes of timing and network notes stored per person and second of an episode; 64 times as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().note_bytes_per_s)]
     pub note_bytes: usize,
     /// Seconds until the head of a request must be complete.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().headers))]
     pub header_timeout: NonZeroU32,
+    /// Seconds until the first message of a page must be complete.
+    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().hello))]
+    pub hello_timeout: NonZeroU32,
+    /// Seconds without a first message until a connection can lose its place to another one.
+    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().silence))]
+    pub silent_timeout: NonZeroU32,
     /// Seconds without an answer until a page counts as gone.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().ping * 3))]
     pub idle_timeout: NonZeroU32,
@@ -75,6 +97,7 @@ impl LimitArgs {
             connections: self.max_pages,
             sessions: self.max_sessions,
             entering: time(self.entering_minutes) * 60,
+            drafting: time(self.drafting_hours) * 3_600,
             client_connections: self.address_connections,
             client_pages: self.address_pages,
             client_sessions: rate(self.address_sessions),
@@ -87,9 +110,18 @@ impl LimitArgs {
                 burst: self.page_signals.get().div_ceil(3),
                 per_min: self.page_signals.get(),
             },
+            signals_heard: Rate {
+                burst: (usual().signals_heard.burst).min(self.page_signals_heard.get()),
+                per_min: self.page_signals_heard.get(),
+            },
+            uploads: usize::try_from(self.page_uploads.get()).unwrap_or(usize::MAX),
+            returns: self.page_returns,
+            divergences: self.page_divergences,
             note_bytes: self.note_bytes.saturating_mul(64),
             note_bytes_per_s: self.note_bytes,
             headers: time(self.header_timeout),
+            hello: time(self.hello_timeout),
+            silence: time(self.silent_timeout),
             ping: time(self.idle_timeout) / 3,
             fetching: time(self.fetch_timeout),
             reserved_files: self.reserved_files,
@@ -112,6 +144,10 @@ fn seconds(time: Duration) -> NonZeroU32 {
 
 fn minutes(time: Duration) -> NonZeroU32 {
     positive(time.as_secs() / 60)
+}
+
+fn hours(time: Duration) -> NonZeroU32 {
+    positive(time.as_secs() / 3_600)
 }
 
 fn positive(number: u64) -> NonZeroU32 {
@@ -143,6 +179,18 @@ mod tests {
             per_min: 7,
         };
         assert_eq!(set.client_sessions, rate);
+        let set = limits(&[
+            "serve",
+            "--drafting-hours",
+            "2",
+            "--page-signals-heard",
+            "90",
+        ]);
+        assert_eq!(set.drafting, Duration::from_hours(2));
+        assert_eq!(
+            (set.signals_heard.burst, set.signals_heard.per_min),
+            (90, 90)
+        );
         assert!(Command::try_parse_from(["serve", "--header-timeout", "0"]).is_err());
     }
 }

@@ -348,7 +348,12 @@ async fn a_waiting_room_that_runs_out_ends_as_the_study_says_and_the_id_finds_th
     let host = host(TIMED);
     let server = host.start().await;
     let id = super::entry::pid("anna");
-    let anna = || super::entry::sent(&[("PROLIFIC_PID", &id), ("SESSION_ID", "s1")]);
+    let anna = || {
+        super::entry::sent(&[
+            ("PROLIFIC_PID", &id),
+            ("SESSION_ID", &super::entry::pid("s1")),
+        ])
+    };
     let mut page = Page::enter(&server, anna()).await;
     let began = std::time::Instant::now();
     assert!(matches!(

@@ -46,8 +46,8 @@ const PID: &str = "5f0c8a1b2c3d4e5f60718293";
 
 const ANNA: [(&str, &str); 3] = [
     ("PROLIFIC_PID", PID),
-    ("STUDY_ID", "st1"),
-    ("SESSION_ID", "se1"),
+    ("STUDY_ID", "60a1b2c3d4e5f60718293a4b"),
+    ("SESSION_ID", "70b1c2d3e4f5061728394a5c"),
 ];
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn who_comes_from_prolific_again_has_the_same_session_and_goes_back_with_t
     server.stop().await;
     // Another device after a restart: the same person, whatever the submission.
     let server = host.start().await;
-    let mut again = Page::enter(&server, sent(&[ANNA[0], ("SESSION_ID", "se2")])).await;
+    let mut again = Page::enter(&server, sent(&[ANNA[0], ("SESSION_ID", &pid("se2"))])).await;
     assert_eq!(end(&mut again).await, (outcome, farewell));
     // One spelling of an identifier is as good as another.
     let shouted = PID.to_uppercase();
@@ -72,7 +72,7 @@ async fn who_comes_from_prolific_again_has_the_same_session_and_goes_back_with_t
     agree(&mut other).await;
     end(&mut other).await;
     for incomplete in [
-        sent(&[("STUDY_ID", "st1")]),
+        sent(&ANNA[1..]),
         sent(&[("PROLIFIC_PID", " ")]),
         sent(&[("PROLIFIC_PID", "5f0bert")]),
         sent(&[("PROLIFIC_PID", "{{%PROLIFIC_PID%}}")]),
@@ -133,7 +133,7 @@ async fn an_identifier_is_in_its_own_table_alone() {
     let store = StudyStore::read(&host.data()).await.unwrap();
     let known = store.identifiers().await.unwrap();
     assert_eq!(known[0].identity.participant, PID);
-    assert_eq!(known[0].identity.parameters["SESSION_ID"], "se1");
+    assert_eq!(known[0].identity.parameters["SESSION_ID"], ANNA[2].1);
     assert!(!format!("{:?}", known[0].identity).contains(PID));
 }
 

@@ -41,7 +41,7 @@ timeline:
 async fn comes(server: &Running, name: &str) -> Page {
     let mut page = Page::enter(
         server,
-        sent(&[("PROLIFIC_PID", &pid(name)), ("SESSION_ID", "s1")]),
+        sent(&[("PROLIFIC_PID", &pid(name)), ("SESSION_ID", &pid("s1"))]),
     )
     .await;
     assert!(
@@ -210,7 +210,7 @@ timeline:
 async fn who_comes_too_late_is_told_before_reading_anything_and_only_completions_fill_a_place() {
     let host = host(FULL);
     let server = host.start().await;
-    let person = |name: &str| sent(&[("PROLIFIC_PID", &pid(name)), ("SESSION_ID", "s1")]);
+    let person = |name: &str| sent(&[("PROLIFIC_PID", &pid(name)), ("SESSION_ID", &pid("s1"))]);
     let mut anna = Page::enter(&server, person("anna")).await;
     agree(&mut anna).await;
     anna.stage().await;
@@ -248,7 +248,7 @@ async fn all_who_end_alike_read_one_code_and_the_payments_name_the_recruiters_id
     for name in names {
         let mut page = Page::enter(
             &server,
-            sent(&[("PROLIFIC_PID", name), ("SESSION_ID", "s1")]),
+            sent(&[("PROLIFIC_PID", name), ("SESSION_ID", &pid("s1"))]),
         )
         .await;
         agree(&mut page).await;

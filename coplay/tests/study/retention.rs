@@ -248,8 +248,8 @@ async fn neither_words_nor_names_of_people_are_in_any_file_after_their_days() {
     );
     let entry = sent(&[
         ("PROLIFIC_PID", name),
-        ("STUDY_ID", "study"),
-        ("SESSION_ID", "visit"),
+        ("STUDY_ID", "60a1b2c3d4e5f60718293a4b"),
+        ("SESSION_ID", "70b1c2d3e4f5061728394a5c"),
     ]);
     let mut page = Page::enter(&server, entry).await;
     page.stage().await;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use protocol::control::{Onward, Refusal, ServerMessage};
-use study::recruitment::{Provider, RecruiterAction, is_mturk_entity};
+use study::recruitment::{Provider, RecruiterAction, is_mturk_entity, is_prolific_id};
 
 use crate::token::is_signature;
 
@@ -85,7 +85,8 @@ impl Arbiter {
             };
             match recruitment.read_identifier(participant) {
                 Some(participant)
-                    if self.is_signed(&participant, known) && are_fit(&parameters) =>
+                    if self.is_signed(&participant, known)
+                        && are_fit(recruitment.provider, &parameters) =>
                 {
                     Sent::By(Identity {
                         provider: provider.to_owned(),
@@ -186,9 +187,11 @@ impl Arbiter {
 }
 
 /// True if the other parameters of a link are as a recruiter writes them. Those of Mechanical Turk enter its payment file.
-fn are_fit(parameters: &BTreeMap<String, String>) -> bool {
-    let is_fit = |(name, value): (&String, &String)| match name.as_str() {
-        "assignmentId" | "hitId" => is_mturk_entity(value),
+fn are_fit(provider: Provider, parameters: &BTreeMap<String, String>) -> bool {
+    let is_fit = |(name, value): (&String, &String)| match (provider, name.as_str()) {
+        // Prolific gives everything of its own an identifier of one form.
+        (Provider::Prolific, _) => is_prolific_id(value),
+        (_, "assignmentId" | "hitId") => is_mturk_entity(value),
         _ => !value.contains(char::is_control),
     };
     parameters.iter().all(is_fit)

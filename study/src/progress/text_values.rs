@@ -32,8 +32,10 @@ impl Progress {
         let language = self.language(study);
         let answers = &self.facts().answers;
         let currency = study.recruitment.pay_terms.currency.as_deref();
+        let word = |name| study.sentences.find(language, name).to_lowercase();
         InsetScope {
             language,
+            no_yes: ["no", "yes"].map(word),
             currency: currency.unwrap_or_default(),
             values,
             write_answer: Box::new(move |stage, item| {

@@ -8,11 +8,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::folder::Source;
+use crate::inset::{self, Braces, InsetScope};
 use crate::limits::{MAX_QUIZ_ITEMS, MIN_QUIZ_CHOICES};
 use crate::outcome::{self, Outcome};
 use crate::read::{Cursor, Fields};
 use crate::refusal::EventRefusal;
 use crate::survey::Survey;
+use crate::survey::insets::FormInsets;
 use crate::text::{self, Text};
 
 /// Questions that have right answers.
@@ -28,6 +30,9 @@ pub struct Quiz {
     /// The outcome of those who have no attempt left.
     #[serde(rename = "else")]
     pub or_else: Outcome,
+    /// The values that are set into its texts.
+    #[serde(skip)]
+    pub(crate) insets: FormInsets,
 }
 
 /// A question of a quiz.
@@ -58,10 +63,13 @@ const DOC: &str = "Questions with right answers. All must be right in one attemp
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> {
     fields.about(DOC);
     let items = fields.key("items", "The questions.");
+    let mut braces = Vec::new();
     let items = items.need(
         "[{name: soup, ask: …, choices: [1, 2], answer: 2}]",
-        |place| questions(source, &place),
+        |place| questions(source, &place, &mut braces),
     );
+    let mut insets = FormInsets::default();
+    insets.extend(braces);
     let doc = "The number of attempts.";
     let attempts = (fields.key("attempts", doc)).or(1, |place| place.whole(1..=20, "attempts"));
     let doc = "The id of an earlier stage. After wrong answers, participants return to it before the next attempt. \
@@ -82,14 +90,20 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
         attempts,
         retry_from,
         or_else: or_else?,
+        insets,
     })
 }
 
-fn questions(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<QuizQuestion>> {
+/// Reads the questions; adds what stands in the braces of their texts.
+fn questions(
+    source: Source<'_>,
+    place: &Cursor<'_>,
+    braces: &mut Vec<Braces>,
+) -> Option<Vec<QuizQuestion>> {
     let places = place.list("questions", MAX_QUIZ_ITEMS)?;
     let mut names = BTreeSet::new();
     let read: Vec<Option<QuizQuestion>> = (places.iter())
-        .map(|place| question(source, place, &mut names))
+        .map(|place| question(source, place, &mut names, braces))
         .collect();
     read.into_iter().collect()
 }
@@ -98,6 +112,7 @@ fn question(
     source: Source<'_>,
     place: &Cursor<'_>,
     names: &mut BTreeSet<String>,
+    braces: &mut Vec<Braces>,
 ) -> Option<QuizQuestion> {
     let mut fields = place.fields("a question")?;
     let name = fields.key("name", "The name of the question in the data.");
@@ -111,11 +126,11 @@ fn question(
     });
     let ask = fields.key("ask", "The question.");
     let ask = ask.need("\"How many onions make a soup?\"", |place| {
-        text::read(&place, source.languages, 1_000)
+        text::read_with_values(&place, source.languages, 1_000, braces)
     });
     let doc = "The choices: words or numbers, or `{value: …, text: …}` with a text by language.";
     let choices = fields.key("choices", doc);
-    let choices = choices.need("[1, 2, 3]", |place| choices_of(source, &place));
+    let choices = choices.need("[1, 2, 3]", |place| choices_of(source, &place, braces));
     let answer = fields.key(
         "answer",
         "The right choice: its word or number, or its `value`.",
@@ -142,19 +157,23 @@ fn question(
     })
 }
 
-fn choices_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<QuizChoice>> {
+fn choices_of(
+    source: Source<'_>,
+    place: &Cursor<'_>,
+    braces: &mut Vec<Braces>,
+) -> Option<Vec<QuizChoice>> {
     if place.item_count() == Some(1) {
         place.wrong("one choice only, so nobody can be wrong; write at least two");
         return None;
     }
     let places = place.list_of("choices", MIN_QUIZ_CHOICES..=MAX_QUIZ_ITEMS)?;
     if place.may(false) {
-        choice(source, &places[0]);
+        choice(source, &places[0], braces);
         return None;
     }
     let mut choices: Vec<QuizChoice> = Vec::new();
     for place in &places {
-        let choice = choice(source, place)?;
+        let choice = choice(source, place, braces)?;
         if choices.iter().any(|other| other.value == choice.value) {
             place.wrong(format!("{} is already another choice", choice.value));
             return None;
@@ -165,7 +184,7 @@ fn choices_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<QuizChoice>>
 }
 
 /// A word or number, or its `value` beside a `text`.
-fn choice(source: Source<'_>, place: &Cursor<'_>) -> Option<QuizChoice> {
+fn choice(source: Source<'_>, place: &Cursor<'_>, braces: &mut Vec<Braces>) -> Option<QuizChoice> {
     let block = place.may(place.is_block()).then(|| {
         let mut fields = place.fields("a choice")?;
         let value = fields
@@ -173,7 +192,7 @@ fn choice(source: Source<'_>, place: &Cursor<'_>) -> Option<QuizChoice> {
             .need("ours", |place| value(&place));
         let text = fields.key("text", "The text that participants read.");
         let text = text.need("{en: ours, de: unsere}", |place| {
-            text::read(&place, source.languages, 400)
+            text::read_with_values(&place, source.languages, 400, braces)
         });
         fields.done();
         Some(QuizChoice {
@@ -183,7 +202,10 @@ fn choice(source: Source<'_>, place: &Cursor<'_>) -> Option<QuizChoice> {
     });
     let plain = place.may(!place.is_block()).then(|| {
         let value = value(place)?;
-        let text = Text::from(key_of(&value).as_str());
+        let text = key_of(&value);
+        // The value is data as it stands; a text beside it can change.
+        inset::refuse_braces(place, &text);
+        let text = Text::from(text.as_str());
         Some(QuizChoice { value, text })
     });
     plain.or(block).flatten()
@@ -212,6 +234,13 @@ impl Quiz {
         let elements: Vec<Value> = self.items.iter().map(element).collect();
         let surveyjs = json!({ "elements": elements });
         Survey::of(surveyjs, self.items.iter().map(right).collect())
+    }
+
+    /// The document that pages show, in a language, with the values of a participant.
+    pub(crate) fn filled_form(&self, language: &str, scope: &InsetScope<'_>) -> Value {
+        let mut document = self.form(language).surveyjs;
+        self.insets.fill_in(&mut document, scope);
+        document
     }
 
     /// Names of the questions that are answered wrong.

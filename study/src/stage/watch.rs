@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::assign::Rng;
 use crate::folder::Source;
+use crate::inset;
 use crate::limits::{MAX_EPISODES, MAX_MARKS};
 use crate::page::{self, TextPage};
 use crate::read::{Cursor, Fields};
@@ -285,10 +286,14 @@ fn label(source: Source<'_>, place: &Cursor<'_>) -> Option<MarkLabel> {
         })
     });
     match plain {
-        Some(word) => word.map(|word| MarkLabel {
-            text: Text::from(word.as_str()),
-            value: word,
-        }),
+        Some(word) => {
+            let value = word?;
+            inset::refuse_braces(place, &value);
+            Some(MarkLabel {
+                text: Text::from(value.as_str()),
+                value,
+            })
+        }
         None => block.flatten(),
     }
 }

@@ -3,6 +3,7 @@
 //!
 //! Source: the SurveyJS form library, JSON schema of version 2.
 
+pub(crate) mod insets;
 pub(crate) mod read;
 
 use std::collections::BTreeMap;
@@ -12,12 +13,10 @@ use protocol::control::Answer;
 use serde::Serialize;
 use serde_json::Value;
 
+use self::insets::FormInsets;
 use crate::assign::Rng;
-use crate::formula::Types;
-use crate::inset::{Braces, Inset, InsetScope, replace_braces};
 use crate::media::Media;
-use crate::page::escape;
-use crate::problem::{Problem, ProblemReport};
+use crate::problem::Problem;
 use crate::refusal::EventRefusal;
 
 pub use ::survey::MAX_ANSWER;
@@ -42,12 +41,9 @@ pub struct Survey {
     /// Keys of the document that change nothing here.
     #[serde(skip)]
     unused: Vec<Problem>,
-    /// The formulas in the braces of its texts.
+    /// The values that are set into its texts.
     #[serde(skip)]
-    pub(crate) braces: Vec<Braces>,
-    /// The values that are set into its texts, by what stands in their braces.
-    #[serde(skip)]
-    insets: BTreeMap<String, Inset>,
+    pub(crate) insets: FormInsets,
 }
 
 /// The items that show whether people read what they answer.
@@ -141,14 +137,6 @@ fn settle(value: &mut Value, language: &str) {
     }
 }
 
-/// A text that HTML shows.
-fn unescape(html: &str) -> String {
-    html.replace("&lt;", "<")
-        .replace("&gt;", ">")
-        .replace("&quot;", "\"")
-        .replace("&amp;", "&")
-}
-
 /// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element. Gives what
 /// was drawn.
 fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<ShownOrder> {
@@ -225,8 +213,7 @@ impl Survey {
             correct,
             pictures: Vec::new(),
             unused: Vec::new(),
-            braces: Vec::new(),
-            insets: BTreeMap::new(),
+            insets: FormInsets::default(),
         }
     }
 
@@ -244,58 +231,6 @@ impl Survey {
     /// Keys of the document that change nothing here.
     pub(crate) fn unused(&self) -> &[Problem] {
         &self.unused
-    }
-
-    /// Reads what stands in the braces of its texts, now that it is known what there is to name.
-    pub(crate) fn read_insets(&mut self, types: &Types, report: &ProblemReport) {
-        for braces in &self.braces {
-            if let Some(inset) = Inset::read(braces, types, report) {
-                self.insets.insert(braces.source.clone(), inset);
-            }
-        }
-    }
-
-    /// Sets the values of a participant into the texts of a document in their language.
-    pub(crate) fn fill_in(&self, document: &mut Value, scope: &InsetScope<'_>) {
-        if !self.insets.is_empty() {
-            self.fill_value(document, scope);
-        }
-    }
-
-    fn fill_value(&self, value: &mut Value, scope: &InsetScope<'_>) {
-        match value {
-            Value::Array(items) => items
-                .iter_mut()
-                .for_each(|item| self.fill_value(item, scope)),
-            Value::Object(map) => {
-                for (key, value) in map.iter_mut().filter(|(key, _)| *key != "defaultValue") {
-                    match value {
-                        Value::String(text) if TEXTS.contains(&key.as_str()) => {
-                            *text = self.fill_text(text, key == "html", scope);
-                        }
-                        value => self.fill_value(value, scope),
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn fill_text(&self, text: &str, is_html: bool, scope: &InsetScope<'_>) -> String {
-        replace_braces(text, |source| {
-            let written = match is_html {
-                true => unescape(source),
-                false => source.to_owned(),
-            };
-            let Some(inset) = self.insets.get(&written) else {
-                return format!("{{{{{source}}}}}");
-            };
-            let value = inset.write(scope);
-            match is_html {
-                true => escape(&value),
-                false => value,
-            }
-        })
     }
 
     /// The document that pages show, in a language.

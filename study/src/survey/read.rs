@@ -76,7 +76,9 @@ const DOC: &str = "A form, in the JSON format of SurveyJS.";
 pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Survey> {
     fields.about(DOC);
     let title = fields.key("title", "The heading, if the form has none.");
-    let title = title.maybe(|place| text::read(&place, source.languages, 200));
+    let mut braces = Vec::new();
+    let title =
+        title.maybe(|place| text::read_with_values(&place, source.languages, 200, &mut braces));
     let inline = fields.key("surveyjs", "The form, written in the study file.");
     let has_inline = inline.place.is_some();
     let inline = inline.maybe(|place| document(source.dir, "", &place));
@@ -111,6 +113,7 @@ pub(crate) fn read_stage(source: Source<'_>, fields: &mut Fields<'_>) -> Option<
             return None;
         }
         survey.surveyjs["title"] = json!(title);
+        survey.insets.extend(braces);
     }
     if let Some(time_limit_s) = time_limit_s? {
         survey.surveyjs[TIME_LIMIT] = json!(time_limit_s);
@@ -213,7 +216,9 @@ fn form(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     pictures::place(&mut surveyjs, &reading.pictures.borrow());
     let mut survey = Survey::of(surveyjs, correct.collect());
     survey.unused = reading.unused.into_inner();
-    survey.braces = braces::find_braces(place, &survey.form);
+    survey
+        .insets
+        .extend(braces::find_braces(place, &survey.form));
     survey.pictures = reading.pictures.into_inner().into_values().collect();
     check_values(&survey, &parts)?;
     Some(survey)

@@ -10,7 +10,7 @@ use crate::inset;
 use crate::read::Cursor;
 use crate::stage::StageKind;
 
-/// Reads what stands in the braces of pages and forms. `root` is the whole file.
+/// Reads what stands in the braces of pages, forms and quizzes. `root` is the whole file.
 pub(crate) fn texts(
     read: &mut Read<'_>,
     design: &Design,
@@ -28,7 +28,8 @@ pub(crate) fn texts(
         let types = types(known, design, root);
         let report = read.places[index].report;
         match read.stages[index].as_mut().map(|stage| &mut stage.kind) {
-            Some(StageKind::Survey(survey)) => survey.read_insets(&types, report),
+            Some(StageKind::Survey(survey)) => survey.insets.read(&types, report),
+            Some(StageKind::Quiz(quiz)) => quiz.insets.read(&types, report),
             Some(StageKind::Consent(consent)) => {
                 for braces in consent.page.braces() {
                     let mut problem = braces.place.clone();

@@ -469,19 +469,19 @@ timeline:
     std::fs::write(dir.path().join("page.md"), "# Page\n").unwrap();
     let (study, facts) = catalog::read_study(dir.path()).unwrap();
     let mut stage = Stage::with(study, facts, Limits::default());
-    let person = |session: &str| {
+    let person = |session: u8| {
         let of = |name: &str, value: String| (name.to_owned(), value);
         Entry::Sent(vec![
             of("PROLIFIC_PID", format!("{:024x}", 7)),
-            of("SESSION_ID", session.to_owned()),
+            of("SESSION_ID", format!("{session:024x}")),
         ])
     };
     let count = |stage: &Stage| {
         let is_it = |write: &&Write| matches!(write, Write::Identity { .. });
         stage.writes.iter().filter(is_it).count()
     };
-    stage.token_of(1, person("one"));
-    stage.token_of(2, person("two"));
+    stage.token_of(1, person(1));
+    stage.token_of(2, person(2));
     assert_eq!(
         count(&stage),
         1,
@@ -501,6 +501,40 @@ timeline:
     );
     let is_withdrawal = |write: &Write| matches!(write, Write::Withdrawal { .. });
     assert!(stage.writes.iter().any(is_withdrawal));
-    stage.token_of(3, person("three"));
+    stage.token_of(3, person(3));
     assert_eq!(count(&stage), 1);
+}
+
+#[test]
+fn every_identifier_in_a_link_of_prolific_has_the_form_of_prolific() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "format: 1
+study: {id: sent, version: 1.0.0, title: Sent, contact: lab@example.edu}
+recruitment: {provider: prolific, minutes: 10}
+timeline:
+  - {id: thanks, type: end, file: page.md}
+";
+    std::fs::write(dir.path().join("study.yaml"), text).unwrap();
+    std::fs::write(dir.path().join("page.md"), "# Page\n").unwrap();
+    let (study, facts) = catalog::read_study(dir.path()).unwrap();
+    let mut stage = Stage::with(study, facts, Limits::default());
+    let fine = "60A1b2c3d4e5f60718293a4b";
+    let mut come = |conn: u64, study: &str, session: &str| {
+        let of = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let entry = Entry::Sent(vec![
+            of("PROLIFIC_PID", &format!("{conn:024x}")),
+            of("STUDY_ID", study),
+            of("SESSION_ID", session),
+        ]);
+        stage.say(conn, ClientMessage::hello(entry));
+        refusal(&stage.hear(conn))
+    };
+    assert_eq!(come(1, fine, fine), None);
+    assert_eq!(come(2, " ", fine), None, "what is missing is not wrong");
+    let wrong = ["st1", "{{%STUDY_ID%}}", "=0a1b2c3d4e5f60718293a4b", "0a"];
+    for (number, wrong) in (0..).zip(wrong) {
+        let refused = Some(Refusal::Incomplete);
+        assert_eq!(come(10 + number, wrong, fine), refused, "{wrong}");
+        assert_eq!(come(20 + number, fine, wrong), refused, "{wrong}");
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ::survey::{AnswerWords, Form, Values, names_in_braces};
 
-use crate::inset::{Braces, next_braces};
+use crate::inset::{Braces, OPEN, next_braces};
 use crate::problem::hint;
 use crate::read::Cursor;
 use crate::survey::TEXTS;
@@ -95,6 +95,9 @@ impl Walk<'_> {
             let source = source.to_owned();
             self.found.push(Braces { source, place });
             rest = &rest[end..];
+        }
+        if rest.contains("{{") {
+            return self.place.report.add(node.at, path, OPEN.to_owned());
         }
         self.single(node, path, rest, is_filled);
     }
