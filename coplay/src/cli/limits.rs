@@ -69,7 +69,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().headers))]
     pub header_timeout: NonZeroU32,
     /// Seconds until the first message of a page must be complete.
-    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().hello))]
+    #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().hello_timeout))]
     pub hello_timeout: NonZeroU32,
     /// Seconds without a first message until a connection can lose its place to another one.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().silence))]
@@ -120,7 +120,7 @@ impl LimitArgs {
             note_bytes: self.note_bytes.saturating_mul(64),
             note_bytes_per_s: self.note_bytes,
             headers: time(self.header_timeout),
-            hello: time(self.hello_timeout),
+            hello_timeout: time(self.hello_timeout),
             silence: time(self.silent_timeout),
             ping: time(self.idle_timeout) / 3,
             fetching: time(self.fetch_timeout),
