@@ -396,8 +396,10 @@ impl Server {
         drop(moving);
         if let (Ok(Ok(())), Some(lease)) = (&kept, data.lease()) {
             lease.give_up().await?;
-            // Otherwise the next server does it, whenever that starts.
-            if let Err(error) = lease.delete_erased().await {
+            // Whoever has taken over meanwhile does it as well, but nobody may come for long.
+            if let Err(error) = lease.delete_erased().await
+                && !matches!(error.downcast_ref(), Some(StoreError::Fenced))
+            {
                 tracing::warn!("the object store may still have what was erased: {error:#}");
             }
         }
