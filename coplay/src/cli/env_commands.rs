@@ -179,7 +179,7 @@ An agent is a policy of this program (cook, idle, random) or the file of an ONNX
 study: a bot reads, agrees, answers quizzes and forms and waits for partners, and the policy plays the episodes. Its rows
 are in the same tables as people's. The table agents.csv says which session was which agent.
 Several agents share the sessions, one after the other, and meet in the study's waiting rooms.
-Everything runs in one process on a virtual clock, without faults. The same seed gives the same data. Every session is then
+Everything runs in one process on a virtual clock, without faults. The same seed gives the same steps. Every session is then
 compared with the data, and every episode is verified. Ctrl-C stops and leaves nothing behind.
 
 An agent may have keys, as an AI partner has in the study file: --policy agent.onnx,temperature=0.5,every_ticks=2. The keys
