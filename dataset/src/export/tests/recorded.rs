@@ -83,10 +83,10 @@ async fn a_world_that_does_not_repeat_itself_has_the_rows_of_its_log() {
         .collect();
     let expected = |episode, score| {
         [
-            [episode, "0", "0", "6", "0", "", ""],
+            [episode, "0", "0", "6", "0.0", "", ""],
             [episode, "1", "0", "1", "1.5", "", ""],
-            [episode, "0", "1", "2", "-2", score, ""],
-            [episode, "1", "1", "6", "0", score, ""],
+            [episode, "0", "1", "2", "-2.0", score, ""],
+            [episode, "1", "1", "6", "0.0", score, ""],
         ]
     };
     assert_eq!(rows, [expected("e-1", "31"), expected("e-2", "")].concat());
