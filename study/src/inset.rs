@@ -82,7 +82,7 @@ pub(crate) fn replace_braces(text: &str, mut with: impl FnMut(&str) -> String) -
     filled + rest
 }
 
-/// What is told of braces that are not closed.
+/// The fault of braces that are not closed.
 pub(crate) const OPEN: &str =
     "`{{` has no end; write `}}` behind the formula, or leave the braces out";
 

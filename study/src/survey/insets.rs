@@ -13,14 +13,14 @@ use crate::problem::ProblemReport;
 /// The values that are set into the texts of a form.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct FormInsets {
-    /// What stands in the braces, until it is known what there is to name.
+    /// The text in the braces, until it is known what there is to name.
     unread: Vec<Braces>,
     /// The values, by what stands in the braces.
     read: BTreeMap<String, Inset>,
 }
 
 impl FormInsets {
-    /// What stands in the braces of more texts.
+    /// Adds the braces of more texts.
     pub(crate) fn extend(&mut self, braces: Vec<Braces>) {
         self.unread.extend(braces);
     }

@@ -63,8 +63,18 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     page.await_stage(|view| matches!(view, StageView::End { .. })).await?;
     drop(page);
     world.stop().await?;
-    let mut folders = vec![world.path("tables")];
     world.table("sessions").await?;
+    let (data, named) = (world.data(), world.path("tables with identifiers"));
+    let (data, out) = (data.to_string_lossy(), named.to_string_lossy());
+    let arguments = ["export", "--data", &data, "--out", &out, "--with-identifiers"];
+    let exported = world.coplay(&arguments).await?;
+    let sessions = std::fs::read_to_string(named.join("sessions.csv")).unwrap_or_default();
+    anyhow::ensure!(
+        sessions.contains("recruiter_participant"),
+        "no identifiers in sessions.csv: {}",
+        String::from_utf8_lossy(&exported.stderr)
+    );
+    let mut folders = vec![world.path("tables"), named];
     if place != "answer" {
         let (data, folder) = (world.data(), world.path("payments"));
         std::fs::create_dir_all(&folder)?;

@@ -48,6 +48,7 @@ items! {
     idle_pay,
     withdrawal_pay,
     quota_closed,
+    turned_away,
     id_forms,
     csv_formulas,
     second_tab_draft,

@@ -41,6 +41,9 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let means = variant.choose("means", &all);
     let addresses = variant.choose("addresses", &[1, 20, 200]);
     let files = variant.choose("file descriptors", &[1_024, 2_048]);
+    let places = ["elsewhere", "an address of the attacker"];
+    let from = variant.choose("an honest person comes from", &places);
+    let caller = Caller::at(if from == places[0] { 1_000 } else { 2 });
     let consent = "  - {id: consent, type: consent, file: consent.md}\n";
     Study::pair(250, 10).first(consent).write(&world.study())?;
     // The usual limit of a service; a program may raise it up to the hard one.
@@ -83,7 +86,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     // Who has to make room is given some seconds for it.
     while !is_in && began.elapsed() < LETS_IN_WITHIN {
         let enters = async {
-            let mut page = Page::connect_as(&address, &Caller::at(1_000)).await?;
+            let mut page = Page::connect_as(&address, &caller).await?;
             page.say_hello(Entry::Sent(World::query_of(&id))).await
         };
         is_in = matches!(timeout(LETS_IN_WITHIN, enters).await, Ok(Ok(None)));
@@ -100,7 +103,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let is_up = world.is_up().await;
     drop((sockets, pages, idle));
     let seen = format!(
-        "{open} connections of {MANY}; an honest person from elsewhere was let in: {is_in} ({took_ms} ms); the two who \
+        "{open} connections of {MANY}; an honest person from {from} was let in: {is_in} ({took_ms} ms); the two who \
          played end as {outcomes:?}; the server runs: {is_up}"
     );
     Ok(Observed::broken_if(!is_in || !are_done, seen))
