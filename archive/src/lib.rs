@@ -8,6 +8,7 @@
 
 mod directive;
 mod file;
+mod fingerprint;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 mod handover;
@@ -40,6 +41,7 @@ use inputs::SeatInputs;
 use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
+pub use fingerprint::Fingerprint;
 pub use handover::{is_directive, lead};
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
@@ -48,7 +50,9 @@ pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_f
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
 pub use upload::AppendedUpload;
-pub use withdrawal::{WithdrawError, WithdrawnFile, withdraw_seats};
+pub use withdrawal::{
+    PreparedWithdrawal, Rewriting, WithdrawError, WithdrawnFile, prepare_withdrawal, withdraw_seats,
+};
 
 /// Folder of the episode files in a data folder.
 pub const FOLDER: &str = "episodes";
