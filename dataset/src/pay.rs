@@ -52,6 +52,9 @@ pub struct Ledger {
     pub median_per_hour: BTreeMap<String, u64>,
     /// Warnings for the researcher.
     pub warnings: Vec<String>,
+    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each. Nothing is written or
+    /// marked as long as there is one.
+    pub altered: Vec<String>,
     /// The file that was written, and its lines.
     pub file: Option<(PathBuf, usize)>,
     /// The sum of the amounts in the file, by currency, in its smallest unit.
@@ -68,17 +71,48 @@ pub struct Ledger {
 /// Reads the payments of a data folder, and writes a file of those that are due if one is asked for. A server may run.
 ///
 /// # Errors
-/// There is no data folder, the database or the disk fails, or the file is there already; nothing is marked then.
+/// There is no data folder, the database or the disk fails, the file is there already, or rows are not as they were stored;
+/// nothing is written or marked then.
 pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Ledger> {
     let store = open(data, order.is_some_and(|order| order.mark)).await?;
     let payments = store.payments().await?;
     let studies = store.studies().await?;
+    let altered = store.ledger().await?.altered;
     let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
+    ledger.altered = name_sessions(altered, &ledger.payments);
     if let Some(order) = order {
+        ensure_unaltered(&ledger.altered)?;
         write(&store, order, &mut ledger).await?;
     }
     store.close().await;
     Ok(ledger)
+}
+
+/// Adds the session to each sentence that names a participant of a payment.
+fn name_sessions(altered: Vec<String>, payments: &[Payment]) -> Vec<String> {
+    let name = |sentence: String| {
+        let is_named = |payment: &&Payment| {
+            let mut words = sentence.split_whitespace();
+            words.any(|word| word == payment.participant)
+        };
+        match payments.iter().find(is_named) {
+            Some(payment) => format!("{sentence} (session {})", payment.session),
+            None => sentence,
+        }
+    };
+    altered.into_iter().map(name).collect()
+}
+
+/// Refuses to pay by rows that somebody changed.
+fn ensure_unaltered(altered: &[String]) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        altered.is_empty(),
+        "nothing is written or marked as paid, because the database is not as the program stored it:\n  {}\n\
+         Take the database from a backup of before the change, or pay these people by hand; `coplay verify` says when \
+         everything is as it was stored.",
+        altered.join("\n  ")
+    );
+    Ok(())
 }
 
 async fn open(data: &Path, write: bool) -> anyhow::Result<StudyStore> {
@@ -178,6 +212,7 @@ impl Ledger {
             due,
             median_per_hour,
             warnings,
+            altered: Vec::new(),
             file: None,
             in_file: BTreeMap::new(),
             by_approval: BTreeMap::new(),
@@ -409,6 +444,12 @@ impl fmt::Display for Ledger {
         }
         for warning in &self.warnings {
             writeln!(f, "warning: {warning}")?;
+        }
+        for altered in &self.altered {
+            writeln!(
+                f,
+                "ALTERED: {altered}; nothing can be written or marked as paid until that is as it was stored"
+            )?;
         }
         if let Some((path, lines)) = &self.file {
             write!(f, "{}: {}. ", path.display(), count(*lines, "line"))?;
