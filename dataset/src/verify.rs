@@ -6,9 +6,11 @@
 mod frames;
 mod hosted;
 mod inputs;
+mod ledger;
 mod notes;
 mod order;
 mod people;
+mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,15 +26,19 @@ use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use protocol::log::{self, Log};
 use serde::Serialize;
-use store::{LedgerState, data_folder, reason_name};
+use store::{KnownLogs, LedgerState, LogState, data_folder, reason_name};
+use study::plural::count;
 
 use crate::progress::Progress;
 use notes::OwnInputs;
 use people::{EpisodePeople, check_people};
 
 pub use inputs::ShortSeat;
+pub(crate) use inputs::list_short_seats;
 pub use notes::FaultyNotes;
+pub(crate) use notes::list_faulty_keys;
 pub use order::{DivergedPage, Equivocation};
+pub(crate) use record::{check_copy, check_record};
 
 /// The result of verifying a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -45,6 +51,8 @@ pub struct VerifyReport {
     pub lacks_database: bool,
     /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each.
     pub altered: Vec<String>,
+    /// Ended episodes whose logs the ledger does not have: an older program wrote their ends.
+    pub not_in_ledger: usize,
     /// The end of the ledger of payments; `None` while it is empty.
     pub ledger: Option<LedgerEnd>,
     /// The hash of every entry of it.
@@ -94,6 +102,10 @@ pub struct Verified {
     pub frames: u64,
     /// True if the file ends in the torn record of a crash.
     pub torn: bool,
+    /// True if the ledger has the log as it is, so that nobody can change any of it without notice.
+    pub in_ledger: bool,
+    #[serde(skip)]
+    log_state: LogState,
     /// The state of the module that was played.
     pub module: StoredModule,
     #[serde(skip)]
@@ -142,10 +154,12 @@ impl VerifyReport {
             && self.episodes.iter().all(Verified::is_fine)
     }
 
-    fn read_ledger(&mut self, state: LedgerState) {
+    /// Takes the ledger, and gives what it knows of logs.
+    fn read_ledger(&mut self, state: LedgerState) -> KnownLogs {
         (self.altered, self.hashes) = (state.altered, state.hashes);
         let (entries, last) = (self.hashes.len(), self.hashes.last().cloned());
         self.ledger = last.map(|hash| LedgerEnd { entries, hash });
+        state.logs
     }
 
     /// Requires that the ledger of payments has an entry with this hash, as an earlier report had it.
@@ -185,9 +199,13 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
         lacks_database: !files.is_empty() && !store::has_database(data)?,
         ..VerifyReport::default()
     };
-    report.read_ledger(store::ledger(data).await?);
-    report.episodes = check_all(data, &files)?;
+    let logs = report.read_ledger(store::ledger(data).await?);
+    report.episodes = check_all(data, &files, &logs)?;
+    ledger::name_altered(data, &mut report.episodes).await?;
     known.iter().for_each(|known| compare(&mut report, known));
+    let is_unentered =
+        |found: &&Verified| found.reason.is_some() && found.log_state == LogState::Unentered;
+    report.not_in_ledger = report.episodes.iter().filter(is_unentered).count();
     if !report.lacks_database {
         // Those that began meanwhile, too; some of the others may be erased by now.
         known.extend(store::episodes(data).await?);
@@ -227,7 +245,11 @@ fn compare(report: &mut VerifyReport, known: &store::Episode) {
 }
 
 /// Checks every file, as many at a time as the machine has processors; the results are in the order of the files.
-pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Verified>> {
+pub(crate) fn check_all(
+    data: &Path,
+    files: &[PathBuf],
+    known: &KnownLogs,
+) -> anyhow::Result<Vec<Verified>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let progress = Mutex::new(Progress::new(files.len()));
@@ -236,7 +258,7 @@ pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Ve
         let take = || next.fetch_add(1, Ordering::Relaxed);
         let rest = std::iter::repeat_with(take).map_while(|at| Some((at, files.get(at)?)));
         for (at, path) in rest {
-            let checked = check(data, path.clone());
+            let checked = check(data, path.clone(), known);
             // Nobody waits for the rest of what failed.
             let checked = checked.inspect_err(|_| next.store(files.len(), Ordering::Relaxed))?;
             found.push((at, checked));
@@ -260,7 +282,7 @@ pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Ve
     Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
-fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
+fn check(data: &Path, path: PathBuf, known: &KnownLogs) -> anyhow::Result<Verified> {
     let bytes = fs::read(&path)?;
     let name = path
         .file_stem()
@@ -283,13 +305,17 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         faulty_notes: Vec::new(),
         frames: 0,
         torn: false,
+        in_ledger: false,
+        log_state: LogState::Unentered,
         module: StoredModule::Unnamed,
         people: EpisodePeople::default(),
         way: way_name(EnvWay::Module),
         verdict: EpisodeVerdict::Equal,
     };
+    found.log_state = known.compare(&found.episode, &bytes);
+    found.in_ledger = found.log_state == LogState::Same;
     match log::read(&bytes) {
-        Ok(log) => found.simulate(data, &log)?,
+        Ok(log) => found.simulate(data, &log, known)?,
         Err(error @ log::LogError::Version { .. }) => {
             found.verdict = EpisodeVerdict::Unverified(error.to_string())
         }
@@ -299,7 +325,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
 }
 
 impl Verified {
-    fn simulate(&mut self, data: &Path, log: &Log) -> anyhow::Result<()> {
+    fn simulate(&mut self, data: &Path, log: &Log, known: &KnownLogs) -> anyhow::Result<()> {
         self.module = module(data, &log.header.module)?;
         self.torn = log.torn;
         self.way = way_name(log.header.way);
@@ -323,7 +349,7 @@ impl Verified {
                 self.score = ending.score;
                 self.digest = format!("{:016x}", ending.digest);
                 let stored = archive::stored(&episodes);
-                self.verdict = match self.compare(log, &replica, stored.clone()) {
+                self.verdict = match self.compare((log, known), &replica, stored.clone()) {
                     Ok(()) => hosted::compare_observations(log, stored),
                     Err(because) => EpisodeVerdict::Differs(because),
                 };
@@ -345,22 +371,19 @@ impl Verified {
     /// Compares what the replay does not; the first thing that is not as it should be.
     fn compare(
         &mut self,
-        log: &Log,
+        (log, known): (&Log, &KnownLogs),
         replica: &Replica,
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<(), String> {
-        if log.header.episode != self.episode {
-            let named = &log.header.episode;
-            return Err(format!("the header names the episode {named}"));
-        }
+        record::check_name(&self.episode, log)?;
+        record::check_version(log, known)?;
         self.changes = log.changes().count();
         self.short = inputs::list_short_seats(log);
-        if log.header.way == EnvWay::Host {
-            hosted::check_choices(log, replica.spec())?;
-            return order::changes(log);
-        }
-        inputs::check_inputs(log)?;
+        record::check_signatures(log, replica.spec())?;
         order::changes(log)?;
+        if log.header.way == EnvWay::Host {
+            return Ok(());
+        }
         self.equivocations = order::equivocations(log)?;
         self.diverged = order::named(log, replica, &self.equivocations)?;
         let screens = archive::Screens::new(log);
@@ -420,6 +443,13 @@ impl fmt::Display for VerifyReport {
                 f,
                 "DIFFERS: the database {} is missing, although there are episodes",
                 store::FILE
+            )?;
+        }
+        if self.not_in_ledger > 0 {
+            let logs = count(self.not_in_ledger, "ended episode");
+            writeln!(
+                f,
+                "{logs} whose log is not in the ledger: what no page has signed there can be changed without notice"
             )?;
         }
         if let Some(LedgerEnd { entries, hash }) = &self.ledger {

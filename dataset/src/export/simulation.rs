@@ -11,9 +11,11 @@ use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
+use store::KnownLogs;
 
 use super::report::ExportReport;
 use super::table::EpisodeKeys;
+use crate::verify::check_record;
 
 /// An episode as it was simulated again.
 pub(super) struct SimulatedEpisode<'a> {
@@ -79,12 +81,16 @@ pub(super) struct Simulation {
     pub(super) happenings: Vec<Happenings>,
 }
 
-/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one.
-pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
-    let log = log::read(&fs::read(path)?)?;
+/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one, nor of
+/// one that was changed.
+pub(super) fn simulate_episode(path: &Path, known: &KnownLogs) -> anyhow::Result<Simulation> {
+    let bytes = fs::read(path)?;
+    let log = log::read(&bytes)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
     let mut replica = Replica::open(&log.header, archive::stored(episodes))?;
+    check_record(&name, (&log, &bytes), replica.spec(), known).map_err(anyhow::Error::msg)?;
     let own = count_own_actions(replica.spec());
     let (inputs, seats) = (log.rows(), log.seats());
     let mut proposed = list_proposals(&mut replica);

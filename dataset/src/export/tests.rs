@@ -11,7 +11,7 @@ use store::{Answers, NewEpisode, NewSession, StoredPosition, StudyStore};
 use study::survey::{Mark, ShownOrder};
 
 use super::*;
-use crate::fixtures::{encode, say};
+use crate::fixtures::{encode, say, sign_rows};
 
 mod annotations;
 mod cells;
@@ -138,7 +138,9 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
         .await
         .unwrap();
     assert_eq!((summary.episodes, summary.running), (1, 1));
-    let ended = store.end_episode("e-1", EndReason::Technical, None).await;
+    let ended = store
+        .end_episode("e-1", EndReason::Technical, None, None)
+        .await;
     ended.unwrap();
     let summary = export(data.path(), &out, &ExportOptions::default())
         .await
