@@ -3,6 +3,8 @@
 //! Nothing is paid here, and nothing is ever marked as paid twice: a payment is one row, and only rows that are due are
 //! written into a file and marked.
 
+mod altered;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -17,6 +19,7 @@ use study::payment::{decimals, written};
 use study::plural::count;
 
 use crate::cells::write_cells;
+use altered::{ensure_unaltered, name_sessions};
 use study::recruitment::{is_mturk_entity, is_mturk_worker, is_prolific_id, usual_floor_per_hour};
 
 /// The reader of a payment file.
@@ -86,33 +89,6 @@ pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Le
     }
     store.close().await;
     Ok(ledger)
-}
-
-/// Adds the session to each sentence that names a participant of a payment.
-fn name_sessions(altered: Vec<String>, payments: &[Payment]) -> Vec<String> {
-    let name = |sentence: String| {
-        let is_named = |payment: &&Payment| {
-            let mut words = sentence.split_whitespace();
-            words.any(|word| word == payment.participant)
-        };
-        match payments.iter().find(is_named) {
-            Some(payment) => format!("{sentence} (session {})", payment.session),
-            None => sentence,
-        }
-    };
-    altered.into_iter().map(name).collect()
-}
-
-/// Refuses to pay by rows that somebody changed.
-fn ensure_unaltered(altered: &[String]) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        altered.is_empty(),
-        "nothing is written or marked as paid, because the database is not as the program stored it:\n  {}\n\
-         Take the database from a backup of before the change, or pay these people by hand; `coplay verify` says when \
-         everything is as it was stored.",
-        altered.join("\n  ")
-    );
-    Ok(())
 }
 
 async fn open(data: &Path, write: bool) -> anyhow::Result<StudyStore> {

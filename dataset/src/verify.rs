@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod display;
 mod frames;
 mod hosted;
 mod inputs;
@@ -13,7 +14,6 @@ mod people;
 mod record;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,6 @@ use protocol::hash::sha256_hex;
 use protocol::log::{self, Log};
 use serde::Serialize;
 use store::{KnownLogs, LedgerState, LogState, data_folder, reason_name};
-use study::plural::count;
 
 use crate::progress::Progress;
 use notes::OwnInputs;
@@ -422,117 +421,6 @@ fn module(data: &Path, hash: &str) -> anyhow::Result<StoredModule> {
     } else {
         StoredModule::Altered
     })
-}
-
-impl fmt::Display for VerifyReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for episode in &self.episodes {
-            writeln!(f, "{episode}")?;
-        }
-        for episode in &self.missing {
-            writeln!(
-                f,
-                "{episode}: DIFFERS: the database has it, but there is no file"
-            )?;
-        }
-        for altered in &self.altered {
-            writeln!(f, "DIFFERS: {altered}")?;
-        }
-        if self.lacks_database {
-            writeln!(
-                f,
-                "DIFFERS: the database {} is missing, although there are episodes",
-                store::FILE
-            )?;
-        }
-        if self.not_in_ledger > 0 {
-            let logs = count(self.not_in_ledger, "ended episode");
-            writeln!(
-                f,
-                "{logs} whose log is not in the ledger: what no page has signed there can be changed without notice"
-            )?;
-        }
-        if let Some(LedgerEnd { entries, hash }) = &self.ledger {
-            writeln!(f, "ledger of payments: entry {entries}, hash {hash}")?;
-        }
-        let fine = self
-            .episodes
-            .iter()
-            .filter(|episode| episode.is_fine())
-            .count();
-        write!(
-            f,
-            "{fine} of {} episodes verified",
-            self.episodes.len() + self.missing.len()
-        )
-    }
-}
-
-impl fmt::Display for Verified {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.reason.unwrap_or("running");
-        write!(
-            f,
-            "{}: {state}, {} ticks, score {}, digest {}",
-            self.episode, self.ticks, self.score, self.digest
-        )?;
-        if self.changes > 0 {
-            write!(f, ", {} changes of seats", self.changes)?;
-        }
-        for page in &self.diverged {
-            let DivergedPage { seat, tick, .. } = page;
-            write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
-        }
-        for lie in &self.equivocations {
-            let Equivocation { seat, tick, by, .. } = lie;
-            if seat == by {
-                write!(f, ", seat {seat} contradicted itself at tick {tick}")?;
-            } else {
-                write!(
-                    f,
-                    ", seat {seat} told seat {by} something else at tick {tick}"
-                )?;
-            }
-        }
-        for short in &self.short {
-            let ShortSeat { seat, said, ticks } = short;
-            write!(
-                f,
-                ", the person of seat {seat} played {said} of {ticks} ticks"
-            )?;
-        }
-        for seat in &self.withdrawn {
-            write!(f, ", seat {seat} withdrawn")?;
-        }
-        if self.frames > 0 {
-            write!(f, ", {} frames rebuilt", self.frames)?;
-        }
-        for notes in &self.faulty_notes {
-            let FaultyNotes { seat, because, .. } = notes;
-            write!(
-                f,
-                ", the notes of seat {seat} contradict the record ({because})"
-            )?;
-        }
-        if self.torn {
-            write!(f, ", last write cut short by a crash")?;
-        }
-        match &self.verdict {
-            EpisodeVerdict::Equal if self.way == way_name(EnvWay::Host) => {
-                write!(f, ": equal, run again")?;
-            }
-            EpisodeVerdict::Equal => write!(f, ": equal")?,
-            EpisodeVerdict::Recorded(because) => write!(f, ": recorded, not verified: {because}")?,
-            EpisodeVerdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
-            EpisodeVerdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
-        }
-        match self.module {
-            StoredModule::Present => write!(f, ", module stored"),
-            StoredModule::Missing => write!(f, ", MODULE MISSING"),
-            StoredModule::Altered => write!(f, ", MODULE ALTERED"),
-            StoredModule::Unnamed => write!(f, ", no module named"),
-        }
-    }
 }
 
 #[cfg(test)]
