@@ -9,6 +9,7 @@
 mod advisers;
 mod directive;
 mod file;
+mod fingerprint;
 #[cfg(any(test, feature = "fixtures"))]
 pub mod fixtures;
 mod handover;
@@ -43,6 +44,7 @@ use protocol::hash::is_sha256;
 
 pub use advisers::open_advisers;
 pub use file::{DiskFile, LogFile};
+pub use fingerprint::Fingerprint;
 pub use handover::{is_directive, lead};
 pub use hosted::{HostedHand, repeats};
 pub use known::cut;
@@ -53,7 +55,9 @@ pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_f
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
 pub use upload::AppendedUpload;
-pub use withdrawal::{WithdrawError, WithdrawnFile, withdraw_seats};
+pub use withdrawal::{
+    PreparedWithdrawal, Rewriting, WithdrawError, WithdrawnFile, prepare_withdrawal, withdraw_seats,
+};
 
 /// Folder of the episode files in a data folder.
 pub const FOLDER: &str = "episodes";

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use protocol::EnvWay;
 use protocol::log::{self, LogError};
@@ -29,9 +29,85 @@ pub enum WithdrawError {
     Log(#[from] LogError),
 }
 
-/// Removes from the file of an ended episode everything that came from a participant's own page. The confirmed actions
-/// stay. The file is replaced whole: after a crash it is as before or done. `waits` leaves a file alone that the thread
-/// of its episode may still write to.
+/// A withdrawal from the file of an episode before anything is written.
+#[derive(Debug)]
+pub enum PreparedWithdrawal {
+    /// The file is to be replaced, unless it has nothing of the participant's page any more.
+    Ready(Rewriting),
+    /// Nothing is to be written.
+    Settled(WithdrawnFile),
+}
+
+/// The file of an episode before a withdrawal, and as it will be.
+#[derive(Debug)]
+pub struct Rewriting {
+    path: PathBuf,
+    before: Vec<u8>,
+    /// None if it has nothing of the participant's page.
+    after: Option<Vec<u8>>,
+}
+
+impl Rewriting {
+    /// The file as it is.
+    pub fn before(&self) -> &[u8] {
+        &self.before
+    }
+
+    /// The file as it will be.
+    pub fn after(&self) -> &[u8] {
+        self.after.as_ref().unwrap_or(&self.before)
+    }
+
+    /// Replaces the file whole: after a crash it is as before or done.
+    ///
+    /// # Errors
+    /// The disk refused; the file is then unchanged.
+    pub fn replace_file(&self) -> io::Result<()> {
+        match &self.after {
+            Some(after) => replace(&self.path, after),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Reads the file of an ended episode, and removes everything that came from a participant's own page. The confirmed
+/// actions stay. `waits` leaves a file alone that the thread of its episode may still write to.
+///
+/// # Errors
+/// [`WithdrawError`]
+pub fn prepare_withdrawal(
+    path: &Path,
+    participant: &str,
+    waits: bool,
+) -> Result<PreparedWithdrawal, WithdrawError> {
+    let settled = |state| Ok(PreparedWithdrawal::Settled(state));
+    let before = match fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return settled(WithdrawnFile::Missing);
+        }
+        read => read?,
+    };
+    let mut log = match log::read(&before) {
+        // Nothing was recorded yet.
+        Err(LogError::NoHeader) => return settled(WithdrawnFile::Done),
+        read => read?,
+    };
+    if waits && log.header.way == EnvWay::Host && log.repetition().is_none() {
+        return settled(WithdrawnFile::Busy);
+    }
+    let after = match log.withdraw(participant) {
+        true => Some(log.to_bytes()?),
+        false => None,
+    };
+    Ok(PreparedWithdrawal::Ready(Rewriting {
+        path: path.to_owned(),
+        before,
+        after,
+    }))
+}
+
+/// Removes from the file of an ended episode everything that came from a participant's own page, as
+/// [`prepare_withdrawal`] says.
 ///
 /// # Errors
 /// [`WithdrawError`]; the file is then unchanged.
@@ -40,24 +116,13 @@ pub fn withdraw_seats(
     participant: &str,
     waits: bool,
 ) -> Result<WithdrawnFile, WithdrawError> {
-    let bytes = match fs::read(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Ok(WithdrawnFile::Missing);
+    match prepare_withdrawal(path, participant, waits)? {
+        PreparedWithdrawal::Ready(rewriting) => {
+            rewriting.replace_file()?;
+            Ok(WithdrawnFile::Done)
         }
-        read => read?,
-    };
-    let mut log = match log::read(&bytes) {
-        // Nothing was recorded yet.
-        Err(LogError::NoHeader) => return Ok(WithdrawnFile::Done),
-        read => read?,
-    };
-    if waits && log.header.way == EnvWay::Host && log.repetition().is_none() {
-        return Ok(WithdrawnFile::Busy);
+        PreparedWithdrawal::Settled(state) => Ok(state),
     }
-    if log.withdraw(participant) {
-        replace(path, &log.to_bytes()?)?;
-    }
-    Ok(WithdrawnFile::Done)
 }
 
 /// Replaces a file by another one that is durable as soon as it has the name.

@@ -47,7 +47,7 @@ pub(crate) async fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
     let work = async move { dataset::export::export(&args.data, &args.out, &options).await };
     let summary = run_until_stopped(work, stop).await?;
     report(&summary, args.json)?;
-    Ok(done_if(summary.skipped.is_empty()))
+    Ok(done_if(summary.is_fine()))
 }
 
 /// The rules of a file; if it has faults, they are shown, and the exit code is given.

@@ -195,8 +195,9 @@ async fn payments(args: PayArgs) -> anyhow::Result<ExitCode> {
         out,
         mark: args.mark_paid,
     });
-    report(&pay::pay(&args.data, order.as_ref()).await?, args.json)?;
-    Ok(ExitCode::SUCCESS)
+    let ledger = pay::pay(&args.data, order.as_ref()).await?;
+    report(&ledger, args.json)?;
+    Ok(done_if(ledger.altered.is_empty()))
 }
 
 /// `coplay retain`.

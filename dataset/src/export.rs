@@ -81,6 +81,7 @@ pub async fn export(
     let withdrawn = store::withdrawn(data).await?;
     // The database first: a file is never behind it.
     let known = KnownData::read(data, options).await?;
+    report.altered.clone_from(&known.altered);
     visits::write_episodes(data, &output, &known, &mut report).await?;
     let facts = (&known, &withdrawn);
     let totals = episode_tables::write_tables(data, &output, options, facts, &mut report)?;

@@ -4,8 +4,8 @@
 
 use archive::Episode;
 use archive::fixtures::{PERSON, PageScript, played};
-use protocol::Seat;
 use protocol::log::{Header, LogWriter, Record};
+use protocol::{Life, Seat};
 
 /// A log with these records.
 pub(crate) fn encode(header: &Header, records: &[Record]) -> Vec<u8> {
@@ -14,6 +14,24 @@ pub(crate) fn encode(header: &Header, records: &[Record]) -> Vec<u8> {
         writer.append(record, &mut bytes).unwrap();
     }
     bytes
+}
+
+/// The rows of all records, as the pages of the people of an episode have said and signed them.
+pub(crate) fn sign_rows(header: &Header, records: &[Record]) -> Vec<Record> {
+    let rows = records.iter().filter_map(|record| match record {
+        Record::Actions { rows, .. } => Some(rows.as_slice()),
+        _ => None,
+    });
+    let (rows, seats) = (rows.collect::<Vec<_>>().concat(), header.controllers.len());
+    let people = (0..).map(Seat).zip(&header.controllers);
+    let people = people.filter(|(_, controller)| **controller == PERSON);
+    let said = people.map(|(seat, _)| {
+        let inputs = rows.iter().skip(seat.index()).step_by(seats).copied();
+        let block = PageScript::new(header, seat).block(0, inputs.collect());
+        let (life, block) = (Life(0), block.unwrap());
+        Record::Inputs { seat, life, block }
+    });
+    said.collect()
 }
 
 /// The pages of all people say their inputs for the ticks from `from` up to `to`.

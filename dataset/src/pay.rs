@@ -3,6 +3,8 @@
 //! Nothing is paid here, and nothing is ever marked as paid twice: a payment is one row, and only rows that are due are
 //! written into a file and marked.
 
+mod altered;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -17,6 +19,7 @@ use study::payment::{decimals, written};
 use study::plural::count;
 
 use crate::cells::write_cells;
+use altered::{ensure_unaltered, name_sessions};
 use study::recruitment::{is_mturk_entity, is_mturk_worker, is_prolific_id, usual_floor_per_hour};
 
 /// The reader of a payment file.
@@ -52,6 +55,9 @@ pub struct Ledger {
     pub median_per_hour: BTreeMap<String, u64>,
     /// Warnings for the researcher.
     pub warnings: Vec<String>,
+    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each. Nothing is written or
+    /// marked as long as there is one.
+    pub altered: Vec<String>,
     /// The file that was written, and its lines.
     pub file: Option<(PathBuf, usize)>,
     /// The sum of the amounts in the file, by currency, in its smallest unit.
@@ -68,13 +74,17 @@ pub struct Ledger {
 /// Reads the payments of a data folder, and writes a file of those that are due if one is asked for. A server may run.
 ///
 /// # Errors
-/// There is no data folder, the database or the disk fails, or the file is there already; nothing is marked then.
+/// There is no data folder, the database or the disk fails, the file is there already, or rows are not as they were stored;
+/// nothing is written or marked then.
 pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Ledger> {
     let store = open(data, order.is_some_and(|order| order.mark)).await?;
     let payments = store.payments().await?;
     let studies = store.studies().await?;
+    let altered = store.ledger().await?.altered;
     let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
+    ledger.altered = name_sessions(altered, &ledger.payments);
     if let Some(order) = order {
+        ensure_unaltered(&ledger.altered)?;
         write(&store, order, &mut ledger).await?;
     }
     store.close().await;
@@ -178,6 +188,7 @@ impl Ledger {
             due,
             median_per_hour,
             warnings,
+            altered: Vec::new(),
             file: None,
             in_file: BTreeMap::new(),
             by_approval: BTreeMap::new(),
@@ -409,6 +420,12 @@ impl fmt::Display for Ledger {
         }
         for warning in &self.warnings {
             writeln!(f, "warning: {warning}")?;
+        }
+        for altered in &self.altered {
+            writeln!(
+                f,
+                "ALTERED: {altered}; nothing can be written or marked as paid until that is as it was stored"
+            )?;
         }
         if let Some((path, lines)) = &self.file {
             write!(f, "{}: {}. ", path.display(), count(*lines, "line"))?;

@@ -11,11 +11,12 @@ use protocol::change::Change;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
 use serde::Serialize;
-use store::data_folder;
+use store::{KnownLogs, data_folder};
 use study::plural::count;
 
 use crate::export::{Skipped, StopFlag};
 use crate::progress::Progress;
+use crate::verify::check_record;
 
 /// Everything of an episode, for each tick in order.
 pub(crate) struct Recording {
@@ -72,8 +73,8 @@ impl fmt::Display for DatasetsReport {
     }
 }
 
-/// Reads the episodes of a data folder one after the other. Those that cannot be simulated, and those from which somebody
-/// withdrew, are put into the report; those without a tick are passed over.
+/// Reads the episodes of a data folder one after the other. Those that cannot be simulated, those that were changed, and
+/// those from which somebody withdrew, are put into the report; those without a tick are passed over.
 ///
 /// # Errors
 /// There is no data folder, the disk fails, the export was asked to stop, or `add` fails.
@@ -89,11 +90,12 @@ pub(crate) async fn read_recordings(
         data.display()
     );
     let withdrawn = store::withdrawn(data).await?;
+    let known = store::ledger(data).await?.logs;
     let files = archive::files(data)?;
     let mut progress = Progress::new(files.len());
     for path in files {
         stop.check()?;
-        match read_recording(&path) {
+        match read_recording(&path, &known) {
             Ok(recording) => {
                 let header = &recording.log.header;
                 let mut people = header.participants.iter();
@@ -115,12 +117,15 @@ pub(crate) async fn read_recordings(
     stop.check()
 }
 
-fn read_recording(path: &Path) -> anyhow::Result<Recording> {
-    let log = log::read(&fs::read(path)?)?;
+fn read_recording(path: &Path, known: &KnownLogs) -> anyhow::Result<Recording> {
+    let bytes = fs::read(path)?;
+    let log = log::read(&bytes)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = path.parent().unwrap_or(Path::new(""));
     let changes: Vec<Change> = log.changes().cloned().collect();
     let stored = archive::stored(folder);
     let mut replica = Replica::open(&log.header, stored.clone())?;
+    check_record(&name, (&log, &bytes), replica.spec(), known).map_err(anyhow::Error::msg)?;
     anyhow::ensure!(
         !archive::is_only_recorded(&log, Box::new(stored)),
         "the world of this host does not repeat itself, so that observations cannot be computed again"

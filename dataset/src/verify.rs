@@ -3,15 +3,17 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod display;
 mod frames;
 mod hosted;
 mod inputs;
+mod ledger;
 mod notes;
 mod order;
 mod people;
+mod record;
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,15 +26,18 @@ use protocol::EnvWay;
 use protocol::hash::sha256_hex;
 use protocol::log::{self, Log};
 use serde::Serialize;
-use store::{LedgerState, data_folder, reason_name};
+use store::{KnownLogs, LedgerState, LogState, data_folder, reason_name};
 
 use crate::progress::Progress;
 use notes::OwnInputs;
 use people::{EpisodePeople, check_people};
 
 pub use inputs::ShortSeat;
+pub(crate) use inputs::list_short_seats;
 pub use notes::FaultyNotes;
+pub(crate) use notes::list_faulty_keys;
 pub use order::{DivergedPage, Equivocation};
+pub(crate) use record::{check_copy, check_record};
 
 /// The result of verifying a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -45,6 +50,8 @@ pub struct VerifyReport {
     pub lacks_database: bool,
     /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each.
     pub altered: Vec<String>,
+    /// Ended episodes whose logs the ledger does not have: an older program wrote their ends.
+    pub not_in_ledger: usize,
     /// The end of the ledger of payments; `None` while it is empty.
     pub ledger: Option<LedgerEnd>,
     /// The hash of every entry of it.
@@ -105,6 +112,10 @@ pub struct Verified {
     pub frames: u64,
     /// True if the file ends in the torn record of a crash.
     pub torn: bool,
+    /// True if the ledger has the log as it is, so that nobody can change any of it without notice.
+    pub in_ledger: bool,
+    #[serde(skip)]
+    log_state: LogState,
     /// The state of the module that was played.
     pub module: StoredModule,
     #[serde(skip)]
@@ -164,10 +175,12 @@ impl VerifyReport {
         }
     }
 
-    fn read_ledger(&mut self, state: LedgerState) {
+    /// Takes the ledger, and gives what it knows of logs.
+    fn read_ledger(&mut self, state: LedgerState) -> KnownLogs {
         (self.altered, self.hashes) = (state.altered, state.hashes);
         let (entries, last) = (self.hashes.len(), self.hashes.last().cloned());
         self.ledger = last.map(|hash| LedgerEnd { entries, hash });
+        state.logs
     }
 
     /// Requires that the ledger of payments has an entry with this hash, as an earlier report had it.
@@ -217,9 +230,13 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
         lacks_database: !files.is_empty() && !store::has_database(data)?,
         ..VerifyReport::default()
     };
-    report.read_ledger(store::ledger(data).await?);
-    report.episodes = check_all(data, &files)?;
+    let logs = report.read_ledger(store::ledger(data).await?);
+    report.episodes = check_all(data, &files, &logs)?;
+    ledger::name_altered(data, &mut report.episodes).await?;
     known.iter().for_each(|known| compare(&mut report, known));
+    let is_unentered =
+        |found: &&Verified| found.reason.is_some() && found.log_state == LogState::Unentered;
+    report.not_in_ledger = report.episodes.iter().filter(is_unentered).count();
     if !report.lacks_database {
         // Those that began meanwhile, too; some of the others may be erased by now.
         known.extend(store::episodes(data).await?);
@@ -259,7 +276,11 @@ fn compare(report: &mut VerifyReport, known: &store::Episode) {
 }
 
 /// Checks every file, as many at a time as the machine has processors; the results are in the order of the files.
-pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Verified>> {
+pub(crate) fn check_all(
+    data: &Path,
+    files: &[PathBuf],
+    known: &KnownLogs,
+) -> anyhow::Result<Vec<Verified>> {
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let progress = Mutex::new(Progress::new(files.len()));
@@ -268,7 +289,7 @@ pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Ve
         let take = || next.fetch_add(1, Ordering::Relaxed);
         let rest = std::iter::repeat_with(take).map_while(|at| Some((at, files.get(at)?)));
         for (at, path) in rest {
-            let checked = check(data, path.clone());
+            let checked = check(data, path.clone(), known);
             // Nobody waits for the rest of what failed.
             let checked = checked.inspect_err(|_| next.store(files.len(), Ordering::Relaxed))?;
             found.push((at, checked));
@@ -292,7 +313,7 @@ pub(crate) fn check_all(data: &Path, files: &[PathBuf]) -> anyhow::Result<Vec<Ve
     Ok(found.into_iter().map(|(_, found)| found).collect())
 }
 
-fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
+fn check(data: &Path, path: PathBuf, known: &KnownLogs) -> anyhow::Result<Verified> {
     let bytes = fs::read(&path)?;
     let name = path
         .file_stem()
@@ -315,13 +336,17 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
         faulty_notes: Vec::new(),
         frames: 0,
         torn: false,
+        in_ledger: false,
+        log_state: LogState::Unentered,
         module: StoredModule::Unnamed,
         people: EpisodePeople::default(),
         way: way_name(EnvWay::Module),
         verdict: EpisodeVerdict::Equal,
     };
+    found.log_state = known.compare(&found.episode, &bytes);
+    found.in_ledger = found.log_state == LogState::Same;
     match log::read(&bytes) {
-        Ok(log) => found.simulate(data, &log)?,
+        Ok(log) => found.simulate(data, &log, known)?,
         Err(error @ log::LogError::Version { .. }) => {
             found.verdict = EpisodeVerdict::Unverified(error.to_string())
         }
@@ -331,7 +356,7 @@ fn check(data: &Path, path: PathBuf) -> anyhow::Result<Verified> {
 }
 
 impl Verified {
-    fn simulate(&mut self, data: &Path, log: &Log) -> anyhow::Result<()> {
+    fn simulate(&mut self, data: &Path, log: &Log, known: &KnownLogs) -> anyhow::Result<()> {
         self.module = module(data, &log.header.module)?;
         self.torn = log.torn;
         self.way = way_name(log.header.way);
@@ -355,7 +380,7 @@ impl Verified {
                 self.score = Some(ending.score);
                 self.digest = format!("{:016x}", ending.digest);
                 let stored = archive::stored(&episodes);
-                self.verdict = match self.compare(log, &replica, stored.clone()) {
+                self.verdict = match self.compare((log, known), &replica, stored.clone()) {
                     Ok(()) => hosted::compare_observations(log, stored),
                     Err(because) => EpisodeVerdict::Differs(because),
                 };
@@ -370,7 +395,7 @@ impl Verified {
                 self.verdict = EpisodeVerdict::Unverified(error.to_string());
             }
             Err(error) => {
-                self.judge_difference(log, error.to_string(), archive::stored(&episodes));
+                self.judge_difference((log, known), error.to_string(), archive::stored(&episodes));
             }
         }
         if self.is_recorded() {
@@ -382,14 +407,14 @@ impl Verified {
     /// Judges an episode that comes out otherwise. Whose choices its rows are does not depend on how its world comes out.
     fn judge_difference(
         &mut self,
-        log: &Log,
+        (log, known): (&Log, &KnownLogs),
         because: String,
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + 'static,
     ) {
         self.verdict = hosted::judge(log, because);
         if self.is_recorded()
             && let Ok(replica) = Replica::open(&log.header, stored.clone())
-            && let Err(because) = self.compare(log, &replica, stored)
+            && let Err(because) = self.compare((log, known), &replica, stored)
         {
             self.verdict = EpisodeVerdict::Differs(because);
         }
@@ -406,22 +431,19 @@ impl Verified {
     /// Compares what the replay does not; the first thing that is not as it should be.
     fn compare(
         &mut self,
-        log: &Log,
+        (log, known): (&Log, &KnownLogs),
         replica: &Replica,
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<(), String> {
-        if log.header.episode != self.episode {
-            let named = &log.header.episode;
-            return Err(format!("the header names the episode {named}"));
-        }
+        record::check_name(&self.episode, log)?;
+        record::check_version(log, known)?;
         self.changes = log.changes().count();
         self.short = inputs::list_short_seats(log);
-        if log.header.way == EnvWay::Host {
-            hosted::check_choices(log, replica.spec())?;
-            return order::changes(log);
-        }
-        inputs::check_inputs(log)?;
+        record::check_signatures(log, replica.spec())?;
         order::changes(log)?;
+        if log.header.way == EnvWay::Host {
+            return Ok(());
+        }
         self.equivocations = order::equivocations(log)?;
         self.diverged = order::named(log, replica, &self.equivocations)?;
         let screens = archive::Screens::new(log);
@@ -460,112 +482,6 @@ fn module(data: &Path, hash: &str) -> anyhow::Result<StoredModule> {
     } else {
         StoredModule::Altered
     })
-}
-
-impl fmt::Display for VerifyReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for episode in &self.episodes {
-            writeln!(f, "{episode}")?;
-        }
-        for episode in &self.missing {
-            writeln!(
-                f,
-                "{episode}: DIFFERS: the database has it, but there is no file"
-            )?;
-        }
-        for altered in &self.altered {
-            writeln!(f, "DIFFERS: {altered}")?;
-        }
-        if self.lacks_database {
-            writeln!(
-                f,
-                "DIFFERS: the database {} is missing, although there are episodes",
-                store::FILE
-            )?;
-        }
-        if let Some(LedgerEnd { entries, hash }) = &self.ledger {
-            writeln!(f, "ledger of payments: entry {entries}, hash {hash}")?;
-        }
-        let EpisodeCounts {
-            episodes,
-            verified,
-            recorded,
-        } = self.count();
-        write!(f, "{verified} of {episodes} episodes verified")?;
-        match recorded {
-            0 => Ok(()),
-            recorded => write!(f, ", {recorded} recorded"),
-        }
-    }
-}
-
-impl fmt::Display for Verified {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = self.reason.unwrap_or("running");
-        write!(f, "{}: {state}, {} ticks", self.episode, self.ticks)?;
-        if let Some(score) = self.score {
-            write!(f, ", score {score}")?;
-        }
-        if !self.digest.is_empty() {
-            write!(f, ", digest {}", self.digest)?;
-        }
-        if self.changes > 0 {
-            write!(f, ", {} changes of seats", self.changes)?;
-        }
-        for page in &self.diverged {
-            let DivergedPage { seat, tick, .. } = page;
-            write!(f, ", the page of seat {seat} diverged at tick {tick}")?;
-        }
-        for lie in &self.equivocations {
-            let Equivocation { seat, tick, by, .. } = lie;
-            if seat == by {
-                write!(f, ", seat {seat} contradicted itself at tick {tick}")?;
-            } else {
-                write!(
-                    f,
-                    ", seat {seat} told seat {by} something else at tick {tick}"
-                )?;
-            }
-        }
-        for short in &self.short {
-            let ShortSeat { seat, said, ticks } = short;
-            write!(
-                f,
-                ", the person of seat {seat} played {said} of {ticks} ticks"
-            )?;
-        }
-        for seat in &self.withdrawn {
-            write!(f, ", seat {seat} withdrawn")?;
-        }
-        if self.frames > 0 {
-            write!(f, ", {} frames rebuilt", self.frames)?;
-        }
-        for notes in &self.faulty_notes {
-            let FaultyNotes { seat, because, .. } = notes;
-            write!(
-                f,
-                ", the notes of seat {seat} contradict the record ({because})"
-            )?;
-        }
-        if self.torn {
-            write!(f, ", last write cut short by a crash")?;
-        }
-        match &self.verdict {
-            EpisodeVerdict::Equal if self.way == way_name(EnvWay::Host) => {
-                write!(f, ": equal, run again")?;
-            }
-            EpisodeVerdict::Equal => write!(f, ": equal")?,
-            EpisodeVerdict::Recorded(because) => write!(f, ": recorded, not verified: {because}")?,
-            EpisodeVerdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
-            EpisodeVerdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
-        }
-        match self.module {
-            StoredModule::Present => write!(f, ", module stored"),
-            StoredModule::Missing => write!(f, ", MODULE MISSING"),
-            StoredModule::Altered => write!(f, ", MODULE ALTERED"),
-            StoredModule::Unnamed => write!(f, ", no module named"),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 )]
 
 mod erasure;
+mod forged;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -86,6 +87,7 @@ async fn read_facts(data: &Path, out: &Path) -> Expected {
     };
     let report = export(data, out, &options).await.unwrap();
     assert_eq!(report.skipped, []);
+    assert!(report.is_fine());
     let tables = report.tables.iter();
     let rows = tables.map(|table| (table.name.to_owned(), table.rows));
     facts.rows = rows.collect();

@@ -271,6 +271,21 @@ impl Log {
         }
     }
 
+    /// Bytes up to and with the end, once written: what may follow that of a hosted world does not count.
+    pub fn ended_len(&self) -> Option<usize> {
+        self.ending?;
+        let mut writer = LogWriter {
+            form: Form::of(self.version),
+            number: 0,
+        };
+        let is_later = |record: &&Record| matches!(record, Record::Repeated { .. });
+        let mut later = Vec::new();
+        for record in self.records.iter().rev().take_while(is_later) {
+            writer.append(record, &mut later).ok()?;
+        }
+        self.valid_len.checked_sub(later.len())
+    }
+
     /// All actions, `[tick, seat]`, row-major.
     pub fn rows(&self) -> Vec<u16> {
         let actions = self.records.iter().filter_map(|record| match record {

@@ -8,12 +8,12 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use anyhow::Context as _;
-use archive::{WithdrawnFile, withdraw_seats};
+use archive::{PreparedWithdrawal, Rewriting, WithdrawError, WithdrawnFile, prepare_withdrawal};
 use serde::Serialize;
 use study::Progress;
 
 use crate::data_folder::DataDir;
-use crate::{FILE, PayState, StoreError, StudyStore};
+use crate::{FILE, PayState, StoreError, StudyStore, WithdrawnSeat};
 
 /// The result of an erasure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -244,23 +244,49 @@ pub(crate) async fn withdraw_files(
     for seat in store.list_withdrawn_seats().await? {
         let path = data.join(&seat.path);
         let participant = seat.participant.clone();
-        let work = move || withdraw_seats(&path, &participant, waits);
-        let done = tokio::task::spawn_blocking(work).await;
+        let prepare = move || prepare_withdrawal(&path, &participant, waits);
+        let done = match run_blocking(prepare).await {
+            Ok(PreparedWithdrawal::Ready(rewriting)) => {
+                rewrite_file(store, data, &seat, rewriting).await?
+            }
+            Ok(PreparedWithdrawal::Settled(state)) => Ok(state),
+            Err(error) => Err(error),
+        };
         match done {
-            Ok(Ok(found @ (WithdrawnFile::Done | WithdrawnFile::Missing))) => {
-                if found == WithdrawnFile::Done {
-                    replace_shared_log(store, data, &seat.path).await?;
-                }
+            Ok(WithdrawnFile::Done | WithdrawnFile::Missing) => {
                 store.mark_withdrawn_seat(&seat).await?;
             }
-            Ok(Ok(WithdrawnFile::Busy)) => is_complete = false,
-            Ok(Err(error)) => {
+            Ok(WithdrawnFile::Busy) => is_complete = false,
+            Err(error) => {
                 let episode = seat.episode;
                 tracing::error!(%error, episode, "the file of an episode still has what somebody withdrew; the next start tries again");
                 is_complete = false;
             }
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
         }
     }
     Ok(is_complete)
+}
+
+/// Replaces the file of an episode. The ledger has its new log first: after a crash it has the one before and this one.
+async fn rewrite_file(
+    store: &StudyStore,
+    data: &Path,
+    seat: &WithdrawnSeat,
+    rewriting: Rewriting,
+) -> Result<Result<WithdrawnFile, WithdrawError>, StoreError> {
+    let (before, after) = (rewriting.before(), rewriting.after());
+    store.enter_rewritten_log(seat, before, after).await?;
+    if let Err(error) = run_blocking(move || rewriting.replace_file()).await {
+        return Ok(Err(error.into()));
+    }
+    replace_shared_log(store, data, &seat.path).await?;
+    Ok(Ok(WithdrawnFile::Done))
+}
+
+/// Does what waits for the disk beside everything else.
+async fn run_blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
 }

@@ -14,6 +14,7 @@ pub mod desk_keys;
 pub mod erasure;
 mod error;
 pub mod identifier_key;
+mod known_logs;
 pub mod participant_links;
 pub mod persistence;
 mod records;
@@ -29,6 +30,7 @@ use server_core::arbiter::{DepartureReason, WaitedFor};
 
 pub use error::{DiskFault, StoreError};
 pub use identifier_key::KeyError;
+pub use known_logs::{KnownLogs, LogState};
 pub use records::{
     Answers, AuditEntry, DeskMessage, Episode, Group, Identifier, Intervention, LedgerState,
     Member, Message, ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState,

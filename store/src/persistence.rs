@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use archive::Fingerprint;
 use protocol::control::Answer;
 use serde::Serialize;
 use server_core::arbiter::{
@@ -197,7 +198,13 @@ impl Persistence {
                 reason,
                 ending,
             } => {
-                self.store.end_episode(&episode, reason, ending).await?;
+                let log = match ending {
+                    Some(_) => self.read_fingerprint(&episode).await,
+                    None => None,
+                };
+                self.store
+                    .end_episode(&episode, reason, ending, log)
+                    .await?;
                 self.erase_withdrawn(true).await
             }
             Write::Recruitment(state) => self.store.set_recruitment(state).await,
@@ -253,6 +260,25 @@ impl Persistence {
             Write::NextEra(era) => self.store.set_next_era(era).await,
             Write::Seed(seed) => self.store.set_seed(seed).await,
         }
+    }
+
+    /// The fingerprint of the log of an ended episode. Without one, the episode ends all the same, and the ledger lacks its
+    /// log.
+    async fn read_fingerprint(&self, episode: &str) -> Option<Fingerprint> {
+        let path = archive::path(&self.data.join(archive::FOLDER), episode).ok()?;
+        let work = move || std::fs::read(path).map(|bytes| Fingerprint::of(&bytes));
+        let found = match tokio::task::spawn_blocking(work).await {
+            Ok(Ok(Some(found))) => return Some(found),
+            Ok(Ok(None)) => "it has no end".to_owned(),
+            Ok(Err(error)) => error.to_string(),
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        };
+        tracing::warn!(
+            episode,
+            found,
+            "the log of an episode is not entered into the ledger"
+        );
+        None
     }
 
     /// Erases what was recorded of a participant. Files go first: what the database knows is found again after a crash.

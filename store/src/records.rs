@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use server_core::arbiter::{DepartureReason, DeskMessageRow, Identity, ModelCallRow};
 use study::survey::{Mark, ShownOrder};
 
+use crate::KnownLogs;
+
 /// A use of what is not for everybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditEntry {
@@ -147,6 +149,8 @@ pub struct LedgerState {
     /// The hash of every entry over itself and the one before, in their order; empty for an entry that is older than the
     /// ledger.
     pub hashes: Vec<String>,
+    /// What is known of the logs of episodes.
+    pub logs: KnownLogs,
 }
 
 /// A session as it is stored.

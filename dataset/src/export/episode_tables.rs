@@ -123,7 +123,7 @@ fn read_episode<'a>(
         steps,
         happenings,
         is_only_recorded,
-    } = simulate_episode(&path)?;
+    } = simulate_episode(&path, known.logs())?;
     let id = &log.header.episode;
     if log.through.0 == 0 && !known.has_episode(id) {
         return Ok(None);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use protocol::control::EndReason;
-use store::{Episode, Session, StudyStore};
+use store::{Episode, KnownLogs, Session, StudyStore};
 
 use super::options::ExportOptions;
 use crate::time::parse_unix_us;
@@ -22,6 +22,10 @@ pub(super) struct KnownData {
     left_out: BTreeSet<String>,
     /// The groups that are exported; `None` for all.
     groups: Option<BTreeSet<String>>,
+    /// What is known of the logs of episodes.
+    logs: KnownLogs,
+    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each.
+    pub(super) altered: Vec<String>,
 }
 
 impl KnownData {
@@ -32,6 +36,8 @@ impl KnownData {
         };
         let (sessions, episodes) = (store.sessions().await?, store.episodes().await?);
         let members = store.groups_of_participants().await?;
+        let ledger = store.ledger().await?;
+        (known.logs, known.altered) = (ledger.logs, ledger.altered);
         store.close().await;
         let mut rounds: BTreeMap<&str, u32> = BTreeMap::new();
         for episode in &episodes {
@@ -56,6 +62,11 @@ impl KnownData {
             of_episodes.chain(of_sessions.flatten().cloned()).collect()
         });
         Ok(known)
+    }
+
+    /// What is known of the logs of episodes.
+    pub(super) fn logs(&self) -> &KnownLogs {
+        &self.logs
     }
 
     /// The number of an episode among those of its group, from 0.

@@ -34,9 +34,18 @@ pub struct ExportReport {
     pub tables: Vec<WrittenTable>,
     /// Episodes, or the frames of a page of one, that were left out, each with the reason.
     pub skipped: Vec<Skipped>,
+    /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each. They are
+    /// in the tables as they are.
+    pub altered: Vec<String>,
 }
 
 impl ExportReport {
+    /// Tells if nothing was left out, and nothing in the tables was changed since it was stored.
+    #[must_use]
+    pub fn is_fine(&self) -> bool {
+        self.skipped.is_empty() && self.altered.is_empty()
+    }
+
     /// The table of a name; `None` if it was not written.
     #[must_use]
     pub fn find_table(&self, name: &str) -> Option<&WrittenTable> {
@@ -59,6 +68,12 @@ impl fmt::Display for ExportReport {
         write!(f, "{}{running}", count(self.episodes, "episode"))?;
         for table in &self.tables {
             write!(f, "\n{}: {} rows", table.path.display(), table.rows)?;
+        }
+        for altered in &self.altered {
+            write!(
+                f,
+                "\naltered: {altered}; `coplay verify` reports it, and a backup from before has the row as it was"
+            )?;
         }
         self.skipped
             .iter()

@@ -1,6 +1,7 @@
 //! One row an episode and seat.
 
 use protocol::control::EndReason;
+use protocol::log::Log;
 use protocol::{Controller, Seat};
 use study::stage::{PartnerOrigin, is_demonstration};
 
@@ -9,6 +10,7 @@ use super::output::Output;
 use super::report::ExportReport;
 use super::simulation::{EpisodeTable, SimulatedEpisode, controller_name};
 use super::table::{EpisodeKeys, Table};
+use crate::verify::{list_faulty_keys, list_short_seats};
 
 row! {
     /// One row per episode and seat.
@@ -39,6 +41,10 @@ row! {
         t0_unix_us: u64,
         /// The number of ticks.
         ticks: u32,
+        /// The ticks for which the person's own page has said the action; missing for a seat without a person.
+        confirmed_ticks: Option<u32>,
+        /// How the key events of the person's pages contradict their own inputs; missing if they do not.
+        notes_fault: String,
         /// The last score of the group.
         score: Option<i64>,
         /// The last score of the seat; missing in an episode on a host whose `claim` is `recorded`.
@@ -121,6 +127,9 @@ fn seat_row<'a>(
         controller: controller_name(controller),
         t0_unix_us: header.t0_us,
         ticks: episode.log.through.0,
+        confirmed_ticks: (*controller == Controller::Human)
+            .then(|| count_confirmed(&episode.log, seat)),
+        notes_fault: find_notes_fault(&episode.log, seat),
         score,
         seat_score: own.next().map_or(Some(0), |step| step.seat_score),
         success: episode.reason == Some(EndReason::Played) && score > Some(0),
@@ -132,4 +141,21 @@ fn seat_row<'a>(
         model_sha256: model.unwrap_or_default(),
         demonstration: is_demonstration(names),
     }
+}
+
+/// The ticks of a person's seat for which the person's own page has said the action.
+fn count_confirmed(log: &Log, seat: Seat) -> u32 {
+    let mut short = list_short_seats(log).into_iter();
+    let short = short.find(|short| short.seat == seat.0);
+    short.map_or(log.through.0, |short| short.said)
+}
+
+/// How the key events of the pages of a seat contradict their inputs; empty if they do not.
+fn find_notes_fault(log: &Log, seat: Seat) -> String {
+    let faults = list_faulty_keys(log).into_iter();
+    let faults = faults.filter(|notes| notes.seat == seat.0);
+    faults
+        .map(|notes| notes.because)
+        .collect::<Vec<_>>()
+        .join("; ")
 }

@@ -11,9 +11,11 @@ use protocol::change::Change;
 use protocol::control::EndReason;
 use protocol::log::{self, Log};
 use protocol::{Controller, Seat, Tick};
+use store::KnownLogs;
 
 use super::report::{ExportReport, Skipped};
 use super::table::EpisodeKeys;
+use crate::verify::check_record;
 
 /// An episode as it was simulated again, or taken from its log.
 pub(super) struct SimulatedEpisode<'a> {
@@ -105,14 +107,17 @@ pub(super) struct Simulation {
     pub(super) is_only_recorded: bool,
 }
 
-/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one. One on
-/// a host whose world does not repeat itself is taken from its log.
-pub(super) fn simulate_episode(path: &Path) -> anyhow::Result<Simulation> {
-    let log = log::read(&fs::read(path)?)?;
+/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one, nor of
+/// one that was changed. One on a host whose world does not repeat itself is taken from its log.
+pub(super) fn simulate_episode(path: &Path, known: &KnownLogs) -> anyhow::Result<Simulation> {
+    let bytes = fs::read(path)?;
+    let log = log::read(&bytes)?;
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));
     let stored = archive::stored(episodes);
     let mut replica = Replica::open(&log.header, stored.clone())?;
+    check_record(&name, (&log, &bytes), replica.spec(), known).map_err(anyhow::Error::msg)?;
     if archive::is_only_recorded(&log, Box::new(stored)) {
         return Ok(take_record(log, replica.spec()));
     }

@@ -11,7 +11,7 @@ use store::{Answers, NewEpisode, NewSession, StoredPosition, StudyStore};
 use study::survey::{Mark, ShownOrder};
 
 use super::*;
-use crate::fixtures::{encode, say};
+use crate::fixtures::{encode, say, sign_rows};
 
 mod adherence;
 mod annotations;
@@ -140,7 +140,9 @@ async fn an_end_that_the_file_could_not_take_is_that_of_the_database() {
         .await
         .unwrap();
     assert_eq!((summary.episodes, summary.running), (1, 1));
-    let ended = store.end_episode("e-1", EndReason::Technical, None).await;
+    let ended = store
+        .end_episode("e-1", EndReason::Technical, None, None)
+        .await;
     ended.unwrap();
     let summary = export(data.path(), &out, &ExportOptions::default())
         .await
@@ -190,6 +192,8 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     assert_eq!(second[3..12], [("vacant", "false"); 9]);
     assert_eq!(second[12..], [("idle", "true"); 3]);
     assert_eq!(of("0"), [("human", "false"); 15]);
+    let seats = Cells::read(path(&summary, "seats"));
+    assert_eq!(seats.column("confirmed_ticks"), ["15", "3"]);
     let events = Cells::read(path(&summary, "events"));
     assert_eq!(events.rows.len(), 2);
     assert_eq!(
@@ -239,13 +243,17 @@ async fn a_seat_has_its_place_in_the_study() {
     .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks score seat_score success partner algorithm training_seed checkpoint training_rules model_sha256 demonstration";
+    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks confirmed_ticks notes_fault score seat_score success partner algorithm training_seed checkpoint training_rules model_sha256 demonstration";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
         ["5", "2", "3", "turns", "4", "human"]
     );
-    assert_eq!(seats.cells(0, "ticks score success"), ["3", "0", "false"]);
+    assert_eq!(
+        seats.cells(0, "ticks confirmed_ticks notes_fault score success"),
+        ["3", "3", "", "0", "false"]
+    );
+    assert_eq!(seats.cells(1, "ticks confirmed_ticks"), ["3", ""]);
     let drawn = "seat partner algorithm training_seed checkpoint training_rules";
     assert_eq!(seats.cells(0, drawn), ["0", "", "", "", "", ""]);
     assert_eq!(

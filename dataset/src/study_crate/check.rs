@@ -10,6 +10,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use serde::Serialize;
 use serde_json::Value;
+use store::KnownLogs;
 use zip::ZipArchive;
 
 use super::contents::list_files;
@@ -106,9 +107,11 @@ fn check_folder(root: &Path) -> anyhow::Result<CrateCheck> {
     altered.extend(listed.into_keys().map(|path| format!("{path} is missing")));
     let folder = root.join(RECORD);
     let mut record = VerifyReport::default();
-    record
-        .episodes
-        .extend(check_all(&folder, &archive::files(&folder)?)?);
+    record.episodes.extend(check_all(
+        &folder,
+        &archive::files(&folder)?,
+        &KnownLogs::default(),
+    )?);
     let study = find_root(&metadata).and_then(|root| root["identifier"].as_str());
     altered.extend(compare_table(root, study.unwrap_or_default(), &record)?);
     Ok(CrateCheck {

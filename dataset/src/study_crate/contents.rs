@@ -14,6 +14,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 use super::described::METADATA;
 use crate::export::{Skipped, StopFlag};
 use crate::progress::Progress;
+use crate::verify::check_copy;
 
 /// A file, by its path from the root with slashes.
 pub(super) struct CrateFile {
@@ -22,8 +23,8 @@ pub(super) struct CrateFile {
     pub(super) sha256: String,
 }
 
-/// Copies recordings, and the modules and models that they need. Recordings of groups from which somebody withdrew stay
-/// behind. Gives the number of recordings.
+/// Copies recordings, and the modules and models that they need. Recordings of groups from which somebody withdrew, and
+/// those that were changed, stay behind. Gives the number of recordings.
 pub(super) async fn copy_record(
     data: &Path,
     record: &Path,
@@ -31,6 +32,7 @@ pub(super) async fn copy_record(
     skipped: &mut Vec<Skipped>,
 ) -> anyhow::Result<usize> {
     let withdrawn = store::withdrawn(data).await?;
+    let known = store::ledger(data).await?.logs;
     let episodes = record.join(archive::FOLDER);
     fs::create_dir_all(&episodes)?;
     let files = archive::files(data)?;
@@ -45,7 +47,11 @@ pub(super) async fn copy_record(
                 let mut people = log.header.participants.iter();
                 let is_gone = people.any(|person| withdrawn.participants.contains(person))
                     || withdrawn.groups.contains(&log.header.group);
-                is_gone.then(|| "somebody withdrew what was recorded".to_owned())
+                let name = path.file_stem().unwrap_or_default().to_string_lossy();
+                match is_gone {
+                    true => Some("somebody withdrew what was recorded".to_owned()),
+                    false => check_copy(&name, (&log, &bytes), &known).err(),
+                }
             }
         };
         match reason {

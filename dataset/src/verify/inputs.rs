@@ -10,8 +10,7 @@ use protocol::log::{Log, Record};
 use protocol::{Controller, EnvWay, Life, Seat, Tick};
 use serde::Serialize;
 
-/// The first version whose logs have the inputs of each page.
-const FIRST: u8 = 5;
+use super::record::SIGNED;
 
 /// A seat that its person did not play to the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,7 +45,7 @@ struct Said {
 /// Refuses the first action of a person that their own page has not said, and the first block that does not belong to its
 /// page.
 pub(super) fn check_inputs(log: &Log) -> Result<(), String> {
-    if log.version < FIRST {
+    if log.version < SIGNED {
         return Ok(());
     }
     let mut pages = Pages::new(log)?;
@@ -70,7 +69,7 @@ pub(super) fn check_inputs(log: &Log) -> Result<(), String> {
 }
 
 /// The seats of people who played fewer ticks than there are.
-pub(super) fn list_short_seats(log: &Log) -> Vec<ShortSeat> {
+pub(crate) fn list_short_seats(log: &Log) -> Vec<ShortSeat> {
     let changes: Vec<Change> = log.changes().cloned().collect();
     let ticks = log.through.0;
     let seats = (0..).map(Seat).zip(&log.header.controllers);

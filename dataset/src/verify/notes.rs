@@ -94,6 +94,11 @@ impl OwnInputs {
     }
 }
 
+/// The pages of a log whose key events contradict their inputs more often than not.
+pub(crate) fn list_faulty_keys(log: &Log) -> Vec<FaultyNotes> {
+    check_keys(log, &OwnInputs::new(log))
+}
+
 /// The pages whose key events contradict their inputs more often than not.
 pub(super) fn check_keys(log: &Log, own: &OwnInputs) -> Vec<FaultyNotes> {
     let mut counts: BTreeMap<(Seat, u8), (usize, usize)> = BTreeMap::new();

@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::log::{Log, Record, WITHDRAWN};
 use store::Withdrawn;
 
+use super::record::SIGNED;
 use super::{EpisodeVerdict, Verified, VerifyReport};
-
-/// The first version of the log whose database surely has a row for each person of an episode.
-const FIRST: u8 = 5;
 
 /// The people of an episode, as its file has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,7 +35,7 @@ impl EpisodePeople {
 
     /// Returns the first thing that the database says otherwise.
     fn compare(&self, known: &store::Episode, withdrawn: &Withdrawn) -> Result<(), String> {
-        let is_older = self.version < FIRST && known.participants.is_empty();
+        let is_older = self.version < SIGNED && known.participants.is_empty();
         let seats = self.participants.len().max(known.participants.len());
         for seat in (0..seats).filter(|_| !is_older) {
             let name = |names: &[String]| match names.get(seat).map(String::as_str) {

@@ -230,11 +230,15 @@ async fn what_ends_while_it_is_verified_is_no_fault() {
     });
     let mut last = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     let ending = running.end(EndReason::PartnerLeft).unwrap();
-    let ended = store.end_episode("e-2", ending.reason, Some(ending)).await;
+    let ended = store
+        .end_episode("e-2", ending.reason, Some(ending), None)
+        .await;
     ended.unwrap();
     // One that begins and ends meanwhile has no file that was seen.
     known(&store, &of("e-4")).await;
-    let ended = store.end_episode("e-4", ending.reason, Some(ending)).await;
+    let ended = store
+        .end_episode("e-4", ending.reason, Some(ending), None)
+        .await;
     ended.unwrap();
     let bytes = encode(&of("e-3"), &[]);
     std::io::Write::write_all(&mut last, &bytes).unwrap();
@@ -251,7 +255,9 @@ async fn an_end_that_the_file_could_not_take_is_told_by_the_database() {
     let store = StudyStore::open(data.path()).await.unwrap();
     let report = verify(data.path()).await.unwrap();
     assert_eq!(report.episodes[0].reason, None);
-    let ended = store.end_episode("e-1", EndReason::Technical, None).await;
+    let ended = store
+        .end_episode("e-1", EndReason::Technical, None, None)
+        .await;
     ended.unwrap();
     let report = verify(data.path()).await.unwrap();
     assert!(report.is_fine(), "{report}");

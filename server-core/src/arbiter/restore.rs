@@ -239,6 +239,8 @@ impl Arbiter {
         play.through = through;
         for (state, own) in play.seats.list.iter_mut().zip(episode.own) {
             state.own = own;
+            // Nobody's word counts on how it was before.
+            state.heard_us = now_us;
         }
         play.moved_us = now_us.max(header.t0_us);
         (play.open, play.recovered) = (true, true);

@@ -442,6 +442,7 @@ impl Seats {
             let dropped_us = state.hidden_us.map(|since| since + rules.drop_us);
             let is_away = state.page == Page::Away;
             let still_us = is_away.then(|| self.stands_still_at(at.moved_us, seat));
+            let unheard_us = self.is_unheard_at(seat).filter(|_| is_away);
             all.extend([
                 (state.gone, "end of an absence"),
                 (silent_us, "silence of a page"),
@@ -449,6 +450,7 @@ impl Seats {
                 (warned_us, "warning of a hidden page"),
                 (dropped_us, "drop of a hidden page"),
                 (still_us, "no progress without a page"),
+                (unheard_us, "a page that nobody hears"),
             ]);
         }
         all.into_iter()

@@ -12,6 +12,10 @@ const HELP_US: u64 = 10_000_000;
 /// something each second. As long as nobody is heard, it is the server that hears nothing.
 const WITNESS_US: u64 = 500_000;
 
+/// For how long the server must have heard nothing of a page itself before another page's word on it counts,
+/// microseconds: a page whose connection breaks has a new one within that time.
+const UNHEARD_US: u64 = 1_000_000;
+
 /// A page that keeps others waiting may play so many times slower than the episode. Slower, and its time runs out as if it
 /// said nothing: a page that says one input from time to time would otherwise hold everybody for hours.
 const SLOWEST: u64 = 5;
@@ -35,10 +39,13 @@ impl Seats {
         self.playing().all(|other| own(other) >= own(seat)) && self.others_live(seat).any(is_ahead)
     }
 
-    /// True if a page that plays says that it does not hear a seat.
-    fn is_unheard(&self, seat: Seat) -> bool {
+    /// From when on it counts that a page that plays says that it does not hear a seat; `None` if nobody says so. Nobody's
+    /// word counts for as long as the server itself has heard the page.
+    pub(super) fn is_unheard_at(&self, seat: Seat) -> Option<u64> {
         let mut others = self.others_live(seat);
-        others.any(|other| self.list[other.index()].deaf_to[seat.index()])
+        let is_said = others.any(|other| self.list[other.index()].deaf_to[seat.index()]);
+        let state = &self.list[seat.index()];
+        is_said.then(|| state.heard_us.max(state.begins_us) + UNHEARD_US)
     }
 
     /// When a page that says no inputs counts as gone; in turns its person may think first. Nobody's word on it makes
@@ -65,8 +72,9 @@ impl Seats {
             // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
             Page::Away if state.controller == Controller::Human && !self.rules.is_hosted => {
                 let still_at = self.stands_still_at(at.moved_us, seat);
-                let still = self.is_up(at, seat, still_at);
-                still || state.unloading || !self.is_watched(seat) || self.is_unheard(seat)
+                let mut times = self.is_unheard_at(seat).into_iter().chain([still_at]);
+                let is_up = times.any(|at_us| self.is_up(at, seat, at_us));
+                is_up || state.unloading || !self.is_watched(seat)
             }
             _ => true,
         }

@@ -318,6 +318,16 @@ impl Stage {
         self.say(conn, ClientMessage::Silent { era, seat, silent });
     }
 
+    /// The page of a connection says that it does not hear a seat without a connection, until that counts.
+    fn miss(&mut self, conn: u64, era: Era, seat: u8) {
+        self.silent(conn, era, seat, true);
+        let play = self.arbiter.episodes.play_mut(era);
+        let counts_us = play.and_then(|play| play.seats.is_unheard_at(Seat(seat)));
+        let counts_us = counts_us.unwrap_or(self.now_us);
+        self.wait(counts_us.saturating_sub(self.now_us));
+        silence::tick(self, conn);
+    }
+
     fn resume(&mut self, conn: u64, token: &str, playing: Option<(Era, u8)>) {
         let entry = Entry::Resume {
             token: token.into(),

@@ -1,7 +1,7 @@
 //! The versions of a database.
 
 /// The migrations: each brings the database of a data folder to its next version.
-pub(crate) const MIGRATIONS: [&str; 19] = [
+pub(crate) const MIGRATIONS: [&str; 20] = [
     include_str!("../1_tables.sql"),
     include_str!("../2_visits.sql"),
     include_str!("../3_groups.sql"),
@@ -21,4 +21,5 @@ pub(crate) const MIGRATIONS: [&str; 19] = [
     include_str!("../17_privacy.sql"),
     include_str!("../18_model_calls.sql"),
     include_str!("../19_desk_messages.sql"),
+    include_str!("../20_logs.sql"),
 ];

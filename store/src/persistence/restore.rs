@@ -147,7 +147,7 @@ impl Persistence {
                 Err(error) => {
                     tracing::error!(%error, episode = row.id, "a running episode cannot be taken up again");
                     self.store
-                        .end_episode(&row.id, EndReason::Technical, None)
+                        .end_episode(&row.id, EndReason::Technical, None, None)
                         .await?;
                 }
             }

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use archive::fixtures::{PERSON, header};
+use archive::fixtures::{PERSON, header, pages, played};
 use protocol::control::EndReason;
 use protocol::log::{Ending, Header};
-use protocol::{EnvWay, Tick};
+use protocol::{EnvWay, Seat, Tick};
 use server_core::arbiter::HostWork;
 
 use super::*;
+use crate::LogState;
 use crate::data_folder::DataDir;
 
 /// The persistence of a study by its rule for withdrawals, with three people.
@@ -166,6 +167,56 @@ async fn a_hosted_episode_loses_what_was_withdrawn_once_its_world_was_run_again(
     drop(episode);
     persistence.retry_withdrawals().await.unwrap();
     assert!(!names_them());
+    persistence.close().await;
+}
+
+#[tokio::test]
+async fn a_log_is_the_one_of_the_ledger_also_when_a_crash_interrupts_a_withdrawal() {
+    let home = tempfile::tempdir().unwrap();
+    let data = DataDir::open(home.path()).unwrap();
+    let persistence = open(&data, OnWithdraw::EraseOwn).await;
+    add_people(&persistence).await;
+    play(&persistence, &data, "e-1", &["P-A", "P-B"], false).await;
+    let path = data.episodes().join("e-1.coplay");
+    fs::remove_file(&path).unwrap();
+    let header = header([PERSON, PERSON], 12);
+    let mut episode = archive::Episode::create(&data.episodes(), header.clone()).unwrap();
+    for (seat, page) in (0..).map(Seat).zip(&mut pages(&header)) {
+        let upload = page.part(&played(&header), 0, 12);
+        episode.append_upload(seat, &upload).unwrap();
+    }
+    episode.end(EndReason::Played).unwrap();
+    let before = fs::read(&path).unwrap();
+    let store = &persistence.store;
+    let state = async |log: &[u8]| store.ledger().await.unwrap().logs.compare("e-1", log);
+    assert_eq!(state(&before).await, LogState::Unentered, "it runs");
+    persistence.write(ended("e-1")).await.unwrap();
+    assert_eq!(state(&before).await, LogState::Same);
+    assert_eq!(state(&before[1..]).await, LogState::Altered);
+
+    store.withdraw("P-B", "W-1", false).await.unwrap();
+    let seat = store.list_withdrawn_seats().await.unwrap().remove(0);
+    let prepared = archive::prepare_withdrawal(&path, "P-B", true).unwrap();
+    let archive::PreparedWithdrawal::Ready(rewriting) = prepared else {
+        panic!("there is something to withdraw")
+    };
+    let after = rewriting.after().to_vec();
+    let entered = store.enter_rewritten_log(&seat, &before, &after).await;
+    entered.unwrap();
+    // A crash comes here, or right after the file is replaced.
+    for log in [&before, &after] {
+        assert_eq!(state(log).await, LogState::Same);
+    }
+    persistence.retry_withdrawals().await.unwrap();
+    assert_eq!(fs::read(&path).unwrap(), after);
+    assert_eq!(state(&after).await, LogState::Same);
+    assert_eq!(state(&before).await, LogState::Altered, "it was withdrawn");
+
+    // With the last of its people, the log goes.
+    withdraw(&persistence, "P-A").await;
+    let ledger = store.ledger().await.unwrap();
+    assert_eq!(ledger.altered, [""; 0]);
+    assert_eq!(ledger.logs.compare("e-1", &after), LogState::Altered);
     persistence.close().await;
 }
 

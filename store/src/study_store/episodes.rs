@@ -1,9 +1,11 @@
 //! Episodes, whose steps are in files of their own.
 
+use archive::Fingerprint;
 use protocol::control::EndReason;
 use protocol::log::Ending;
 
 use super::StudyStore;
+use super::ledger_logs::{LogEntry, append_log};
 use super::rows::episode;
 use crate::Episode;
 use crate::NewEpisode;
@@ -73,31 +75,39 @@ impl StudyStore {
         transaction.commit().await
     }
 
-    /// Ends an episode; the first end stands.
+    /// Ends an episode, and enters its log into the ledger, if that has its end; the first end stands.
     pub async fn end_episode(
         &self,
         id: &str,
         reason: EndReason,
         ending: Option<Ending>,
+        log: Option<Fingerprint>,
     ) -> Result<(), StoreError> {
+        let mut transaction = self.pool.begin_write().await?;
+        let row = query("SELECT state FROM episodes WHERE id = ?")
+            .bind(id)
+            .fetch_optional(&mut *transaction)
+            .await?;
+        let state: String = row
+            .ok_or(StoreError::Unknown("episode"))?
+            .try_get("state")?;
         // A second end changes nothing, and is no error.
         let sql = "UPDATE episodes SET state = 'ended', \
                    ended_at = coalesce(ended_at, strftime('%Y-%m-%dT%H:%M:%fZ', 'now')), \
                    reason = iif(state = 'ended', reason, ?), ticks = iif(state = 'ended', ticks, ?), \
                    score = iif(state = 'ended', score, ?), digest = iif(state = 'ended', digest, ?) WHERE id = ?";
-        let ended = query(sql)
+        query(sql)
             .bind(reason_name(reason))
             .bind(ending.map(|ending| ending.ticks.0))
             .bind(ending.map(|ending| ending.score))
             .bind(ending.map(|ending| ending.digest.cast_signed()))
             .bind(id)
-            .execute(&self.pool)
+            .execute(&mut *transaction)
             .await?;
-        if ended.rows_affected() == 0 {
-            Err(StoreError::Unknown("episode"))
-        } else {
-            Ok(())
+        if let Some(log) = log.filter(|_| state == "running") {
+            append_log(&mut transaction, id, &LogEntry::Log(log)).await?;
         }
+        transaction.commit().await
     }
 
     /// All episodes, oldest first.

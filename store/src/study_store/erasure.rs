@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use sqlx::{Row as _, SqliteConnection, raw_sql};
 
+use super::ledger_logs::{WITHDRAWN_SEATS, append_erased};
 use super::payments::PAID_AND_WITHDRAWN;
 use super::rows::json;
 use super::{BUSY_MS, StudyStore};
@@ -120,12 +121,7 @@ impl StudyStore {
 
     /// The seats of people who withdrew in ended episodes, whose files still have what came from their pages.
     pub async fn list_withdrawn_seats(&self) -> Result<Vec<WithdrawnSeat>, StoreError> {
-        let sql = "SELECT episodes.id AS episode, path, sessions.participant AS participant FROM withdrawals \
-                   JOIN sessions ON sessions.id = session JOIN members USING (participant) \
-                   JOIN episodes USING (group_id) WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM withdrawn_seats \
-                   WHERE episode = episodes.id AND withdrawn_seats.participant = sessions.participant) \
-                   ORDER BY episodes.rowid";
-        let rows = query(sql).fetch_all(&self.pool).await?;
+        let rows = query(WITHDRAWN_SEATS).fetch_all(&self.pool).await?;
         let seats = rows.iter().map(|row| {
             Ok(WithdrawnSeat {
                 episode: row.try_get("episode")?,
@@ -278,6 +274,13 @@ async fn delete_episodes(
             ] {
                 query(sql).bind(path).execute(&mut **transaction).await?;
             }
+        }
+        let row = query("SELECT id FROM episodes WHERE path = ?")
+            .bind(path)
+            .fetch_optional(&mut **transaction)
+            .await?;
+        if let Some(row) = row {
+            append_erased(transaction, row.try_get("id")?).await?;
         }
         for sql in [
             "DELETE FROM players WHERE episode IN (SELECT id FROM episodes WHERE path = ?)",

@@ -1,5 +1,5 @@
 //! The ledger of payments: whoever changes, adds or removes a row that says who is paid what is found out by it. It has
-//! the payments, the marks that they were made, and a hash of each recruiter's identifier.
+//! the payments, the marks that they were made, a hash of each recruiter's identifier, and one of the log of each episode.
 //!
 //! Every entry has a hash over itself and the entry before. That shows a row that was changed by hand or by another
 //! program. It cannot stop somebody who writes the whole ledger anew, or cuts off its end: to notice that, a researcher
@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::hash::sha256_hex;
 use serde_json::json;
 
+use super::ledger_logs::{self, LogEntry};
 use super::rows::payment;
 use super::{StudyStore, identifiers};
 use crate::database::value::Row;
@@ -151,7 +152,8 @@ pub(super) async fn adopt_rows(transaction: &mut Transaction) -> Result<(), Stor
     Ok(())
 }
 
-async fn append_entry(
+/// Enters something of a participant, or of an episode.
+pub(super) async fn append_entry(
     transaction: &mut Transaction,
     participant: &str,
     entry: &str,
@@ -184,6 +186,10 @@ struct Entries {
     paid: BTreeSet<String>,
     /// The last entry of a recruiter's identifier.
     identifiers: BTreeMap<String, String>,
+    /// Those whose payment is older than the ledger.
+    earlier: BTreeSet<String>,
+    /// The entries of the log of each episode, in their order.
+    logs: BTreeMap<String, Vec<LogEntry>>,
 }
 
 impl StudyStore {
@@ -204,6 +210,13 @@ impl StudyStore {
         check_payments(&mut transaction, version, &mut entries, altered).await?;
         if version >= WHOLE {
             check_identifiers(&mut transaction, version, &entries, altered).await?;
+        }
+        let older = ledger_logs::list_older_episodes(&mut transaction, &entries.earlier).await?;
+        state.logs.set_older(older);
+        if version >= ledger_logs::FIRST {
+            ledger_logs::check_rows(&mut transaction, &entries.logs, altered).await?;
+            let rewritten = ledger_logs::list_rewritten(&mut transaction).await?;
+            state.logs.set_entries(entries.logs, rewritten);
         }
         Ok(state)
     }
@@ -313,8 +326,15 @@ async fn read_entries(
         }
         before.clone_from(&chain);
         state.hashes.push(chain);
+        if is_earlier {
+            entries.earlier.insert(participant.clone());
+        }
         match entry.as_str() {
             PAID => drop(entries.paid.insert(participant)),
+            it if it.starts_with(ledger_logs::LOG) => {
+                let log = LogEntry::read(it);
+                entries.logs.entry(participant).or_default().extend(log);
+            }
             it if it.starts_with(IDENTIFIER) => {
                 entries.identifiers.insert(participant, entry);
             }

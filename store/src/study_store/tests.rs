@@ -127,7 +127,7 @@ async fn everything_is_there_after_reopening() {
         store.create_episode(&episode("e1")).await.unwrap();
         store.create_episode(&episode("e2")).await.unwrap();
         store
-            .end_episode("e1", EndReason::Played, Some(ending))
+            .end_episode("e1", EndReason::Played, Some(ending), None)
             .await
             .unwrap();
         store.set_next_era(Era(7)).await.unwrap();
@@ -282,7 +282,9 @@ async fn what_is_not_there_is_named() {
         store.save_place("P-A", &at("{}", None), None).await,
         Err(StoreError::Unknown("session"))
     ));
-    let ended = store.end_episode("e1", EndReason::Technical, None).await;
+    let ended = store
+        .end_episode("e1", EndReason::Technical, None, None)
+        .await;
     assert!(matches!(ended, Err(StoreError::Unknown("episode"))));
     assert!(
         store.create_episode(&episode("e1")).await.is_err(),
@@ -298,7 +300,7 @@ async fn the_first_end_of_an_episode_stands() {
     store.create_session(&new("P-A", None)).await.unwrap();
     store.create_episode(&episode("e1")).await.unwrap();
     store
-        .end_episode("e1", EndReason::Technical, None)
+        .end_episode("e1", EndReason::Technical, None, None)
         .await
         .unwrap();
     let ending = Ending {
@@ -308,7 +310,7 @@ async fn the_first_end_of_an_episode_stands() {
         digest: 2,
     };
     store
-        .end_episode("e1", EndReason::Played, Some(ending))
+        .end_episode("e1", EndReason::Played, Some(ending), None)
         .await
         .unwrap();
     let episode = &store.episodes().await.unwrap()[0];

@@ -380,8 +380,20 @@ impl World {
     pub(crate) async fn verify_by(&self, options: &[&str]) -> anyhow::Result<(bool, String)> {
         let data = self.data();
         let data = data.to_string_lossy();
-        let arguments = [&["verify", "--data", &data], options].concat();
-        let output = self.coplay(&arguments).await?;
+        self.tell(&[&["verify", "--data", &data], options].concat())
+            .await
+    }
+
+    /// Exports the data: whether nothing is left out, and what it says.
+    pub(crate) async fn export(&self) -> anyhow::Result<(bool, String)> {
+        let (data, out) = (self.data(), self.path("exported"));
+        let (data, out) = (data.to_string_lossy(), out.to_string_lossy());
+        self.tell(&["export", "--data", &data, "--out", &out]).await
+    }
+
+    /// Runs a command of the researcher: whether it finds nothing wrong, and what it says, in one line.
+    pub(crate) async fn tell(&self, arguments: &[&str]) -> anyhow::Result<(bool, String)> {
+        let output = self.coplay(arguments).await?;
         let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).trim().replace('\n', " | ");
         Ok((output.status.success(), said))

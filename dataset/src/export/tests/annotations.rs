@@ -36,7 +36,7 @@ async fn folder(answers: &[(&str, &str)]) -> tempfile::TempDir {
         };
         store.create_episode(&new).await.unwrap();
         store
-            .end_episode(id, EndReason::Played, None)
+            .end_episode(id, EndReason::Played, None, None)
             .await
             .unwrap();
     }

@@ -271,7 +271,7 @@ async fn only_what_is_new_is_exported_if_that_is_asked_for() {
     let data = folder().await;
     let store = StudyStore::open(data.path()).await.unwrap();
     store
-        .end_episode("e-1", EndReason::Technical, None)
+        .end_episode("e-1", EndReason::Technical, None, None)
         .await
         .unwrap();
     store.close().await;

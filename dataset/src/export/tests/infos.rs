@@ -21,6 +21,7 @@ async fn an_info_has_a_row_for_its_seat_and_one_of_the_group_for_every_seat() {
         infos(0, r#"[[1,"lives",3]]"#),
         infos(2, r#"[[0,"hint","a, \"b\""],[null,"level",{"x":1.5}]]"#),
     ];
+    let records = [&sign_rows(&header, &records)[..], &records].concat();
     fs::write(dir.join("e-1.coplay"), encode(&header, &records)).unwrap();
     let options = ExportOptions::default();
     let summary = export(data.path(), &data.path().join("out"), &options).await;

@@ -52,7 +52,8 @@ async fn exported(data: &Path, header: &Header, records: &[Record]) -> ExportRep
     let dir = data.join(archive::FOLDER);
     fs::create_dir(&dir).unwrap();
     StudyStore::open(data).await.unwrap().close().await;
-    fs::write(dir.join("e-1.coplay"), encode(header, records)).unwrap();
+    let records = [&sign_rows(header, records)[..], records].concat();
+    fs::write(dir.join("e-1.coplay"), encode(header, &records)).unwrap();
     let (out, options) = (data.join("out"), ExportOptions::default());
     let report = export(data, &out, &options).await.unwrap();
     let skipped = report.skipped.iter().map(|skipped| &skipped.reason);

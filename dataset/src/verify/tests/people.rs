@@ -40,7 +40,7 @@ async fn the_database_is_held_against_the_files() {
             known(&store, &header).await;
         }
         store
-            .end_episode(id, ending.reason, Some(ending))
+            .end_episode(id, ending.reason, Some(ending), None)
             .await
             .unwrap();
     }

@@ -36,7 +36,7 @@ fn a_seat_is_taken_at_the_last_input_that_its_own_page_has_said() {
     stage.archive(1, era, 0, 15);
     stage.close(2);
     assert_eq!(changes(&stage.hear(1)), [], "it may only have lost its way");
-    stage.silent(1, era, 1, true);
+    stage.miss(1, era, 1);
     let heard = stage.hear(1);
     assert_eq!(presence(&heard), [(1, Presence::Gone, 15_000)]);
     let expected = Change {

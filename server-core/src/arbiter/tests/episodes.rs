@@ -136,7 +136,7 @@ fn a_closed_tab_ends_the_episode_after_the_grace() {
     let (era, ..) = stage.playing();
     stage.say(1, upload(era, None));
     stage.close(2);
-    stage.silent(1, era, 1, true);
+    stage.miss(1, era, 1);
     assert!(stage.hear(1).contains(&ServerMessage::Peer {
         era,
         seat: Seat(1),
@@ -512,7 +512,7 @@ fn nothing_spins_while_the_last_rows_are_waited_for() {
     });
     let (era, ..) = stage.playing();
     stage.close(2);
-    stage.silent(1, era, 1, true);
+    stage.miss(1, era, 1);
     stage.wait(14 * SECOND);
     // One page is away, and the replica has the end from the other.
     stage.arbiter.handle_event(

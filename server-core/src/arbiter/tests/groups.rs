@@ -60,8 +60,8 @@ fn end_while_second_is_away(stage: &mut Stage) {
         stage.ready(conn, plan.era, 0);
     }
     stage.wait(4 * SECOND);
-    stage.silent(1, plans[0].era, 1, true);
     stage.close(2);
+    stage.miss(1, plans[0].era, 1);
     stage.wait(5 * SECOND);
     stage.say(1, upload(plans[0].era, Some(Tick(7))));
     answer(stage, 1);

@@ -313,13 +313,13 @@ fn who_comes_and_goes_gets_no_more_time_while_nothing_moves() {
     let (era, _, token) = stage.playing();
     for conn in 3..9 {
         stage.close(conn - 1);
-        stage.silent(1, era, 1, true);
-        stage.wait(2 * SECOND);
+        stage.miss(1, era, 1);
+        stage.wait(SECOND);
         stage.resume(conn, &token, Some((era, 0)));
         stage.silent(1, era, 1, false);
     }
     stage.close(8);
-    stage.silent(1, era, 1, true);
+    stage.miss(1, era, 1);
     stage.wait(3 * SECOND - 1);
     assert!(stage.ended.is_empty());
     stage.wait(1);
@@ -345,6 +345,7 @@ fn people_who_come_and_go_without_end_are_no_burden() {
     stage.arbiter.limits.presences = 5;
     let (era, ..) = stage.playing();
     stage.close(2);
+    stage.wait(SECOND);
     for _ in 0..50 {
         stage.silent(1, era, 1, true);
         stage.silent(1, era, 1, false);

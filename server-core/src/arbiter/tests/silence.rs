@@ -239,14 +239,42 @@ fn a_page_without_a_connection_has_three_seconds_while_others_hear_it() {
 }
 
 #[test]
-fn a_page_without_a_connection_that_somebody_does_not_hear_loses_its_seat_at_once() {
+fn a_claim_of_silence_counts_once_the_server_has_not_heard_the_page_for_a_second() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
     stage.archive_all(era, 5);
     stage.silent(1, era, 1, true);
-    assert_eq!(stage.shelf(era).changes, [], "it is connected");
+    stage.wait(SECOND);
+    tick(&mut stage, 2);
     stage.close(2);
+    assert_eq!(stage.shelf(era).changes, [], "it was heard just now");
+    stage.wait(SECOND - 1);
+    tick(&mut stage, 1);
+    assert_eq!(stage.shelf(era).changes, []);
+    stage.wait(1);
     assert_eq!(cuts(&changes(&stage.hear(1))), [(1, 5)]);
+}
+
+#[test]
+fn a_page_of_which_another_says_that_it_is_silent_may_connect_again_and_keeps_its_seat() {
+    let mut stage = Stage::new(Limits::default());
+    let (era, _, two) = stage.playing();
+    stage.silent(1, era, 1, true);
+    for number in 1..6 {
+        stage.archive_all(era, number * HZ);
+        let conn = if number == 1 {
+            2
+        } else {
+            10 + u64::from(number)
+        };
+        tick(&mut stage, conn);
+        stage.close(conn);
+        stage.wait(SECOND - 1);
+        tick(&mut stage, 1);
+        stage.resume(11 + u64::from(number), &two, Some((era, 0)));
+        stage.silent(1, era, 1, true);
+    }
+    assert_eq!(stage.shelf(era).changes, []);
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn stage(meanwhile: Meanwhile, then: Then) -> Stage {
 /// Page 2 is gone, and page 1 says so.
 fn lose(stage: &mut Stage, era: Era) {
     stage.close(2);
-    stage.silent(1, era, 1, true);
+    stage.miss(1, era, 1);
 }
 
 /// Everybody who is there plays on for so many seconds.

@@ -11,14 +11,16 @@ pub(crate) const NAME: &str = "frames-removed";
 pub(crate) const TRIES: &str =
     "Somebody with the data folder removes frames from the log of an episode, with checksums that fit.";
 
-/// Kinds of records by their number on the wire, and whether the frames after them get new numbers: for what pages
-/// have signed that must not help.
-const KINDS: [(&str, u8, bool); 5] = [
+/// Kinds of records by their number on the wire, and whether the frames after them get new numbers.
+const KINDS: [(&str, u8, bool); 8] = [
     ("Digest", 2, false),
-    ("Inputs, and numbers the others anew", 9, true),
+    ("Digest, and numbers the others anew", 2, true),
     ("Timing", 3, false),
+    ("Timing, and numbers the others anew", 3, true),
     ("Route", 8, false),
+    ("Route, and numbers the others anew", 8, true),
     ("Inputs", 9, false),
+    ("Inputs, and numbers the others anew", 9, true),
 ];
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
@@ -52,6 +54,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     }
     fs::write(&path, log.write())?;
     let (is_sound, said) = world.verify().await?;
-    let seen = format!("{} frames {name} removed; verify: {said}", gone.len());
-    Ok(Observed::broken_if(is_sound, seen))
+    let (is_exported, told) = world.export().await?;
+    let seen = format!("{} frames {name} removed; verify: {said}; export: {told}", gone.len());
+    Ok(Observed::broken_if(is_sound || is_exported, seen))
 }

@@ -11,33 +11,41 @@ pub(crate) const NAME: &str = "rows-changed";
 pub(crate) const TRIES: &str =
     "Somebody with the data folder changes rows of the database that decide who is paid how much.";
 
+/// A change: its name, its statements, and whether `pay` and `export` must notice it without a noted hash.
+type Change = (&'static str, &'static str, bool);
+
 /// Changes of payments that are due, and of what they follow from.
-const DUE: [(&str, &str); 4] = [
+const DUE: [Change; 4] = [
     (
         "a payment",
         "UPDATE payments SET total = total + 5000, extra = extra + 5000, bonus = bonus + 5000 WHERE rowid = ?",
+        true,
     ),
     (
         "a mark that somebody was paid",
         "UPDATE payments SET state = 'paid', paid_at = '2026-01-01T00:00:00.000Z' WHERE rowid = ?",
+        true,
     ),
     (
         "a recruiter's identifier",
         "UPDATE identifiers SET lookup = '5f3c9affffffffffffffffff' WHERE rowid = ?",
+        true,
     ),
     (
         "the people of an episode",
         "UPDATE players SET participant = (SELECT participant FROM players AS other WHERE other.episode = \
          players.episode AND other.seat <> players.seat)",
+        false,
     ),
 ];
 
 /// Changes once everybody was paid.
-const PAID: [(&str, &str); 4] = [
-    ("an outcome", "UPDATE sessions SET outcome = 'technical' WHERE rowid = ?"),
+const PAID: [Change; 4] = [
+    ("an outcome", "UPDATE sessions SET outcome = 'technical' WHERE rowid = ?", true),
     (
         "marks taken away",
         "UPDATE payments SET state = 'due', paid_at = NULL WHERE state = 'paid'",
+        true,
     ),
     (
         "the identifiers of two people, exchanged",
@@ -45,24 +53,28 @@ const PAID: [(&str, &str); 4] = [
          UPDATE identifiers SET lookup = 'of nobody ' || rowid; \
          UPDATE identifiers SET (lookup, sealed) = \
          (SELECT kept.lookup, kept.sealed FROM kept WHERE kept.place <> identifiers.rowid)",
+        true,
     ),
     (
         "marks taken away with the end of the ledger",
         "UPDATE payments SET state = 'due', paid_at = NULL WHERE state = 'paid'; \
          DELETE FROM ledger WHERE number > (SELECT max(number) - 2 FROM ledger)",
+        false,
     ),
 ];
 
 /// Changes of what was not yet paid, some of them with the ledger.
-const ENDED: [(&str, &str); 4] = [
+const ENDED: [Change; 4] = [
     (
         "the outcome of a payment",
         "UPDATE payments SET outcome = 'withdrew', total = 0 WHERE rowid = ?",
+        true,
     ),
-    ("the score of an episode", "UPDATE episodes SET score = score + 100"),
+    ("the score of an episode", "UPDATE episodes SET score = score + 100", false),
     (
         "the time of a payment",
         "UPDATE payments SET time_ms = time_ms + 36000000, time = time + 9000 WHERE rowid = ?",
+        true,
     ),
     (
         "the last payment removed with the end of the ledger",
@@ -71,6 +83,7 @@ const ENDED: [(&str, &str); 4] = [
          UPDATE sessions SET outcome = NULL, ended_at = NULL WHERE participant = (SELECT participant FROM ledger ORDER BY \
          number DESC LIMIT 1); \
          DELETE FROM ledger WHERE number = (SELECT max(number) FROM ledger)",
+        false,
     ),
 ];
 
@@ -96,19 +109,38 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let options = options.unwrap_or_default();
     let kept = read_database(world)?;
     let (mut seen, mut missed) = (Vec::new(), 0);
-    for (name, sql) in changes {
+    for (name, sql, is_plain) in changes {
         world.query(sql, &person).await?;
         let (is_sound, said) = world.verify_by(&options).await?;
         missed += usize::from(is_sound);
         let noticed = if is_sound { "NOT NOTICED" } else { &said };
         seen.push(format!("{name}: {noticed}"));
+        if is_plain {
+            let (is_exported, _) = world.export().await?;
+            let is_paid = pay_due(world).await?;
+            missed += usize::from(is_exported) + usize::from(is_paid);
+            seen.push(format!("exported: {is_exported}, paid: {is_paid}"));
+        }
         restore_database(&kept)?;
     }
     let (is_sound, after) = world.verify_by(&options).await?;
     anyhow::ensure!(is_sound, "the rows are not as before: {after}");
     let hash = noted.as_ref().map_or("no hash to note", |_| "a hash to note");
-    let seen = format!("{missed} of {} not noticed, {hash}; {}", changes.len(), seen.join("; "));
+    let seen = format!("{missed} times not noticed in {} changes, {hash}; {}", changes.len(), seen.join("; "));
     Ok(Observed::broken_if(missed > 0, seen))
+}
+
+/// True if a file of those who are due is written.
+async fn pay_due(world: &World) -> anyhow::Result<bool> {
+    let (data, out) = (world.data(), world.path("due.csv"));
+    let (folder, file) = (data.to_string_lossy(), out.to_string_lossy());
+    let arguments = ["pay", "--data", &folder, "--csv", "plain", "--out", &file];
+    let (is_fine, _) = world.tell(&arguments).await?;
+    let is_written = out.exists();
+    if is_written {
+        fs::remove_file(&out)?;
+    }
+    Ok(is_fine || is_written)
 }
 
 /// Pays everybody, as a researcher does.
@@ -116,9 +148,8 @@ async fn pay(world: &World) -> anyhow::Result<()> {
     let (data, out) = (world.data(), world.path("bonuses.csv"));
     let (data, out) = (data.to_string_lossy(), out.to_string_lossy());
     let arguments = ["pay", "--data", &data, "--csv", "plain", "--out", &out, "--mark-paid"];
-    let output = world.coplay(&arguments).await?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(output.status.success(), "nobody is paid: {said}");
+    let (is_paid, said) = world.tell(&arguments).await?;
+    anyhow::ensure!(is_paid, "nobody is paid: {said}");
     let marked = world.query("SELECT 1 FROM payments WHERE state = 'paid'", "").await?;
     anyhow::ensure!(marked.len() == 2, "{} of two people are marked as paid", marked.len());
     Ok(())

@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use ed25519_dalek::SigningKey;
+
 use crate::item::{Observed, Variant};
 use crate::study::Study;
 use crate::wire::log::Frames;
@@ -11,8 +13,22 @@ pub(crate) const NAME: &str = "rows-forged";
 pub(crate) const TRIES: &str =
     "Somebody with the data folder changes what a person did in the log of an episode, with checksums that fit.";
 
+const CHANGES: [&str; 7] = [
+    "a row",
+    "inputs",
+    "a signature",
+    "a key",
+    "a row, in a log of version 4",
+    "a row, in a log of version 4 without keys",
+    "a key, and every signature",
+];
+
+/// The kinds of frames with actions, and with what a page has signed.
+const ACTIONS: u8 = 0;
+const INPUTS: u8 = 9;
+
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let changed = variant.choose("changed", &["a row", "inputs", "a signature", "a key"]);
+    let changed = variant.choose("changed", &CHANGES);
     let back = variant.draw("frames from the end", 0, 3) as usize;
     world.serve(&Study::pair(60, 10), &[]).await?;
     world.play_honestly().await?;
@@ -21,9 +37,39 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     anyhow::ensure!(was_sound, "the data do not verify before the attack: {before}");
     let path = world.log_of_episode()?;
     let mut log = Frames::read(&fs::read(&path)?)?;
-    let number = if changed == "a row" { 0 } else { 9 };
+    let episode = path.file_stem().unwrap_or_default().to_string_lossy();
+    let bytes = match changed {
+        "a key, and every signature" => {
+            log.sign_anew(&episode, 1, &SigningKey::from_bytes(&[7; 32]))?;
+            log.write()
+        }
+        "a row" | "inputs" | "a signature" | "a key" => {
+            change(&mut log, changed, back)?;
+            log.write()
+        }
+        older => {
+            change(&mut log, "a row", back)?;
+            log.remove_proofs();
+            if older.ends_with("without keys") {
+                // Behind two keys and their number: the way, and no shared seats. An older program wrote none of it.
+                let header = &mut log.frames[0].1;
+                header.truncate(header.len().saturating_sub(2 + 2 * 32 + 1));
+            }
+            log.write_unnumbered()
+        }
+    };
+    fs::write(&path, bytes)?;
+    let (is_sound, said) = world.verify().await?;
+    let (is_exported, told) = world.export().await?;
+    let seen = format!("{changed} changed, {back} frames from the end; verify: {said}; export: {told}");
+    Ok(Observed::broken_if(is_sound || is_exported, seen))
+}
+
+/// Changes a frame of the log, so many before the last of its kind.
+fn change(log: &mut Frames, changed: &str, back: usize) -> anyhow::Result<()> {
+    let kind = if changed == "a row" { ACTIONS } else { INPUTS };
     let found: Vec<usize> = (1..log.frames.len())
-        .filter(|at| log.frames[*at].1.first() == Some(&number))
+        .filter(|at| log.frames[*at].1.first() == Some(&kind))
         .collect();
     anyhow::ensure!(!found.is_empty(), "the log has no such frame");
     let at = found[found.len() - 1 - back.min(found.len() - 1)];
@@ -41,8 +87,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "a signature" => body[end - 20] ^= 1,
         _ => body[end - 9] ^= 1,
     }
-    fs::write(&path, log.write())?;
-    let (is_sound, said) = world.verify().await?;
-    let seen = format!("{changed} changed in frame {at}; verify: {said}");
-    Ok(Observed::broken_if(is_sound, seen))
+    Ok(())
 }

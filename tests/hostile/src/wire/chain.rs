@@ -1,6 +1,6 @@
 //! The chain of a page's own inputs, as far as an attacker wants to sign one, true or not.
 
-use ed25519_dalek::{Signer as _, SigningKey};
+use ed25519_dalek::{Signature, Signer as _, SigningKey, Verifier as _, VerifyingKey};
 use sha2::{Digest as _, Sha256};
 
 use super::messages::Block;
@@ -26,13 +26,21 @@ impl Chain {
         }
     }
 
-    /// Signs the next block.
-    pub(crate) fn sign(&mut self, key: &SigningKey, inputs: Vec<u16>, salt: [u8; 16]) -> Block {
-        let first = self.next;
+    /// True if the page with a key has signed this as the next block.
+    pub(crate) fn is_next(&self, public: &[u8; 32], block: &Block) -> bool {
+        let mut after = self.clone();
+        after.extend(&block.inputs, &block.salt);
+        let [r, s] = block.signature;
+        let signature = Signature::from_components(r, s);
+        let key = VerifyingKey::from_bytes(public);
+        key.is_ok_and(|key| key.verify(&after.head, &signature).is_ok())
+    }
+
+    fn extend(&mut self, inputs: &[u16], salt: &[u8; 16]) {
         let mut leaf = Sha256::new();
         leaf.update(salt);
-        leaf.update(first.to_le_bytes());
-        for input in &inputs {
+        leaf.update(self.next.to_le_bytes());
+        for input in inputs {
             leaf.update(input.to_le_bytes());
         }
         let mut hash = Sha256::new();
@@ -40,6 +48,12 @@ impl Chain {
         hash.update(leaf.finalize());
         self.head = hash.finalize().into();
         self.next += inputs.len() as u32;
+    }
+
+    /// Signs the next block.
+    pub(crate) fn sign(&mut self, key: &SigningKey, inputs: Vec<u16>, salt: [u8; 16]) -> Block {
+        let first = self.next;
+        self.extend(&inputs, &salt);
         let signature = key.sign(&self.head);
         Block {
             first,
