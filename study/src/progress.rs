@@ -17,7 +17,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use protocol::control::{Draft, Lack};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::assign::{Assignment, UnitAssignment};
 use crate::outcome::Outcome;
