@@ -178,7 +178,7 @@ async fn an_episode_in_it_is_archived_and_simulated_again() {
     assert!(report.is_fine(), "{report:?}");
     assert_eq!(
         (report.episodes[0].module, report.episodes[0].score),
-        (StoredModule::Present, 20)
+        (StoredModule::Present, Some(20))
     );
 
     fs::write(
