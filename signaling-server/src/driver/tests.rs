@@ -87,7 +87,7 @@ async fn a_hosted_episode_loses_what_was_withdrawn_while_the_server_runs() {
         disk: Arc::new(DiskRoom::new(data.path())),
         faults: Arc::default(),
         episodes: data.episode_files(),
-        ended_episodes: None,
+        notifier: None,
         writers: HashMap::new(),
         models: Arc::new(ModelClient::new(ModelAccess::Refuse)),
         results,
