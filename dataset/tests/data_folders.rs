@@ -78,7 +78,7 @@ async fn read_facts(data: &Path, out: &Path) -> Expected {
         assert_eq!(episode.faulty_notes, [], "{report}");
         facts.equal += 1;
         facts.ticks += u64::from(episode.ticks);
-        facts.score += episode.score;
+        facts.score += episode.score.unwrap_or(0);
         facts.frames += episode.frames;
     }
     let options = ExportOptions {

@@ -168,9 +168,12 @@ async fn inputs_that_contradict_the_actions_are_in_no_export() {
     assert_left_out(dir.path(), "its own page has said nothing").await;
 }
 
+/// A change of a log by somebody who has the data folder.
+type Forge = fn(&mut Log);
+
 #[tokio::test]
 async fn a_log_that_the_ledger_has_cannot_be_signed_anew_nor_lose_what_pages_noted() {
-    let changes: [(&str, fn(&mut Log)); 4] = [
+    let changes: [(&str, Forge); 4] = [
         ("keys", sign_anew),
         ("notes", |log| {
             remove(log, |record| matches!(record, Record::Timing { .. }))
