@@ -331,6 +331,8 @@ mod tests {
             missing: Vec::new(),
             may_wait_longer: false,
             may_continue_alone: false,
+            room: String::new(),
+            rooms: Vec::new(),
         });
         study.present.connected = 1;
         let machine = MachineState::default();

@@ -254,7 +254,7 @@ fn a_clip_shows_no_whole_world_with_secrets() {
         );
         let at = STUDY.find("  - id: thanks").expect("the last stage");
         let (before, after) = STUDY.split_at(at);
-        folder.write("study.yaml", &format!("{before}{clip}{after}"));
+        folder.write("study.yaml", format!("{before}{clip}{after}"));
     };
     let told = |is_secret| {
         let facts = EnvFacts {

@@ -77,7 +77,7 @@ async fn play(data: &DataDir, store: &StudyStore, id: &str, ends: bool) {
     };
     tokio::task::spawn_blocking(write).await.unwrap();
     if ends {
-        let ended = store.end_episode(id, EndReason::Played, None);
+        let ended = store.end_episode(id, EndReason::Played, None, None);
         ended.await.unwrap();
     }
 }
