@@ -42,9 +42,9 @@ use protocol::hash::is_sha256;
 
 pub use file::{DiskFile, LogFile};
 pub use handover::{is_directive, lead};
-pub use hosted::{HostedHand, repeats};
+pub use hosted::{HostedHand, is_only_recorded, repeats};
 pub use known::cut;
-pub use recorded::{is_only_recorded, list_recorded_rewards};
+pub use recorded::list_recorded_rewards;
 pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};
