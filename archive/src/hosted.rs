@@ -453,5 +453,15 @@ pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
     }
 }
 
+/// Returns whether the log is the only record of what happened: the episode was on a host, nothing claims that its world
+/// repeats itself, and the world comes out otherwise when it is run again.
+pub fn is_only_recorded(log: &Log, stored: Box<Stored>) -> bool {
+    match (log.header.way, log.repetition()) {
+        (EnvWay::Module, _) | (EnvWay::Host, Some(None)) => false,
+        (EnvWay::Host, Some(Some(_))) => true,
+        (EnvWay::Host, None) => log.through.0 > 0 && repeats(log, stored).is_some(),
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::*;
 use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
-use crate::recorded::{is_only_recorded, list_recorded_rewards};
+use crate::recorded::list_recorded_rewards;
 
 const ONE: Seat = Seat(1);
 

@@ -87,7 +87,7 @@ pub(super) struct Step {
     pub(super) partner: Option<usize>,
     /// The actions that the AI partners of a shared seat wanted.
     pub(super) proposals: Vec<u16>,
-    /// What follows is `None` where a world does not repeat itself and its log does not have it.
+    /// `None`, as all that follows, where a world does not repeat itself and its log does not have it.
     pub(super) reward: Option<f32>,
     /// Of the group, after the tick.
     pub(super) score: Option<i64>,
