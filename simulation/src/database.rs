@@ -10,6 +10,8 @@ use server_core::desk::RecruitmentState;
 use server_core::token::token_hash;
 use study::{Outcome, Payment, Progress, Study};
 
+use crate::fault_injection::FaultInjection;
+
 /// A session.
 #[derive(Clone, Debug)]
 struct Row {
@@ -33,6 +35,8 @@ pub struct Database {
     answers: Vec<(String, u16, Vec<Answer>)>,
     /// Drafts are lost, although the arbiter hears that they are stored.
     loses_drafts: bool,
+    /// Payments are stored as nothing, although the arbiter hears that they are stored.
+    loses_pay: bool,
     /// Episodes, and whether they are running.
     episodes: Vec<(EpisodeRow, bool)>,
     next_era: u16,
@@ -42,10 +46,11 @@ pub struct Database {
 }
 
 impl Database {
-    /// Empty tables; `loses_drafts` breaks them on purpose.
-    pub fn new(loses_drafts: bool) -> Self {
+    /// Empty tables, which lose on purpose what is injected.
+    pub fn new(injected: FaultInjection) -> Self {
         Self {
-            loses_drafts,
+            loses_drafts: injected.lose_drafts,
+            loses_pay: injected.lose_pay,
             ..Self::default()
         }
     }
@@ -68,16 +73,26 @@ impl Database {
         Some(&row.participant)
     }
 
-    /// Judges the pay of everybody but the participant whose page is dishonest.
+    /// Judges the pay of everybody but the participant whose page is dishonest: the study pays for every outcome but that of
+    /// people who leave on purpose, and that of a page that failed.
     ///
     /// # Errors
-    /// Somebody who was honest ends as one whose page failed.
-    pub fn judge_pay(&self, liar: Option<&str>) -> Result<(), String> {
-        let sessions = self.sessions.iter();
-        for row in sessions.filter(|row| liar != Some(row.participant.as_str())) {
-            let payment = row.payment.as_ref();
-            if payment.is_some_and(|payment| payment.outcome == Outcome::PageFailed) {
-                return Err(format!("blame: {} goes without pay", row.participant));
+    /// Somebody who did not leave gets nothing; or ends as one whose page failed, although `may_fail` says that only a lie can
+    /// be the reason.
+    pub fn judge_pay(&self, liar: Option<&str>, may_fail: bool) -> Result<(), String> {
+        let honest = (self.sessions.iter()).filter(|row| liar != Some(row.participant.as_str()));
+        for (row, payment) in honest.filter_map(|row| Some((row, row.payment.as_ref()?))) {
+            let is_due = match payment.outcome {
+                Outcome::LeftEarly => false,
+                Outcome::PageFailed => !may_fail,
+                _ => true,
+            };
+            if is_due && payment.total == 0 {
+                let outcome = payment.outcome;
+                return Err(format!(
+                    "blame: {} goes without pay, as {outcome}",
+                    row.participant
+                ));
             }
         }
         Ok(())
@@ -131,9 +146,13 @@ impl Database {
                     let given = (participant.clone(), given.visit, given.answers);
                     self.answers.push(given);
                 }
+                let loses_pay = self.loses_pay;
                 let row = self.session(&participant)?;
                 (row.progress, row.attendance) = (progress, attendance);
                 row.payment = row.payment.take().or(payment.map(|payment| *payment));
+                if let Some(payment) = row.payment.as_mut().filter(|_| loses_pay) {
+                    payment.total = 0;
+                }
             }
             Write::Reopen {
                 participant,

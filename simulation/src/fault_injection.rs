@@ -8,6 +8,8 @@ use protocol::datagram::DatagramLayout;
 pub struct FaultInjection {
     /// Drafts are acknowledged and never stored.
     pub lose_drafts: bool,
+    /// Payments are acknowledged and stored as nothing.
+    pub lose_pay: bool,
     /// A crash takes the last write with it although it was acknowledged.
     pub lose_writes: bool,
     /// Pages take what they confirm for final.

@@ -18,7 +18,7 @@
 //! | `draft` | what a person typed stays on their page, and what the server promised to keep comes back with every other one |
 //! | `answers` | whatever dies meanwhile, the answers that a person gave are stored once, as they were typed |
 //! | `messages` | what was shown of a chat is stored, and nothing twice |
-//! | `blame` | where one page is dishonest, nobody else is named, or goes without pay |
+//! | `blame` | nobody goes without pay who did not leave on purpose; where one page is dishonest, nobody else is named, or has a page that failed |
 //! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second of up to ten people |
 
 mod pages;

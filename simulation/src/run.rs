@@ -354,16 +354,17 @@ impl Run {
         }
     }
 
-    /// Nobody honest is named in a log, or goes without pay.
+    /// Nobody honest goes without pay, or is named in a log for what a dishonest page did.
     fn judge_blame(&self) -> Result<(), String> {
-        let Some(liar) = self.scenario.liar else {
-            return Ok(());
-        };
         let storage = self.server.storage();
+        let Some(liar) = self.scenario.liar else {
+            // Pages may fail by the faults of the run.
+            return storage.database.judge_pay(None, true);
+        };
         let token = self.tokens[liar.person].as_deref();
         let liar = token.and_then(|token| storage.database.find_participant(token));
         self.oracle.judge_blame(&storage.disk, liar)?;
-        storage.database.judge_pay(liar)
+        storage.database.judge_pay(liar, false)
     }
 
     /// Does what a page asks for.

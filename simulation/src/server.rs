@@ -116,7 +116,7 @@ impl SimulatedServer {
             is_open: true,
         };
         let storage = MemoryStorage {
-            database: Database::new(injected.lose_drafts),
+            database: Database::new(injected),
             ..MemoryStorage::default()
         };
         Self::with_storage(seed, program, storage, injected)

@@ -18,6 +18,13 @@ pub const THINKS_US: u64 = 1_020_000;
 /// Seconds that people who play in turns together have for a choice.
 pub const TURN_S: u64 = 2;
 
+/// Everybody is paid, but for those who leave on purpose and those whose page failed.
+const PAY: &str = "recruitment:
+  currency: GBP
+  base: 1.00
+  outcomes: {timed_out: {do: approve, pay: base}}
+";
+
 /// The stages around an episode at which people read, type and write to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
@@ -212,7 +219,7 @@ impl StudyDraw {
         // Nobody else ends the turns of somebody who is gone.
         let expires = if self.alone { ", expires_h: 1" } else { "" };
         let mut text = format!(
-            "format: 1\nstudy: {{id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu{expires}}}\ntimeline:\n",
+            "format: 1\nstudy: {{id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu{expires}}}\n{PAY}timeline:\n",
         );
         for round in 0..self.rounds {
             self.round(round, &mut text);

@@ -70,6 +70,15 @@ fn a_draft_that_was_promised_and_lost_is_missed() {
     assert!(seen.starts_with("draft"), "{seen}");
 }
 
+#[test]
+fn a_payment_that_was_promised_and_lost_is_missed() {
+    let seen = seen(FaultInjection {
+        lose_pay: true,
+        ..FaultInjection::default()
+    });
+    assert!(seen.starts_with("blame"), "{seen}");
+}
+
 /// Seeds whose people play in turns.
 fn in_turns() -> impl Iterator<Item = u64> {
     (0..RUNS).filter(|seed| Scenario::new(*seed).terms.turns)
