@@ -1,10 +1,10 @@
-//! What the database knows of the logs of episodes, beside their ends and their people.
+//! The facts that the database has of the logs of episodes, beside their ends and their people.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::study_store::{LogEntry, fits_last};
 
-/// What the database knows of the logs of episodes.
+/// The facts that the database has of the logs of episodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownLogs {
     /// The entries of each in the ledger, in their order.

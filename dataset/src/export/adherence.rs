@@ -84,7 +84,7 @@ impl Decisions {
 pub(super) struct PersonAdherence(BTreeMap<String, Decisions>);
 
 impl PersonAdherence {
-    /// What the formulas of rules ask for.
+    /// The measures that the formulas of rules ask for.
     pub(super) fn summary(&self) -> BTreeMap<String, SessionAdherence> {
         let measures = self.0.iter();
         measures

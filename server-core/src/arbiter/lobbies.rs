@@ -21,7 +21,7 @@ pub(super) struct Room(pub usize);
 struct OpenRoom {
     /// Index of the lobby stage.
     stage: u16,
-    /// What its people have in common.
+    /// The facts that its people have in common.
     company: Company,
     lobby: Lobby<SessionId>,
 }
@@ -77,7 +77,7 @@ impl Lobbies {
         self.by_room.get(&room).map(|open| open.stage)
     }
 
-    /// What the people of a room have in common.
+    /// The facts that the people of a room have in common.
     pub(super) fn company_of(&self, room: Room) -> Option<&Company> {
         self.by_room.get(&room).map(|open| &open.company)
     }

@@ -44,7 +44,7 @@ impl MatchRules<SessionId> for Together<'_> {
 }
 
 impl Arbiter {
-    /// What the people have in common who may become a group with somebody.
+    /// The facts that all people have in common who may become a group with somebody.
     fn company_at(&self, stage: u16, who: SessionId) -> Option<Company> {
         let mut company = self.sessions[who].progress.company(&self.study);
         let lobby = self.study.lobby(stage)?;
