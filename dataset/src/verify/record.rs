@@ -1,4 +1,4 @@
-//! What every reader of a log asks before it believes it: that the log is the one that the ledger has, and that every
+//! The checks that every reader of a log makes before it believes it: that the log is the one that the ledger has, and that every
 //! action of a person is what their own page has said and signed.
 
 use env_core::Spec;
