@@ -1,10 +1,45 @@
-//! The facts that the database has of the logs of episodes, beside their ends and their people.
+//! The logs of episodes as the ledger of the database has them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::study_store::{LogEntry, fits_last};
+use archive::Fingerprint;
 
-/// The facts that the database has of the logs of episodes.
+/// The beginning of an entry of a log in the ledger.
+pub(crate) const LOG: &str = "log ";
+/// The entry of a log that was erased with its episode.
+pub(crate) const ERASED: &str = "log erased";
+
+/// An entry of the log of an episode.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum LogEntry {
+    /// It was this one.
+    Log(Fingerprint),
+    /// It was erased.
+    Erased,
+}
+
+impl LogEntry {
+    pub(crate) fn write(&self) -> String {
+        match self {
+            Self::Log(Fingerprint { len, sha256 }) => format!("{LOG}{len} {sha256}"),
+            Self::Erased => ERASED.to_owned(),
+        }
+    }
+
+    /// Reads an entry that begins with [`LOG`]; `None` if nobody can have written it here.
+    pub(crate) fn read(entry: &str) -> Option<Self> {
+        if entry == ERASED {
+            return Some(Self::Erased);
+        }
+        let (len, sha256) = entry.strip_prefix(LOG)?.split_once(' ')?;
+        Some(Self::Log(Fingerprint {
+            len: len.parse().ok()?,
+            sha256: sha256.to_owned(),
+        }))
+    }
+}
+
+/// The logs of episodes, as far as the database knows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownLogs {
     /// The entries of each in the ledger, in their order.
@@ -56,4 +91,14 @@ impl KnownLogs {
         let older = self.older.as_ref();
         older.is_none_or(|older| older.contains(episode))
     }
+}
+
+/// True if a log is the last one that was entered; or also the one before, while it is being rewritten.
+pub(crate) fn fits_last(entries: &[LogEntry], log: &[u8], is_rewritten: bool) -> bool {
+    let count = if is_rewritten { 2 } else { 1 };
+    let mut last = entries.iter().rev().take(count);
+    last.any(|entry| match entry {
+        LogEntry::Log(fingerprint) => fingerprint.fits(log),
+        LogEntry::Erased => false,
+    })
 }

@@ -149,7 +149,7 @@ pub struct LedgerState {
     /// The hash of every entry over itself and the one before, in their order; empty for an entry that is older than the
     /// ledger.
     pub hashes: Vec<String>,
-    /// The facts that the database has of the logs of episodes.
+    /// The logs of episodes, as far as they are known.
     pub logs: KnownLogs,
 }
 

@@ -35,7 +35,6 @@ use crate::database::migrations::MIGRATIONS;
 use crate::database::value::Row;
 use crate::database::{Connection, Pool, Writer, postgres, query};
 use crate::servers::{SharedLogs, read_address};
-pub(crate) use ledger_logs::{LogEntry, fits_last};
 
 /// How long a statement waits for another program that has the database, milliseconds.
 const BUSY_MS: u64 = 10_000;

@@ -22,7 +22,7 @@ pub(super) struct KnownData {
     left_out: BTreeSet<String>,
     /// The groups that are exported; `None` for all.
     groups: Option<BTreeSet<String>>,
-    /// The facts that the database has of the logs of episodes.
+    /// The logs of episodes, as far as the database knows them.
     logs: KnownLogs,
     /// The rows that decide who is paid what, and are not as they were stored: a sentence for each.
     pub(super) altered: Vec<String>,
@@ -64,7 +64,7 @@ impl KnownData {
         Ok(known)
     }
 
-    /// The facts that the database has of the logs of episodes.
+    /// The logs of episodes, as far as the database knows them.
     pub(super) fn logs(&self) -> &KnownLogs {
         &self.logs
     }

@@ -5,12 +5,13 @@ use protocol::control::EndReason;
 use protocol::log::Ending;
 
 use super::StudyStore;
-use super::ledger_logs::{LogEntry, append_log};
+use super::ledger_logs::append_log;
 use super::rows::episode;
 use crate::Episode;
 use crate::NewEpisode;
 use crate::StoreError;
 use crate::database::query;
+use crate::known_logs::LogEntry;
 use crate::reason_name;
 
 /// Episodes with what was drawn for their group, and the visits and people of their seats as JSON.

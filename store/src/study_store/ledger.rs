@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::hash::sha256_hex;
 use serde_json::json;
 
-use super::ledger_logs::{self, LogEntry};
+use super::ledger_logs;
 use super::rows::payment;
 use super::{StudyStore, identifiers};
 use crate::database::value::Row;
 use crate::database::{Transaction, query};
+use crate::known_logs::{LOG, LogEntry};
 use crate::{LedgerState, PayState, StoreError};
 
 /// The first version of the database that has it.
@@ -331,7 +332,7 @@ async fn read_entries(
         }
         match entry.as_str() {
             PAID => drop(entries.paid.insert(participant)),
-            it if it.starts_with(ledger_logs::LOG) => {
+            it if it.starts_with(LOG) => {
                 let log = LogEntry::read(it);
                 entries.logs.entry(participant).or_default().extend(log);
             }

@@ -9,13 +9,10 @@ use super::ledger::append_entry;
 use crate::StoreError;
 use crate::WithdrawnSeat;
 use crate::database::{Transaction, query};
+use crate::known_logs::{ERASED, LogEntry, fits_last};
 
 /// The first version of the database whose ledger has them.
 pub(super) const FIRST: usize = 20;
-/// The beginning of such an entry.
-pub(super) const LOG: &str = "log ";
-/// The entry of a log that was erased with its episode.
-const ERASED: &str = "log erased";
 
 /// The seats of people who withdrew from ended episodes, and whose files may still have what came from their pages.
 pub(super) const WITHDRAWN_SEATS: &str = "SELECT episodes.id AS episode, path, sessions.participant AS participant FROM withdrawals \
@@ -23,36 +20,6 @@ pub(super) const WITHDRAWN_SEATS: &str = "SELECT episodes.id AS episode, path, s
                                           JOIN episodes USING (group_id) WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM \
                                           withdrawn_seats WHERE episode = episodes.id AND withdrawn_seats.participant = \
                                           sessions.participant) ORDER BY episodes.rowid, sessions.rowid";
-
-/// An entry of the log of an episode.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum LogEntry {
-    /// It was this one.
-    Log(Fingerprint),
-    /// It was erased.
-    Erased,
-}
-
-impl LogEntry {
-    fn write(&self) -> String {
-        match self {
-            Self::Log(Fingerprint { len, sha256 }) => format!("{LOG}{len} {sha256}"),
-            Self::Erased => ERASED.to_owned(),
-        }
-    }
-
-    /// Reads an entry that begins with [`LOG`]; `None` if nobody can have written it here.
-    pub(super) fn read(entry: &str) -> Option<Self> {
-        if entry == ERASED {
-            return Some(Self::Erased);
-        }
-        let (len, sha256) = entry.strip_prefix(LOG)?.split_once(' ')?;
-        Some(Self::Log(Fingerprint {
-            len: len.parse().ok()?,
-            sha256: sha256.to_owned(),
-        }))
-    }
-}
 
 /// Enters the log of an episode, unless it is the last one that was entered.
 pub(super) async fn append_log(
@@ -118,16 +85,6 @@ impl StudyStore {
         }
         transaction.commit().await
     }
-}
-
-/// True if a log is the last one that was entered; or also the one before, while it is being rewritten.
-pub(crate) fn fits_last(entries: &[LogEntry], log: &[u8], is_rewritten: bool) -> bool {
-    let count = if is_rewritten { 2 } else { 1 };
-    let mut last = entries.iter().rev().take(count);
-    last.any(|entry| match entry {
-        LogEntry::Log(fingerprint) => fingerprint.fits(log),
-        LogEntry::Erased => false,
-    })
 }
 
 /// The episodes from whose logs something is still to be removed.
