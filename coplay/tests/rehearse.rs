@@ -69,7 +69,7 @@ fn assert_whole(report: &Value, mode: &str) {
     assert!(
         cells
             .keys()
-            .any(|cell| cell.starts_with("cramped_room/kitchen #")),
+            .any(|cell| cell.starts_with("cramped_room/order ")),
         "{cells:?}"
     );
     for figure in ["/minutes/median", "/lobby/wait_s/p90", "/machine/study_min"] {

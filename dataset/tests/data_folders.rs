@@ -106,7 +106,7 @@ impl Expected {
 async fn data_folders_of_earlier_programs_verify_and_give_the_same_tables() {
     use_trial_key();
     let folders = list_folders();
-    assert!(folders.len() >= 11, "{folders:?}");
+    assert!(folders.len() >= 12, "{folders:?}");
     for folder in folders {
         let dir = tempfile::tempdir().unwrap();
         let (data, out) = (dir.path().join("data"), dir.path().join("out"));
