@@ -1,5 +1,7 @@
 //! Two pages in an episode, each around a native session.
 
+use std::time::Duration;
+
 use env_core::envs::overcooked::Overcooked;
 use env_core::{Instance, Spec, World as _};
 use protocol::chain::Chain;
@@ -9,6 +11,7 @@ use protocol::control::{
 };
 use protocol::{Controller, Era, Life, Seat, Tick};
 use rollback::{Config, Session};
+use tokio::time::timeout;
 
 use super::host::{HORIZON, Running};
 use super::page::{Page, page_key};
@@ -183,7 +186,14 @@ impl Match {
 
     /// The first page hears that nobody has the second seat.
     pub(crate) async fn lose_second(&mut self) {
-        let change = self.change(0).await;
+        // A page says something each second: whoever says nothing is no witness.
+        let change = loop {
+            let clock = ClientMessage::Clock { sent_us: 0 };
+            self.pages[0].say(&clock).await;
+            if let Ok(change) = timeout(Duration::from_millis(300), self.change(0)).await {
+                break change;
+            }
+        };
         assert_eq!(
             (change.seat, change.controller),
             (Seat(1), Controller::Vacant)
