@@ -188,8 +188,9 @@ impl Match {
     pub(crate) async fn lose_second(&mut self) {
         // A page says something each second: whoever says nothing is no witness.
         let change = loop {
-            let clock = ClientMessage::Clock { sent_us: 0 };
-            self.pages[0].say(&clock).await;
+            let (era, seat, silent) = (self.era, Seat(1), true);
+            let claim = ClientMessage::Silent { era, seat, silent };
+            self.pages[0].say(&claim).await;
             if let Ok(change) = timeout(Duration::from_millis(300), self.change(0)).await {
                 break change;
             }
