@@ -1,5 +1,6 @@
 //! Measures of adherence.
 
+use std::slice;
 use std::sync::Arc;
 
 use protocol::EnvWay;
@@ -48,7 +49,8 @@ async fn exported(
     let dir = data.join(archive::FOLDER);
     fs::create_dir_all(&dir).unwrap();
     StudyStore::open(data).await.unwrap().close().await;
-    fs::write(dir.join("e-1.coplay"), encode(&header, &[actions])).unwrap();
+    let records = [sign_rows(&header, slice::from_ref(&actions)), vec![actions]].concat();
+    fs::write(dir.join("e-1.coplay"), encode(&header, &records)).unwrap();
     export(data, &data.join("out"), options).await.unwrap()
 }
 

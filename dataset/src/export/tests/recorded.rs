@@ -1,17 +1,39 @@
 //! Episodes on a host whose world does not repeat itself: their tables come from the log.
 
-use protocol::EnvWay;
 use protocol::log::Ending;
+use protocol::{EnvWay, Life};
 
 use super::*;
 
-/// Two ticks of two seats in a world that comes out otherwise when it is run again.
-fn recorded_ticks() -> Vec<Record> {
+fn hosted_header(id: &str) -> Header {
+    Header {
+        episode: id.into(),
+        way: EnvWay::Host,
+        ..header([PERSON, PERSON], 12)
+    }
+}
+
+/// Two ticks of two people, with their choices, in a world that comes out otherwise when it is run again.
+fn recorded_ticks(id: &str) -> Vec<Record> {
+    let header = hosted_header(id);
+    let mut pages = [0, 1].map(|seat| PageScript::new(&header, Seat(seat)));
+    let mut choose = |seat: u8, number, action| Record::Inputs {
+        seat: Seat(seat),
+        life: Life(0),
+        block: pages[usize::from(seat)]
+            .block(number, vec![action])
+            .unwrap(),
+    };
+    let act = |tick, row: [u16; 2]| Record::Actions {
+        first: Tick(tick),
+        rows: row.to_vec(),
+    };
     vec![
-        Record::Actions {
-            first: Tick(0),
-            rows: vec![6, 1, 2, 6],
-        },
+        choose(1, 0, 1),
+        act(0, [6, 1]),
+        choose(0, 0, 2),
+        choose(1, 1, 6),
+        act(1, [2, 6]),
         Record::Observed {
             first: Tick(0),
             hashes: vec![1, 2, 3, 4],
@@ -42,11 +64,7 @@ async fn folder(episodes: &[(&str, Vec<Record>)]) -> tempfile::TempDir {
     fs::create_dir(&dir).unwrap();
     let store = StudyStore::open(data.path()).await.unwrap();
     for (era, (id, records)) in (0..).zip(episodes) {
-        let header = Header {
-            episode: (*id).into(),
-            way: EnvWay::Host,
-            ..header([PERSON, PERSON], 12)
-        };
+        let header = hosted_header(id);
         let file = dir.join(id).with_extension(archive::EXTENSION);
         fs::write(file, encode(&header, records)).unwrap();
         let new = NewEpisode {
@@ -68,8 +86,11 @@ async fn folder(episodes: &[(&str, Vec<Record>)]) -> tempfile::TempDir {
 
 #[tokio::test]
 async fn a_world_that_does_not_repeat_itself_has_the_rows_of_its_log() {
-    let ended = [recorded_ticks(), end_and_repetition(2, Some(1)).to_vec()];
-    let data = folder(&[("e-1", ended.concat()), ("e-2", recorded_ticks())]).await;
+    let ended = [
+        recorded_ticks("e-1"),
+        end_and_repetition(2, Some(1)).to_vec(),
+    ];
+    let data = folder(&[("e-1", ended.concat()), ("e-2", recorded_ticks("e-2"))]).await;
     let out = data.path().join("out");
     let options = ExportOptions {
         states: true,

@@ -166,10 +166,12 @@ pub(super) fn arbiters() -> Seeds {
     let gone = [
         started(),
         both(4),
+        // A second passes in which the server hears the one page, and not the other.
         vec![page(1, 1), page(6, 0), 2],
+        wait(9).to_vec(),
+        uploaded(0, 4, false),
         wait(6).to_vec(),
         WORK.to_vec(),
-        uploaded(0, 4, false),
     ]
     .concat();
     let back = [
