@@ -15,6 +15,13 @@ WORLDS = Path(__file__).parent / "hosted_worlds.py"
 PAGE = Path(__file__).parents[2] / "docs" / "your-environment.md"
 SNIPPETS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 
+
+def find_snippet(words):
+    """The one snippet of the page that has these words."""
+    (found,) = [snippet for snippet in SNIPPETS if words in snippet]
+    return found
+
+
 HELLO, RESET, STEP, PICTURE, OBSERVE, DESCRIBE, POINT, CHOOSE, CHECK = range(1, 10)
 READY, STEPPED, PIXELS, SHAPES, VALUES = range(0x81, 0x86)
 FAULT = 0x8F
@@ -234,7 +241,7 @@ def test_the_file_of_the_page_is_played(host, tmp_path):
 
 
 def test_the_picture_of_the_page_is_drawn(host, tmp_path):
-    draw = "".join(f"    {line}\n" for line in SNIPPETS[2].splitlines())
+    draw = "".join(f"    {line}\n" for line in find_snippet("progress").splitlines())
     text = f"from hosted_worlds import Unequal\n\n\nclass Drawn(Unequal):\n{draw}"
     (tmp_path / "drawn.py").write_text(text)
     (tmp_path / "hosted_worlds.py").write_text(WORLDS.read_text())
@@ -246,7 +253,7 @@ def test_the_picture_of_the_page_is_drawn(host, tmp_path):
 
 
 def test_the_function_of_the_page_chooses(host, tmp_path):
-    (tmp_path / "my_game.py").write_text(SNIPPETS[0] + SNIPPETS[1])
+    (tmp_path / "my_game.py").write_text(SNIPPETS[0] + find_snippet("def choose("))
     world = {"python": "my_game.py", "action_names": ["down", "up"], "noop": "down", "folder": str(tmp_path)}
     game = host(**world, policy="my_game.py:choose")
     chosen = set()
