@@ -171,6 +171,32 @@ fn packages(workspace: &Workspace) -> Result<()> {
     )
 }
 
+/// What the tests write where nothing is compiled yet, and where most is, in GB.
+const ROOM: [u64; 2] = [8, 3];
+
+/// Says at once if the disk is too full for the tests: a linker that runs out of room dies without a reason.
+pub(crate) fn room(workspace: &Workspace) -> Result<()> {
+    let is_compiled = workspace.checked("coplay").exists();
+    let needed = ROOM[usize::from(is_compiled)];
+    // Where there is no `df`, nobody can say.
+    let Ok(table) = output(workspace.command("df").arg("-Pk").arg(&workspace.root)) else {
+        return Ok(());
+    };
+    match free_gb(&table) {
+        Some(free) if free < needed => bail!(
+            "the disk has {free} GB left, and the tests need about {needed} GB: make room (`cargo clean` removes what was compiled here), then try again"
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The free space in the table of `df -Pk`, whose fourth column is in units of 1,024 bytes.
+fn free_gb(table: &str) -> Option<u64> {
+    let column = table.lines().nth(1)?.split_whitespace().nth(3)?;
+    let units: u64 = column.parse().ok()?;
+    Some(units / 1_000_000)
+}
+
 /// Says at once if there is no Chromium here, and none can be installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let can_install = find("apt-get").is_some() && root();
@@ -297,4 +323,17 @@ pub(crate) fn find(program: &str) -> Option<PathBuf> {
     env::split_paths(&path)
         .map(|folder| folder.join(program))
         .find(|candidate| candidate.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_free_space_is_read_from_the_table_of_df() {
+        let table = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda 263112772 65060044 29884308 69% /\n";
+        assert_eq!(free_gb(table), Some(29));
+        assert_eq!(free_gb("Filesystem 1024-blocks\n"), None);
+        assert_eq!(free_gb("a b c d\ne f g -\n"), None);
+    }
 }

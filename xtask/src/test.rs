@@ -128,6 +128,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     tally.step("third-party crates (cargo-deny)", |_| {
         deny::check(workspace)
     })?;
+    setup::room(workspace)?;
     setup::wasm(workspace)?;
     setup::check(workspace)?;
     // It waits for the network and the disk. The page ends in one long optimisation on one core.
