@@ -144,11 +144,6 @@ fn every_session_ends_on_a_virtual_clock_with_other_mishaps() {
 }
 
 #[test]
-fn every_session_ends_on_a_virtual_clock_with_yet_others() {
-    every_session_ends_on_a_virtual_clock(["5", "6"]);
-}
-
-#[test]
 fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
     let run = |seed: &str| {
         let args = [&EVERYTHING[..], &["--seed", seed, "--json"]].concat();
@@ -159,11 +154,12 @@ fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
             .output()
             .unwrap();
         assert_eq!(done.status.code(), Some(0));
+        assert_whole(&serde_json::from_slice(&done.stdout).unwrap(), "virtual");
         String::from_utf8(done.stdout).unwrap()
     };
-    let first = run("11");
-    assert_eq!(run("11"), first);
-    let other = run("12").replace("\"seed\":12", "\"seed\":11");
+    let first = run("5");
+    assert_eq!(run("5"), first);
+    let other = run("6").replace("\"seed\":6", "\"seed\":5");
     assert_ne!(other, first);
 }
 
