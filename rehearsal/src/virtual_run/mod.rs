@@ -51,6 +51,9 @@ const S: u64 = 1_000_000;
 /// The secret of participant links in a data folder.
 const LINKS_KEY: &str = "links.key";
 
+/// From how many sessions on a run takes two threads: with fewer, waiting for each other is most of what they do.
+const MANY: usize = 100;
+
 /// How often one thread looks whether the other is done, before it sleeps.
 const LOOKS: u32 = 5_000;
 
@@ -195,20 +198,29 @@ impl VirtualRun {
         })
     }
 
-    /// Runs the people on this thread and the machine on another, until nobody takes part any more.
+    /// Runs the machine and the people until nobody takes part any more; many people on two threads.
     fn play(&mut self, is_stopped: &AtomicBool) -> anyhow::Result<()> {
-        let Self {
-            machine,
-            crowd,
-            sessions,
-            began_us,
-            now_us,
-            line,
-            lines,
-            ..
-        } = self;
-        let crowd = &*crowd;
-        let mut machine_us = machine.next_us();
+        let crowd = &self.crowd;
+        let mut clock = Clock {
+            now_us: &mut self.now_us,
+            machine_us: self.machine.next_us(),
+            least_us: self.lines.least_us,
+        };
+        let (line, sessions, began_us) = (&mut self.line, &self.sessions, self.began_us);
+        let mut steps = 0_u32;
+        let look = |now_us: u64| {
+            anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(STEPS_A_LOOK) {
+                tell(line, now_us.saturating_sub(began_us), sessions);
+            }
+            Ok(())
+        };
+        let machine = &mut self.machine;
+        if sessions.len() < MANY {
+            let step = |order| Some(run_order(machine, crowd, order));
+            return clock.advance(crowd, step, look);
+        }
         thread::scope(|scope| {
             let (order, orders) = mpsc::channel();
             let (report, reports) = mpsc::channel();
@@ -217,40 +229,13 @@ impl VirtualRun {
                 let run = || run_machine(machine, crowd, &orders, &report);
                 tracing::subscriber::with_default(NoSubscriber::new(), run);
             });
-            let mut steps = 0_u32;
-            let mut up = Vec::new();
-            while !crowd.is_over() {
-                anyhow::ensure!(!is_stopped.load(Ordering::Relaxed), "stopped");
-                let coming_us = up.iter().map(|sent: &Sent<_>| sent.at_us).min();
-                let times = [crowd.next_us(), machine_us, coming_us];
-                let next_us = times.into_iter().flatten().min();
-                *now_us = next_us
-                    .context("nothing will ever happen again")?
-                    .max(*now_us);
-                let until_us = *now_us + lines.least_us;
-                crowd.offer();
-                let sent = order.send(Order {
-                    up: std::mem::take(&mut up),
-                    until_us,
-                });
+            let step = |next: Order| {
+                let until_us = next.until_us;
+                let sent = order.send(next);
                 crowd.run(until_us);
-                // A thread that is gone has panicked, and the scope tells how.
-                let Some(ran) = sent.ok().and_then(|()| await_next(&reports)) else {
-                    break;
-                };
-                machine_us = ran.next_us;
-                up = crowd.collect_sent();
-                let down = ran.down.map_err(anyhow::Error::msg)?;
-                down.into_iter().for_each(|sent| crowd.take(sent));
-                steps = steps.wrapping_add(1);
-                if steps.is_multiple_of(STEPS_A_LOOK) {
-                    tell(line, now_us.saturating_sub(*began_us), sessions);
-                }
-            }
-            // What is under way still arrives.
-            let until_us = *now_us;
-            let _ = order.send(Order { up, until_us });
-            Ok(())
+                sent.ok().and_then(|()| await_next(&reports))
+            };
+            clock.advance(crowd, step, look)
         })
     }
 
@@ -285,6 +270,49 @@ fn tell(line: &mut Line, since_us: u64, sessions: &[(String, Shared)]) {
     });
 }
 
+/// The time of a run, which goes from one thing that happens to the next.
+struct Clock<'run> {
+    now_us: &'run mut u64,
+    /// When the machine does something next.
+    machine_us: Option<u64>,
+    /// How long the fastest message is under way.
+    least_us: u64,
+}
+
+impl Clock<'_> {
+    /// Steps machine and people until nobody takes part any more, with a look at every step.
+    fn advance(
+        &mut self,
+        crowd: &Crowd,
+        mut step: impl FnMut(Order) -> Option<Ran>,
+        mut look: impl FnMut(u64) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut up = Vec::new();
+        while !crowd.is_over() {
+            look(*self.now_us)?;
+            let coming_us = up.iter().map(|sent: &Sent<_>| sent.at_us).min();
+            let times = [crowd.next_us(), self.machine_us, coming_us];
+            let next_us = times.into_iter().flatten().min();
+            let next_us = next_us.context("nothing will ever happen again")?;
+            *self.now_us = next_us.max(*self.now_us);
+            crowd.offer();
+            let until_us = *self.now_us + self.least_us;
+            // A thread that is gone has panicked, and its scope tells how.
+            let Some(ran) = step(Order { up, until_us }) else {
+                return Ok(());
+            };
+            self.machine_us = ran.next_us;
+            up = crowd.collect_sent();
+            let down = ran.down.map_err(anyhow::Error::msg)?;
+            down.into_iter().for_each(|sent| crowd.take(sent));
+        }
+        // What is under way still arrives.
+        let until_us = *self.now_us;
+        step(Order { up, until_us });
+        Ok(())
+    }
+}
+
 /// An order to the machine: to take these messages, and to run until a time.
 struct Order {
     up: Vec<Sent<(WireId, Up)>>,
@@ -310,22 +338,27 @@ fn await_next<T>(from: &Receiver<T>) -> Option<T> {
     from.recv().ok()
 }
 
-/// Runs the machine as it is told, and then people whom the other thread has not come to.
+/// Runs the machine as it is told, until nobody tells it more.
 fn run_machine(
     machine: &mut Machine,
     crowd: &Crowd,
     orders: &Receiver<Order>,
     report: &Sender<Ran>,
 ) {
-    while let Some(Order { up, until_us }) = await_next(orders) {
-        up.into_iter().for_each(|sent| machine.take(sent));
-        let down = machine.run(until_us);
-        let next_us = machine.next_us();
-        crowd.run(until_us);
-        if report.send(Ran { down, next_us }).is_err() {
+    while let Some(order) = await_next(orders) {
+        if report.send(run_order(machine, crowd, order)).is_err() {
             return;
         }
     }
+}
+
+/// Runs the machine, and then people whom no other thread has come to.
+fn run_order(machine: &mut Machine, crowd: &Crowd, order: Order) -> Ran {
+    order.up.into_iter().for_each(|sent| machine.take(sent));
+    let down = machine.run(order.until_us);
+    let next_us = machine.next_us();
+    crowd.run(order.until_us);
+    Ran { down, next_us }
 }
 
 /// Makes the data folder with what a server puts there at its start.
