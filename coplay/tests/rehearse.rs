@@ -319,13 +319,36 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
-#[test]
-fn the_virtual_and_the_process_run_of_a_study_come_to_the_same_outcomes_and_judgement() {
+/// The folder of that study.
+fn study_alike() -> tempfile::TempDir {
     let scratch = tempfile::tempdir().unwrap();
     for page in ["consent.md", "thanks.md"] {
         std::fs::write(scratch.path().join(page), "# Hello\n").unwrap();
     }
     std::fs::write(scratch.path().join("study.yaml"), ALIKE).unwrap();
+    scratch
+}
+
+/// A hundred sessions are played on two threads, fewer on one.
+#[test]
+fn many_people_on_two_threads_repeat_themselves_too() {
+    let scratch = study_alike();
+    let args = ["--sessions", "100", "--arrivals-per-min", "120"];
+    let args = [
+        &args[..],
+        &["--faults", "all", "--kills", "1", "--seed", "8"],
+    ]
+    .concat();
+    let (code, first, said) = rehearse(scratch.path(), &args);
+    assert_eq!(code, Some(0), "{first:#} {said}");
+    assert!(ended(&first).1 >= 40, "{first:#}");
+    let (code, again, said) = rehearse(scratch.path(), &args);
+    assert_eq!((code, &again), (Some(0), &first), "{said}");
+}
+
+#[test]
+fn the_virtual_and_the_process_run_of_a_study_come_to_the_same_outcomes_and_judgement() {
+    let scratch = study_alike();
     let faults = "refuse,fail-quiz,drop-play,return,reload,close-survey,second-tab,slow-network,malformed,server";
     let args = [
         "--sessions",

@@ -51,7 +51,7 @@ const S: u64 = 1_000_000;
 /// The secret of participant links in a data folder.
 const LINKS_KEY: &str = "links.key";
 
-/// From how many sessions on a run takes two threads: with fewer, waiting for each other is most of what they do.
+/// A run of this many sessions takes two threads. With fewer sessions, the threads would mostly wait for each other.
 const MANY: usize = 100;
 
 /// How often one thread looks whether the other is done, before it sleeps.
