@@ -198,7 +198,7 @@ async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
         place: 0,
         stage: "play".into(),
         visit: 1,
-        round: 1,
+        group_visit: 1,
         turn: number,
         episode: episode.map(str::to_owned),
         tick: Some(40 + number),

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{DecodeError, VERSION};
 
-pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
+pub use chat::{ChatMember, ChatMessage, ChatView, MAX_CHAT_BYTES, MessageRefusal};
 pub use client::{Answer, ClientMessage, Draft, Entry};
 pub use exchange::{AttentionCheck, DeskMessage, Exchange, MAX_DESK_TEXT};
 pub use plan::{IceServer, Plan, TurnLimit};

@@ -58,14 +58,14 @@ impl Writing {
         let known = self.chat.as_mut();
         let is_known = known.is_some_and(|chat| chat.handle(now_us, message));
         match message {
-            ServerMessage::Talk(talk) if !is_known => {
-                self.chat = Some(Chat::new(now_us, talk.clone()));
+            ServerMessage::Chat(view) if !is_known => {
+                self.chat = Some(Chat::new(now_us, view.clone()));
                 self.drafted = None;
             }
-            ServerMessage::Talk(_)
-            | ServerMessage::Said { .. }
-            | ServerMessage::Unsaid { .. }
-            | ServerMessage::Company { .. } => {}
+            ServerMessage::Chat(_)
+            | ServerMessage::ChatMessage { .. }
+            | ServerMessage::ChatRefused { .. }
+            | ServerMessage::ChatMembers { .. } => {}
             _ => return false,
         }
         true

@@ -17,7 +17,7 @@ impl App {
             return;
         };
         if let Some(chat) = chat {
-            play.handle_talk(chat.talk());
+            play.handle_chat(chat.view());
         }
         if let Some(pane) = &mut play.screen.chat {
             pane.show(chat, is_connected);

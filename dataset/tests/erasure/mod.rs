@@ -143,7 +143,7 @@ async fn leave_words(data: &Path, participant: &str) -> Traces {
         place: 0,
         stage: "talk".into(),
         visit: 90,
-        round: 0,
+        group_visit: 0,
         turn: 0,
         episode: None,
         tick: None,

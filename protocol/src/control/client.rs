@@ -166,11 +166,11 @@ pub enum ClientMessage {
         /// The told inputs, and the seal.
         recount: Recount,
     },
-    /// The person writes to the others of the group: answered by [`super::ServerMessage::Said`] with this number, or by
-    /// [`super::ServerMessage::Unsaid`].
-    Say {
-        /// As [`super::Talk`] has it.
-        round: u16,
+    /// The person writes to the others of the group: answered by [`super::ServerMessage::ChatMessage`] with this number, or by
+    /// [`super::ServerMessage::ChatRefused`].
+    WriteToGroup {
+        /// As [`super::ChatView`] has it.
+        group_visit: u16,
         /// How many messages the person has written before at this visit.
         number: u32,
         /// When the person sent it, by the page's estimate of the server clock.

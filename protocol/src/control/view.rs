@@ -100,7 +100,7 @@ pub enum StageView {
         /// The codes that the participant takes along: everything of theirs is durable.
         farewell: Farewell,
     },
-    /// Time in which the group writes to each other; [`super::ServerMessage::Talk`] follows. Done without answers once the
+    /// Time in which the group writes to each other; [`super::ServerMessage::Chat`] follows. Done without answers once the
     /// person goes on, or when the time is up.
     Chat {
         /// The text above it, sanitised HTML; may be empty.

@@ -116,7 +116,7 @@ impl Watch {
                     self.done = Some((stage, given));
                 }
             }
-            ClientMessage::Say { text, .. } => drop(record.wrote.insert(text)),
+            ClientMessage::WriteToGroup { text, .. } => drop(record.wrote.insert(text)),
             ClientMessage::Trouble { message } => {
                 record.phase = Phase::Stuck(format!("the page told of trouble: {message}"));
             }
@@ -135,12 +135,12 @@ impl Watch {
             ServerMessage::Stage {
                 index, id, view, ..
             } => self.told(now_us, Told { index, id, view })?,
-            ServerMessage::Talk(talk) => {
-                let all = talk.lines.into_iter().map(|line| line.text);
+            ServerMessage::Chat(chat) => {
+                let all = chat.messages.into_iter().map(|message| message.text);
                 self.record.lock().heard.extend(all);
             }
-            ServerMessage::Said { line, .. } => {
-                self.record.lock().heard.insert(line.text);
+            ServerMessage::ChatMessage { message, .. } => {
+                self.record.lock().heard.insert(message.text);
             }
             ServerMessage::Superseded => {
                 return Err("this page is superseded by none of ours".to_owned());

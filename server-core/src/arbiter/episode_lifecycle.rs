@@ -210,7 +210,7 @@ impl Arbiter {
                     input_delay,
                 },
             );
-            self.tell_talk(now_us, who);
+            self.show_chat_messages(now_us, who);
         }
     }
 
