@@ -77,7 +77,7 @@ impl SharedRecorder {
 }
 
 impl Recorder {
-    /// An empty memory of a page that plays in this life of its seat from a tick on, and signs with a key of its own.
+    /// An empty memory of a page that plays in this life of its seat from a tick on, and signs with its own key.
     pub fn new(
         key: SigningKey,
         episode: &str,
@@ -130,7 +130,7 @@ impl Recorder {
         self.inputs.extend(inputs);
     }
 
-    /// Takes the digests of all states that are confirmed, and the end, if it is; they follow from so many changes of
+    /// Takes the digests of all states that are confirmed, and the end, if it is; they follow from this many changes of
     /// seats. After a cut they may be others than before.
     pub fn absorb(&mut self, changes: u16, digests: &[(Tick, u64)], ended: Option<Tick>) {
         let both = self.digests.iter().zip(digests);

@@ -59,7 +59,7 @@ impl Timeline {
         (self.rows.len() / self.seats) as u32
     }
 
-    /// The world after so many ticks, or after the last one.
+    /// The world after this many ticks, or after the last one.
     pub fn seek(&mut self, tick: Tick) -> &mut (dyn World + Send) {
         let tick = tick.0.min(self.ticks());
         if tick < self.tick || tick - self.tick > EACH {

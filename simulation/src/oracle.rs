@@ -291,7 +291,7 @@ impl Oracle {
         }
     }
 
-    /// A page that knows so many changes sends a datagram.
+    /// A page that knows this many changes sends a datagram.
     ///
     /// # Errors
     /// It is malformed.

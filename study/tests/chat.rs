@@ -1,4 +1,4 @@
-//! People who write to each other: in a stage of its own, and beside an env stage.
+//! People who write to each other: at a chat stage, and beside an env stage.
 
 use protocol::control::{Answer, StageView};
 use study::assign::UnitAssignment;

@@ -27,7 +27,7 @@ pub enum Rule {
         /// The most.
         max: Option<f64>,
     },
-    /// A text of so many characters.
+    /// A text of this many characters.
     Text {
         /// The fewest.
         min: usize,

@@ -11,7 +11,7 @@ fn named(seat: Seat, tick: u32, expected: u64, found: u64) -> Record {
     }
 }
 
-/// The same upload, of a page that has followed so many requests to say its digests anew.
+/// The same upload, of a page that has followed this many requests to say its digests anew.
 fn rechecked(upload: Upload, recheck: u16) -> Upload {
     Upload { recheck, ..upload }
 }

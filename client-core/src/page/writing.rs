@@ -1,4 +1,4 @@
-//! The chat of the group, at a stage of its own or beside an episode, and the field in which the person writes.
+//! The chat of the group, at a chat stage or beside an episode, and the field in which the person writes.
 
 use peer::World;
 use protocol::Tick;

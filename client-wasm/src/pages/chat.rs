@@ -1,6 +1,6 @@
 //! The chat of a group on the page: the messages, the people who are there, and the field for one's own.
 //!
-//! It stands on a page of its own ([`Card`]), or beside the world. This module must not know how messages travel.
+//! It stands on its own page ([`Card`]), or beside the world. This module must not know how messages travel.
 
 use client_core::chat::Chat;
 use protocol::Seat;

@@ -138,7 +138,7 @@ async fn who_withdraws_from_an_episode_with_others_leaves_the_actions_alone() {
     assert_eq!(tables.count_rows("steps"), Some(u64::from(HORIZON)));
 }
 
-/// A server that is a process of its own, and can be killed.
+/// A server that is its own process, and can be killed.
 struct Process {
     child: Child,
     running: Running,

@@ -144,7 +144,7 @@ impl<W: World> Peer<W> {
             .tell(ClientMessage::ViewTaken { era, number, size });
     }
 
-    /// The picture has so many pixels of the screen, width and height: a host makes none that are finer.
+    /// The picture has this many pixels of the screen, width and height: a host makes none that are finer.
     pub fn set_picture_size(&mut self, size: [u16; 2]) {
         self.picture_size = size;
     }

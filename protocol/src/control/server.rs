@@ -299,13 +299,13 @@ pub struct Return {
     pub era: Era,
     /// When tick 0 was due, server clock.
     pub t0_us: u64,
-    /// Ticks are due so many milliseconds later by now, as far as the server knows.
+    /// Ticks are due this many milliseconds later by now, as far as the server knows.
     pub delay_ms: u32,
     /// Input delay of every seat, ticks.
     pub input_delay: u8,
     /// Every change so far; the last one of this page's seat says from which tick on it plays.
     pub changes: Vec<Change>,
-    /// The state after so many steps: all of them are durable.
+    /// The state after this many steps: all of them are durable.
     pub tick: Tick,
     /// The digest of that state.
     pub digest: u64,

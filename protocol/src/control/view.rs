@@ -190,11 +190,11 @@ pub enum Lack {
         /// From top to bottom.
         height: u16,
     },
-    /// A round trip to the server of at most so many milliseconds.
+    /// A round trip to the server of at most this many milliseconds.
     Rtt(u16),
-    /// At least so many frames per second.
+    /// At least this many frames per second.
     Fps(u16),
-    /// Steps of the worlds of at most so many microseconds.
+    /// Steps of the worlds of at most this many microseconds.
     Step(u32),
     /// Something that the study says itself in these words; empty if it says nothing.
     Other(String),

@@ -232,7 +232,7 @@ pub struct ModelCallRow {
     pub latency_us: Option<u64>,
     /// How often the request was repeated.
     pub retries: u8,
-    /// The tick that it was told of: so many steps were durable.
+    /// The tick that it was told of: this many steps were durable.
     pub tick_asked: Option<Tick>,
     /// The number of its message in the chat of the episode.
     pub message: Option<u32>,

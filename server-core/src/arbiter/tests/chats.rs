@@ -1,4 +1,4 @@
-//! People who write to each other: in a stage of its own, and beside an episode.
+//! People who write to each other: at a chat stage, and beside an episode.
 
 use protocol::control::{ChatMember, ChatMessage, ChatView, MessageRefusal};
 
