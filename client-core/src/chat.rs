@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(sent(&mut chat, 60), Some((5, "two".to_owned())));
         let lines: Vec<&str> = chat
             .view()
-            .lines
+            .messages
             .iter()
             .map(|message| message.text.as_str())
             .collect();
