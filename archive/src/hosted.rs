@@ -400,7 +400,7 @@ impl Episode {
         if self.hosted.is_none() || self.ending.is_none() {
             return Ok(());
         }
-        let log = log::read(&self.file.read()?).map_err(io::Error::other)?;
+        let log = log::read_log(&self.file.read()?).map_err(io::Error::other)?;
         if log.repetition().is_some() {
             return Ok(());
         }

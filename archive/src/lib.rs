@@ -238,7 +238,7 @@ impl Episode {
         mut file: Box<dyn LogFile>,
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, OpenError> {
-        let log = log::read(&file.read()?)?;
+        let log = log::read_log(&file.read()?)?;
         let replica = match log.header.way {
             EnvWay::Module => replay(&log, stored, |_, _| ())?,
             EnvWay::Host => Replica::resume(&log, stored)?,

@@ -433,7 +433,7 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
     ] {
         writer.append(&record, &mut bytes).unwrap();
     }
-    let mut log = log::read(&bytes).unwrap();
+    let mut log = log::read_log(&bytes).unwrap();
     assert_eq!(
         replay(&log, no_modules, |_, _| ()).unwrap().ticks(),
         Tick(6)

@@ -383,7 +383,7 @@ mod tests {
     use archive::fixtures::{PERSON, header, no_modules, played, two_pages};
     use protocol::Tick;
     use protocol::control::Upload;
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
     use serde_json::Value;
 
     use super::*;
@@ -410,7 +410,7 @@ mod tests {
         for record in &records {
             writer.append(record, &mut bytes).unwrap();
         }
-        read(&bytes).unwrap()
+        read_log(&bytes).unwrap()
     }
 
     fn compute(options: ReplayOptions) -> (Replay, Value) {

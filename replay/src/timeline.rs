@@ -92,7 +92,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use archive::fixtures::{ai, header, no_modules, played};
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
 
     use super::*;
 
@@ -105,7 +105,7 @@ mod tests {
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
             .unwrap();
-        let log = read(&bytes).unwrap();
+        let log = read_log(&bytes).unwrap();
         let mut digests = vec![0; 1_001];
         archive::replay(&log, no_modules, |_, replica| {
             let tick = replica.ticks();

@@ -48,7 +48,7 @@ pub fn open_log(data: &Path, episode: &str) -> anyhow::Result<Log> {
         ),
         _ => anyhow::Error::new(error).context(format!("cannot read {}", path.display())),
     })?;
-    log::read(&bytes).with_context(|| path.display().to_string())
+    log::read_log(&bytes).with_context(|| path.display().to_string())
 }
 
 /// Reads modules and models of a data folder by their SHA-256.

@@ -69,7 +69,7 @@ fn log_file(data: &Path) -> PathBuf {
 }
 
 fn read_log(data: &Path) -> log::Log {
-    log::read(&std::fs::read(log_file(data)).unwrap()).unwrap()
+    log::read_log(&std::fs::read(log_file(data)).unwrap()).unwrap()
 }
 
 /// The signatures of the page of a seat, each in two halves.

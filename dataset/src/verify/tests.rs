@@ -124,7 +124,7 @@ async fn damage_and_forgery_are_found() {
     );
 
     // Every checksum is right, but the score is not, or a page had something else.
-    let log = log::read(&bytes).unwrap();
+    let log = log::read_log(&bytes).unwrap();
     let mut score = log.records.clone();
     score.pop();
     score.push(Record::End(Ending {
@@ -521,7 +521,7 @@ async fn every_frame_that_was_shown_is_rebuilt() {
         episode.append_upload(seat, &page.upload).unwrap();
     }
     let path = archive::path(dir.path(), "e-1").unwrap();
-    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let records = log::read_log(&fs::read(path).unwrap()).unwrap().records;
     let (found, because) = judged(&header, &records).await;
     let count: usize = pages.iter().map(|page| page.shown.len()).sum();
     assert_eq!((found.frames, because.as_str()), (count as u64, ""));

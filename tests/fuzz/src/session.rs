@@ -453,7 +453,7 @@ impl Match {
             return;
         }
         let bytes = self.file.copy();
-        let rows = protocol::log::read(&bytes)
+        let rows = protocol::log::read_log(&bytes)
             .expect("it was just written")
             .rows();
         for peer in &self.peers {
