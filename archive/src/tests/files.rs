@@ -37,7 +37,7 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
         Err(Refused::Disk(_))
     ));
     assert!(matches!(
-        episode.take(ONE, Controller::Vacant),
+        episode.take_seat(ONE, Controller::Vacant),
         Err(Refused::Disk(_))
     ));
     drop(episode);
