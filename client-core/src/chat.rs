@@ -104,7 +104,7 @@ impl Chat {
     }
 
     /// The person writes something.
-    pub fn say(&mut self, draft: OutgoingMessage) {
+    pub fn queue_message(&mut self, draft: OutgoingMessage) {
         if !self.closed {
             self.queue.push_back(draft);
             self.revision += 1;
@@ -276,8 +276,8 @@ mod tests {
     #[test]
     fn one_message_is_on_its_way_at_a_time_and_each_is_sent_until_it_is_answered() {
         let mut chat = Chat::new(0, view(4));
-        chat.say(draft("one"));
-        chat.say(draft("two"));
+        chat.queue_message(draft("one"));
+        chat.queue_message(draft("two"));
         assert_eq!(sent(&mut chat, 10), Some((4, "one".to_owned())));
         assert_eq!(sent(&mut chat, 20), None);
         assert_eq!(
@@ -322,8 +322,8 @@ mod tests {
     fn after_a_lost_connection_what_was_stored_is_not_sent_again() {
         for (next, then) in [(5, (5, "two")), (4, (4, "one"))] {
             let mut chat = Chat::new(0, view(4));
-            chat.say(draft("one"));
-            chat.say(draft("two"));
+            chat.queue_message(draft("one"));
+            chat.queue_message(draft("two"));
             sent(&mut chat, 10);
             assert!(chat.handle(20, &ServerMessage::Chat(view(next))));
             assert_eq!(sent(&mut chat, 30), Some((then.0, then.1.to_owned())));
@@ -334,7 +334,7 @@ mod tests {
     fn another_page_has_what_was_not_sent_and_nothing_that_was_stored() {
         let mut chat = Chat::new(0, view(4));
         assert_eq!(chat.unsent(""), []);
-        chat.say(draft("one"));
+        chat.queue_message(draft("one"));
         let unsent = chat.unsent("tw");
         assert_eq!(unsent, [(4, "one".to_owned()), (5, "tw".to_owned())]);
         for (next, left) in [(4, "one\ntw"), (5, "tw"), (6, "")] {
@@ -352,7 +352,7 @@ mod tests {
         };
         let mut chat = Chat::new(0, view(0));
         for text in ["one", "two", "three"] {
-            chat.say(draft(text));
+            chat.queue_message(draft(text));
         }
         sent(&mut chat, 10);
         chat.handle(20, &unsaid(0, MessageRefusal::TooFast));
@@ -366,7 +366,7 @@ mod tests {
         let left: Vec<&str> = chat.unsaid().iter().map(|one| one.text.as_str()).collect();
         assert_eq!(left, ["one", "two", "three"]);
         assert!(chat.is_closed() && chat.is_kept());
-        chat.say(draft("four"));
+        chat.queue_message(draft("four"));
         assert!(chat.is_kept(), "nobody is there to write to");
     }
 

@@ -119,7 +119,7 @@ impl<W: World> Page<W> {
         let Some(chat) = chat.filter(|chat| chat.is_heard()) else {
             return false;
         };
-        chat.say(chat::OutgoingMessage {
+        chat.queue_message(chat::OutgoingMessage {
             text,
             sent_us,
             tick,
