@@ -111,7 +111,7 @@ impl Bot {
         let Some((_, wire)) = tab.wire else { return };
         while let Some(effect) = tab.page.poll_effect() {
             if let PageEffect::Send(message) = effect {
-                self.record.lock().trace.said(now_us, &message);
+                self.record.lock().trace.note_sent(now_us, &message);
                 if let ClientMessage::Draft { number, draft, .. } = &message {
                     self.drafts.sent(tab.number, *number, draft);
                 }

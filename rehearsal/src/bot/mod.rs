@@ -396,7 +396,7 @@ impl Bot {
                 .as_ref()
                 .is_some_and(|tab| tab.socket(wire).is_some())
             {
-                bot.record.lock().trace.heard(now_us, &message);
+                bot.record.lock().trace.note_received(now_us, &message);
                 bot.handle_news(now_us, wire, message)?;
             }
             Ok(None)

@@ -95,7 +95,7 @@ impl Watch {
 
     fn said(&mut self, now_us: u64, message: ClientMessage) {
         let mut record = self.record.lock();
-        record.trace.said(now_us, &message);
+        record.trace.note_sent(now_us, &message);
         match message {
             ClientMessage::StageDone { stage, answers, .. } => {
                 let Some(told) = self.stage.as_ref().filter(|told| told.index == stage) else {
@@ -125,7 +125,7 @@ impl Watch {
     }
 
     fn heard(&mut self, now_us: u64, message: ServerMessage) -> Result<(), String> {
-        self.record.lock().trace.heard(now_us, &message);
+        self.record.lock().trace.note_received(now_us, &message);
         match message {
             ServerMessage::Welcome { session, .. } => {
                 let mut record = self.record.lock();
