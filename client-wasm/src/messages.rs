@@ -16,8 +16,8 @@ use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
 
 pub use answers::{say_problem, text_of_choice};
 pub use chat::{
-    name_writer, say_answered, say_characters_left, say_chat_news, say_check, say_members,
-    say_help_news, say_time_left,
+    name_writer, say_answered, say_characters_left, say_chat_news, say_check, say_help_news,
+    say_members, say_time_left,
 };
 pub use others::{Other, name_others, name_partner};
 pub use words::Words;

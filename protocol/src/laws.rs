@@ -434,6 +434,9 @@ fn a_record_that_is_missing_is_noticed_and_so_is_one_out_of_its_place() {
                 .map(|&at| frames[at].len())
                 .sum::<usize>();
         let what = missing;
-        assert_eq!(log::read_log(&file), Err(LogError::Corrupt { offset, what }));
+        assert_eq!(
+            log::read_log(&file),
+            Err(LogError::Corrupt { offset, what })
+        );
     }
 }

@@ -55,7 +55,9 @@ fn two_people() -> (tempfile::TempDir, Episode) {
 
 fn give(episode: &mut Episode, seat: Seat, due: u32) -> Change {
     let page = Some(key(seat).verifying_key().to_bytes());
-    episode.give_seat(seat, PERSON, page, Some(Tick(due))).unwrap()
+    episode
+        .give_seat(seat, PERSON, page, Some(Tick(due)))
+        .unwrap()
 }
 
 #[test]
@@ -373,12 +375,18 @@ fn what_cannot_change_hands_is_refused_and_leaves_no_trace() {
         (episode.take_seat(ONE, VACANT), "no person has it"),
         (episode.take_seat(Seat(9), VACANT), "no person has it"),
         (episode.take_seat(ZERO, PERSON), "a person cannot take it"),
-        (episode.give_seat(ZERO, VACANT, None, due), "a person has it"),
+        (
+            episode.give_seat(ZERO, VACANT, None, due),
+            "a person has it",
+        ),
         (
             episode.give_seat(ONE, PERSON, None, due),
             "no person has lost it",
         ),
-        (episode.give_seat(Seat(9), PERSON, None, due), "it is not there"),
+        (
+            episode.give_seat(Seat(9), PERSON, None, due),
+            "it is not there",
+        ),
     ] {
         assert_eq!(refused(found), cannot(why));
     }

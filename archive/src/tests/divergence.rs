@@ -58,7 +58,9 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
     assert!(!episode.append_upload(ZERO, &more).unwrap().diverged);
     // The next page of the seat is not blamed.
     let page = Some(key(ZERO).verifying_key().to_bytes());
-    let change = episode.give_seat(ZERO, PERSON, page, Some(Tick(9))).unwrap();
+    let change = episode
+        .give_seat(ZERO, PERSON, page, Some(Tick(9)))
+        .unwrap();
     let mut back = PageScript::from(&header, ZERO, change.life, change.tick);
     let from = change.tick.0;
     let upload = Upload {

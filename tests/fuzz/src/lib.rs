@@ -128,7 +128,9 @@ pub fn records(bytes: &[u8]) {
 
 /// A log is refused, or is written again as it was read; its torn tail changes nothing of it.
 pub fn log(bytes: &[u8]) {
-    let Ok(log) = log::read_log(bytes) else { return };
+    let Ok(log) = log::read_log(bytes) else {
+        return;
+    };
     assert_eq!(log.torn, log.valid_len < bytes.len());
     assert_eq!(log.rows().len(), log.through.0 as usize * log.count_seats());
     let whole = log::Log {

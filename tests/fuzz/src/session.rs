@@ -330,7 +330,9 @@ impl Match {
     fn give_back(&mut self, who: usize, damaged: bool, input: &mut Input<'_>) {
         let seat = Seat(who as u8);
         let key = Some(page_key().verifying_key().to_bytes());
-        let given = self.archive.give_seat(seat, Controller::Human, key, self.due());
+        let given = self
+            .archive
+            .give_seat(seat, Controller::Human, key, self.due());
         let Ok(change) = given else { return };
         let mut snapshot = self.archive.snapshot();
         if damaged {
