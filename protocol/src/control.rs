@@ -23,7 +23,7 @@ pub use plan::{IceServer, Plan, TurnLimit};
 pub use server::{EndReason, HostView, MAX_PART, Refusal, Return, ServerMessage};
 pub use upload::{Block, KeyEvent, Misprediction, Recount, Timing, Upload};
 pub use view::{
-    Ability, Absent, Ask, AtTimeout, Choice, Device, Farewell, Lack, Onward, StageView, Trial,
+    Ability, Absent, Ask, AtTimeout, Device, Farewell, Lack, LobbyChoice, Onward, StageView, Trial,
     Waiting,
 };
 

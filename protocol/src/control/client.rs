@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Link, Recount, Upload};
+use super::{Link, LobbyChoice, Recount, Upload};
 use crate::{Era, Life, Seat, Tick};
 
 /// How a page comes in.
@@ -151,7 +151,7 @@ pub enum ClientMessage {
     /// The person is there: a key, a touch, a click, or an answer to [`super::Ask::Presence`] or [`super::Ask::Return`].
     Here,
     /// Answers [`super::Ask::Choice`].
-    Choose(Choice),
+    Choose(LobbyChoice),
     /// The page is being closed or reloaded.
     Unloading,
     /// The page wants its seat in the running episode back: its own session has lost it.

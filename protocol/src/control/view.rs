@@ -298,7 +298,7 @@ pub enum Ask {
 /// The choice of somebody whose time in a lobby is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Choice {
+pub enum LobbyChoice {
     /// They wait on.
     Wait,
     /// They play with an AI partner.

@@ -9,10 +9,10 @@ mod turn;
 use protocol::chain::{Chain, SigningKey};
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Ability, Absent, Answer, Ask, AtTimeout, Block, ChatMember, ChatMessage, ChatView, Choice,
+    Ability, Absent, Answer, Ask, AtTimeout, Block, ChatMember, ChatMessage, ChatView,
     ClientMessage, Device, Draft, EndReason, Entry, Farewell, IceServer, KeyEvent, Lack, Link,
-    MessageRefusal, Misprediction, Onward, Plan, Refusal, Return, ServerMessage, StageView, Timing,
-    Trial, Upload, Waiting, encode,
+    LobbyChoice, MessageRefusal, Misprediction, Onward, Plan, Refusal, Return, ServerMessage,
+    StageView, Timing, Trial, Upload, Waiting, encode,
 };
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::log::{self, Ending, Header, Record};
@@ -178,7 +178,7 @@ fn client_messages() -> Vec<ClientMessage> {
         },
         ClientMessage::Hidden { era, hidden: true },
         ClientMessage::Here,
-        ClientMessage::Choose(Choice::Ai),
+        ClientMessage::Choose(LobbyChoice::Ai),
         ClientMessage::Unloading,
         ClientMessage::TakeBack { era },
         ClientMessage::WriteToGroup {

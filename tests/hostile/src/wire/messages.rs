@@ -40,7 +40,7 @@ pub(crate) struct Draft {
 
 /// A choice in a lobby.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Choice {
+pub(crate) enum LobbyChoice {
     Wait,
     Ai,
     Leave,
@@ -103,7 +103,7 @@ pub(crate) enum ClientMessage {
         hidden: bool,
     },
     Here,
-    Choose(Choice),
+    Choose(LobbyChoice),
     Unloading,
     TakeBack {
         era: u16,
