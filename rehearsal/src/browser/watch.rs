@@ -7,7 +7,7 @@ use protocol::Controller;
 use protocol::control::{self, ClientMessage, Plan, Refusal, ServerMessage, StageView};
 use serde_json::Value;
 
-use super::devtools::Event;
+use super::devtools::DevToolsEvent;
 use crate::record::{Given, Phase, Shared, Waited, cuts};
 
 /// A stage as the server sent it to the page.
@@ -49,7 +49,7 @@ impl Watch {
     ///
     /// # Errors
     /// A sentence, if it must not happen.
-    pub(super) fn event(&mut self, now_us: u64, (name, of): &Event) -> Result<(), String> {
+    pub(super) fn event(&mut self, now_us: u64, (name, of): &DevToolsEvent) -> Result<(), String> {
         let frame = || {
             let frame = &of["response"];
             let is_binary = frame["opcode"] == 2;
@@ -80,7 +80,7 @@ impl Watch {
     }
 
     /// Returns true if an event tells a page that another one has taken over.
-    pub(super) fn supersedes((name, of): &Event) -> bool {
+    pub(super) fn supersedes((name, of): &DevToolsEvent) -> bool {
         let payload = of["response"]["payloadData"].as_str().unwrap_or_default();
         let bytes = STANDARD.decode(payload).unwrap_or_default();
         name == "Network.webSocketFrameReceived"
