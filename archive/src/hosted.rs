@@ -131,7 +131,7 @@ impl Episode {
     pub(super) fn durable_own(&self, seat: Seat) -> Tick {
         match &self.hosted {
             Some(hosted) => hosted.seats[seat.index()].own,
-            None => self.said(seat),
+            None => self.next_input(seat),
         }
     }
 
@@ -165,7 +165,7 @@ impl Episode {
     /// All that was read is durable.
     pub(super) fn settle_own(&mut self) {
         for seat in (0..).map(Seat).take(self.count_seats()) {
-            let own = self.said(seat);
+            let own = self.next_input(seat);
             if let Some(hosted) = &mut self.hosted {
                 let page = &mut hosted.seats[seat.index()];
                 (page.own, page.first) = (own, own.0);
@@ -175,7 +175,7 @@ impl Episode {
 
     /// Somebody else has a seat: nothing is pressed there, and their page counts its choices from here.
     pub(super) fn empty_hand(&mut self, seat: Seat) {
-        let own = self.said(seat);
+        let own = self.next_input(seat);
         let (turns, noop) = (self.header.rules.turns, self.replica.spec().noop);
         if let Some(hosted) = &mut self.hosted {
             hosted.hands[seat.index()] = HostedHand::new(turns, noop);
@@ -385,7 +385,7 @@ impl Episode {
         let pending = std::mem::take(&mut self.hosted().0.pending);
         self.append(pending)?;
         for seat in (0..).map(Seat).take(self.count_seats()) {
-            let own = self.said(seat);
+            let own = self.next_input(seat);
             self.hosted().0.seats[seat.index()].own = own;
         }
         Ok(())
@@ -400,7 +400,7 @@ impl Episode {
         if self.hosted.is_none() || self.ending.is_none() {
             return Ok(());
         }
-        let log = log::read(&self.file.read()?).map_err(io::Error::other)?;
+        let log = log::read_log(&self.file.read()?).map_err(io::Error::other)?;
         if log.repetition().is_some() {
             return Ok(());
         }

@@ -252,7 +252,7 @@ fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
             environment,
             params,
             json,
-        } => report(&env::show(&environment, &params)?, json)?,
+        } => report(&env::describe_environment(&environment, &params)?, json)?,
         EnvCommand::Check {
             environment,
             params,

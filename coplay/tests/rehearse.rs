@@ -241,7 +241,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
-/// Rehearses examples with every fault, each in a test of its own.
+/// Rehearses examples with every fault, each in its own test.
 macro_rules! rehearse_examples {
     ($($name:ident $folder:literal),+) => {
         $(

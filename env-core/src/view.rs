@@ -92,7 +92,7 @@ pub struct SeatViewer {
 }
 
 impl SeatViewer {
-    /// The page shows the picture in so many pixels of its screen, width and height; 0 if that is not known.
+    /// The page shows the picture in this many pixels of its screen, width and height; 0 if that is not known.
     pub fn fit(&mut self, size: [u16; 2]) {
         self.size = size;
     }

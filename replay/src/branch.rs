@@ -248,7 +248,7 @@ impl BranchLane<'_> {
 #[cfg(test)]
 mod tests {
     use archive::fixtures::{ai, header, no_modules, played};
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
 
     use super::*;
 
@@ -260,7 +260,7 @@ mod tests {
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
             .unwrap();
-        read(&bytes).unwrap()
+        read_log(&bytes).unwrap()
     }
 
     fn run(log: &Log, tick: u32, policy: &str, run: u32) -> BranchRun {

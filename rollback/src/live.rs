@@ -23,7 +23,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// The world after so many ticks.
+    /// The world after this many ticks.
     pub fn of<W: World + ?Sized>(world: &mut W, ticks: u32, tick_hz: u16) -> Self {
         let (horizon, seats) = (world.spec().horizon, world.spec().seats);
         let score = |seat| match seat < usize::from(seats) {

@@ -136,7 +136,7 @@ impl Oracle {
             let Some(file) = disk.open(&truth.episode) else {
                 continue;
             };
-            let log = protocol::log::read(&file.copy()).map_err(|error| error.to_string())?;
+            let log = protocol::log::read_log(&file.copy()).map_err(|error| error.to_string())?;
             for record in &log.records {
                 let named = match record {
                     Record::Diverged { seat, .. } => *seat,
@@ -291,7 +291,7 @@ impl Oracle {
         }
     }
 
-    /// A page that knows so many changes sends a datagram.
+    /// A page that knows this many changes sends a datagram.
     ///
     /// # Errors
     /// It is malformed.
@@ -378,7 +378,7 @@ impl Oracle {
                 }
                 None => Ok(()),
                 Some(file) => {
-                    let log = protocol::log::read(&file.copy());
+                    let log = protocol::log::read_log(&file.copy());
                     let log =
                         log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
                     truth.durable(&log)
@@ -401,7 +401,7 @@ impl Oracle {
                 }
                 continue;
             };
-            let log = protocol::log::read(&file.copy());
+            let log = protocol::log::read_log(&file.copy());
             let log = log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
             // The server died when it had the file, but not yet the episode.
             if log.ending.is_none() && log.through == Tick(0) && !truth.is_started {

@@ -163,7 +163,7 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Writes the archive into a folder of its own.
+/// Writes the archive into its own folder.
 async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
     let store = StudyStore::read(data).await?;
     for _ in 0..MOST_TRIES {

@@ -34,7 +34,7 @@ pub use known_logs::{KnownLogs, LogState};
 pub use records::{
     Answers, AuditEntry, DeskMessage, Episode, Group, Identifier, Intervention, LedgerState,
     Member, Message, ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState,
-    Payment, Response, Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
+    Payment, Response, Session, StoredChatMessage, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use study_store::{FILE, StudyStore, has_database};
 

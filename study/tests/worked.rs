@@ -139,7 +139,7 @@ const STAGES: &[Fault] = &[
     (
         "not_met_before: true",
         "not_met_before: true, reunite: lobby",
-        "study.yaml:55:47: timeline[4].match.not_met_before: keeps people apart whom `reunite` puts together; keep one of the two\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
+        "study.yaml:55:47: timeline[4].match.not_met_before: keeps people apart, but `reunite` puts the same people together; use only one of the two\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
     ),
     (
         "max_p2p_rtt_ms: 120",

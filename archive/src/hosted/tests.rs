@@ -266,12 +266,12 @@ fn a_seat_is_taken_and_given_back_at_the_next_tick() {
     let mut chooser = Chooser::new(&header, ONE);
     chooser.say(&mut episode, ONE, 2);
     step(&mut episode);
-    let taken = episode.take(ONE, ai("cook")).unwrap();
+    let taken = episode.take_seat(ONE, ai("cook")).unwrap();
     assert_eq!((taken.tick, taken.inputs.len()), (Tick(1), 0));
     step(&mut episode);
     let public = key(ONE).verifying_key().to_bytes();
     let given = episode
-        .give(ONE, PERSON, Some(public), Some(Tick(30)))
+        .give_seat(ONE, PERSON, Some(public), Some(Tick(30)))
         .unwrap();
     assert_eq!(given.tick, Tick(2));
     let snapshot = episode.snapshot();

@@ -295,7 +295,7 @@ pub(super) async fn write_episodes(
 fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str, bool) {
     let path = archive::path(&data.join(archive::FOLDER), &episode.id).ok();
     let bytes = path.and_then(|path| std::fs::read(path).ok());
-    let Some(log) = bytes.and_then(|bytes| protocol::log::read(&bytes).ok()) else {
+    let Some(log) = bytes.and_then(|bytes| protocol::log::read_log(&bytes).ok()) else {
         return ("", "", false);
     };
     let claim = match (log.header.way, log.repetition()) {

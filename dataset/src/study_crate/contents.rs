@@ -40,7 +40,7 @@ pub(super) async fn copy_record(
     for path in files {
         stop.check()?;
         let bytes = fs::read(&path)?;
-        let reason = match log::read(&bytes) {
+        let reason = match log::read_log(&bytes) {
             Err(error) => Some(error.to_string()),
             Ok(log) if log.through.0 == 0 => Some("nobody has played it".to_owned()),
             Ok(log) => {

@@ -62,7 +62,7 @@ pub enum Hand {
     Container(u8),
     /// It consumes these.
     Sink(KindSet),
-    /// It lights for so many steps.
+    /// It lights for this many steps.
     Switch(u8),
     /// A toggle turns it into another kind.
     Becomes {

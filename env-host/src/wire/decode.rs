@@ -79,7 +79,7 @@ fn check_facts(facts: &HostFacts) -> Result<(), WireError> {
     }
 }
 
-/// Reads the result of a reset or a step, for a world of so many seats and kinds of events.
+/// Reads the result of a reset or a step, for a world of this many seats and kinds of events.
 ///
 /// # Errors
 /// [`WireError`] with what is wrong; `step` is then in an undefined, valid state.
@@ -285,7 +285,7 @@ fn decode_item(item: &[Value], sprites: usize) -> Option<DrawItem> {
     })
 }
 
-/// Reads an observation of so many values.
+/// Reads an observation of this many values.
 ///
 /// # Errors
 /// [`WireError`] if it has another length.

@@ -74,7 +74,7 @@ pub struct Plan {
     pub countdown_s: Option<u8>,
     /// The values shown beside the picture.
     pub hud: Vec<Gauge>,
-    /// True if the people of the group write to each other meanwhile: [`super::ServerMessage::Talk`] follows once it runs.
+    /// True if the people of the group write to each other meanwhile: [`super::ServerMessage::Chat`] follows once it runs.
     pub chat: bool,
     /// In turns, how long a person may take for a choice; none without a limit.
     pub turn: Option<TurnLimit>,

@@ -89,7 +89,7 @@ impl Bot {
                     "> Hello by a link"
                 },
             ),
-            message => self.record.lock().trace.said(now_us, message),
+            message => self.record.lock().trace.note_sent(now_us, message),
         }
         let Some(tab) = &self.tab else { return };
         if let ClientMessage::Draft { number, draft, .. } = &message {

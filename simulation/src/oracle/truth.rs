@@ -31,7 +31,7 @@ pub(super) struct Truth {
     pub(super) tick_hz: u32,
     /// The actions that are final for anybody, `[tick, seat]`, from tick 0.
     pub(super) rows: Vec<Option<Action>>,
-    /// The state after so many ticks, as it is final for anybody.
+    /// The state after this many ticks, as it is final for anybody.
     pub(super) digests: BTreeMap<Tick, u64>,
     pub(super) changes: BTreeMap<u16, Change>,
     /// Ticks that a page was told are durable.
@@ -81,7 +81,7 @@ impl Truth {
         Ok(())
     }
 
-    /// A page that knows so many changes confirms some more ticks: whether it may.
+    /// A page that knows this many changes confirms some more ticks: whether it may.
     pub(super) fn settled(&self, own: Seat, news: Range<u32>, changes: u16) -> Result<(), String> {
         let known = self.changes.values().take(usize::from(changes));
         let hands = Hands::new(&self.controllers, known);

@@ -40,7 +40,7 @@ fn at(recipe: Recipe) -> usize {
     usize::from(onions) * SIDE + usize::from(tomatoes)
 }
 
-/// The recipes of at most so many ingredients.
+/// The recipes of at most this many ingredients.
 fn all(full: u8) -> impl Iterator<Item = Recipe> {
     let pairs = (0..=full).flat_map(move |onions| (0..=full - onions).map(move |t| (onions, t)));
     let recipes = pairs.map(|(onions, tomatoes)| Recipe { onions, tomatoes });

@@ -50,7 +50,7 @@ impl View {
         Self::new(tables, radius, super::ingredients(tables), has_pots, 0)
     }
 
-    /// The view of a world that counts these ingredients and adds so many channels.
+    /// The view of a world that counts these ingredients and adds this many channels.
     pub(super) fn own(
         tables: &Tables,
         radius: Option<u8>,

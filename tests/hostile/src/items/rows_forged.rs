@@ -65,7 +65,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     Ok(Observed::broken_if(is_sound || is_exported, seen))
 }
 
-/// Changes a frame of the log, so many before the last of its kind.
+/// Changes a frame of the log, this many before the last of its kind.
 fn change(log: &mut Frames, changed: &str, back: usize) -> anyhow::Result<()> {
     let kind = if changed == "a row" { ACTIONS } else { INPUTS };
     let found: Vec<usize> = (1..log.frames.len())
