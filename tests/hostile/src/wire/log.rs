@@ -23,8 +23,8 @@ struct SignedInputs {
     block: Block,
 }
 
-/// The beginning of a header: identities, the participant of each seat, what was played (module, environment, its version and
-/// parameters), and the seed.
+/// The beginning of a header: identities, the participant of each seat, what was played (module, environment, its
+/// version and parameters), and the seed.
 type Beginning = (
     [String; 6],
     Vec<String>,
@@ -112,8 +112,8 @@ impl Frames {
         self.frames.append(&mut records);
     }
 
-    /// Puts the digests and the end that follow from the rows in the place of those that are there, as somebody does who runs
-    /// the world again.
+    /// Puts the digests and the end that follow from the rows in the place of those that are there, as somebody does
+    /// who runs the world again.
     ///
     /// # Errors
     /// The world does not open, or a frame is not what it says.
