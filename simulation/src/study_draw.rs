@@ -51,7 +51,7 @@ impl Pages {
 pub struct SharedDraw {
     /// The part of a person, as the study file says it.
     pub mode: &'static str,
-    /// Who plays from the start; not said where the person chooses.
+    /// The player from the start, `person` or `partner`; not said where the person chooses.
     pub starts: &'static str,
 }
 
