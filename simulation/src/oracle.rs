@@ -59,6 +59,8 @@ pub struct Figures {
     pub ticks: u64,
     /// Seats that changed hands.
     pub changes: u64,
+    /// Ticks of shared seats in which an AI partner played for the person.
+    pub handed_over: u64,
     /// Frames that were shown and rebuilt.
     pub frames: u64,
     /// Episodes by reason: played, partner left, technical.
@@ -408,6 +410,7 @@ impl Oracle {
                 continue;
             }
             truth.judge(&log)?;
+            self.figures.handed_over += truth.handed_over;
             self.figures.frames += truth.rebuild(&log)?;
             self.figures.seen_per_s = self.figures.seen_per_s.max(truth.seen_per_s(&log)?);
             self.figures.episodes += 1;
@@ -437,6 +440,7 @@ impl std::ops::AddAssign for Figures {
         self.episodes += other.episodes;
         self.ticks += other.ticks;
         self.changes += other.changes;
+        self.handed_over += other.handed_over;
         self.frames += other.frames;
         for (own, other) in self.reasons.iter_mut().zip(other.reasons) {
             *own += other;

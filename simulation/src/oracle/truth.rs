@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use env_core::shared::is_mark;
 use env_core::{Action, World as _};
 use protocol::change::Change;
 use protocol::control::EndReason;
@@ -51,6 +52,8 @@ pub(super) struct Truth {
     /// True if a page was told to start.
     pub(super) is_started: bool,
     pub(super) is_judged: bool,
+    /// Actions in the archive that stand for the choice of an AI partner.
+    pub(super) handed_over: u64,
 }
 
 impl Truth {
@@ -221,11 +224,15 @@ impl Truth {
 
     /// Plays the archive's rows by the rules alone: the state after every tick.
     fn replay(&mut self, log: &Log) -> Result<(), String> {
-        let mut world = Native::named(&log.header.env, &log.header.params)?;
+        let mut world = Native::recorded(&log.header)?;
         world.reset(log.header.seed);
-        for row in log.rows().chunks_exact(log.count_seats()) {
+        let rows = log.rows();
+        for row in rows.chunks_exact(log.count_seats()) {
             world.step(row);
         }
+        let marks = rows.iter();
+        let marks = marks.filter(|action| is_mark(world.spec(), **action));
+        self.handed_over = marks.count() as u64;
         for (tick, &digest) in (1..).map(Tick).zip(world.states()) {
             self.digest(tick, digest)
                 .map_err(|differs| format!("{differs} (the archive)"))?;
