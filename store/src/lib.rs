@@ -21,6 +21,7 @@ mod records;
 pub mod servers;
 mod study_store;
 pub mod study_version;
+mod table_copy;
 
 use std::path::Path;
 
