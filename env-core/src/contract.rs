@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::draw::{DrawList, Sprite};
 
-pub use spec::{Action, ActionSpec, FieldSpec, MAX_SEATS, Spec};
+pub use spec::{Action, ActionSpec, FieldSpec, MAX_SEATS, Spec, range_of_sums};
 
 /// Something that happened in a step, for sounds and analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
