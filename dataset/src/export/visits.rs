@@ -96,8 +96,8 @@ row! {
         score: Option<i64>,
         /// Where the world was stepped: `page` or `host`; missing without a file.
         way: &'static str,
-        /// What the environment is: `module` for a WebAssembly module, also one that Coplay brings, or `python`; missing
-        /// without a file, or without the environment.
+        /// The kind of the environment: `module` for a WebAssembly module, also one that Coplay brings, or `python`;
+        /// missing without a file, or without the environment.
         environment: &'static str,
         /// On a host, `verified` if the server ran the world again after the end and everything was equal, else
         /// `recorded`; missing without a tick, and for `page`, whose inputs `coplay verify` simulates again.
