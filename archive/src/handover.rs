@@ -88,6 +88,7 @@ impl Episode {
         if self.hosted.is_some() {
             // Pages of a host are shown the world, and know nothing of its state.
             snapshot.state.clear();
+            snapshot.rewards.clear();
             snapshot.partners.clear();
             snapshot.digest = 0;
         }

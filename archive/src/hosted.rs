@@ -14,7 +14,7 @@ use protocol::control::Upload;
 use protocol::log::{self, Header, Log, Record};
 use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
-use server_core::arbiter::{HostWork, HostedReport};
+use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::replica::{Replica, replay};
 use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
@@ -246,7 +246,8 @@ impl Episode {
         }
         let done = self.host_steps(&work).and_then(|()| {
             let views = work.views.iter();
-            let views: Vec<_> = views.map(|order| (order.seat, self.view(order))).collect();
+            let view = |order: &ViewOrder| (order.seat, self.view(order, work.tells_rewards));
+            let views: Vec<_> = views.map(view).collect();
             let points = work.points.iter();
             let points: Vec<_> = points.map(|order| self.point(order)).collect();
             if self.replica.world().fault().is_some() {

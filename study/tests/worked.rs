@@ -169,7 +169,7 @@ const STAGES: &[Fault] = &[
     (
         "until: score >= 20 || elapsed_s >= 180",
         "until: scor >= 20",
-        "study.yaml:51:12: timeline[3].until: unknown name `scor`; did you mean `score`? Known here: elapsed_s, left_s, score, scores, ticks",
+        "study.yaml:51:12: timeline[3].until: unknown name `scor`; did you mean `score`? Known here: elapsed_s, left_s, rewards, score, scores, ticks",
     ),
     (
         "until: score >= 20 || elapsed_s >= 180",
@@ -179,7 +179,7 @@ const STAGES: &[Fault] = &[
     (
         "until: score >= 20 || elapsed_s >= 180",
         "hud: [{label: Soups, value: '{{ score / 20 }} of {{ goal }}'}]",
-        "study.yaml:51:57: timeline[3].hud[0].value: unknown name `goal`; known here: elapsed_s, episode, episodes, left_s, score, scores, seat, successes, ticks",
+        "study.yaml:51:57: timeline[3].hud[0].value: unknown name `goal`; known here: elapsed_s, episode, episodes, left_s, rewards, score, scores, seat, successes, ticks",
     ),
     (
         "seed: [group, layout]",

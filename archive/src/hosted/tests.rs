@@ -342,3 +342,33 @@ fn a_choice_that_its_page_did_not_sign_is_refused() {
     flush(&mut episode);
     assert_eq!(log_of(&mut episode).rows(), [6, 6]);
 }
+
+#[test]
+fn views_tell_the_sums_of_the_rewards_where_the_study_shows_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], 400);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut shown = ViewWorld::new(episode.replica.spec().clone());
+    let mut look = |episode: &mut Episode, tells_rewards: bool| {
+        let report = episode.host(HostWork {
+            steps: true,
+            views: vec![ViewOrder {
+                seat: ONE,
+                is_new: false,
+                size: [0; 2],
+            }],
+            tells_rewards,
+            ..HostWork::default()
+        });
+        shown.restore(&report.views[0].1.bytes).unwrap();
+        [0, 1].map(|seat| shown.reward_sum(seat))
+    };
+    assert_eq!(look(&mut episode, false), [None; 2]);
+    let mut told = [None; 2];
+    while episode.over().is_none() {
+        told = look(&mut episode, true);
+    }
+    let sums = episode.replica.reward_sums();
+    assert!(sums[1] > 0.0, "the cook earns for both: {sums:?}");
+    assert_eq!(told, [Some(sums[0]), Some(sums[1])]);
+}

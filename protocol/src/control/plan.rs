@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{Gauge, Rules, SharedSeats};
+use crate::rules::{Gauge, Rules, SharedSeats, asks_rewards};
 use crate::{Controller, EnvWay, Era, Life, Seat};
 
 /// An ICE server.
@@ -96,6 +96,12 @@ pub struct TurnLimit {
 }
 
 impl Plan {
+    /// Checks whether its formulas ask for the sum of each seat's rewards. The page then keeps it with the state, and
+    /// [`super::Return`] brings it behind the state: 8 bytes for each seat, `f64`, little-endian.
+    pub fn asks_rewards(&self) -> bool {
+        self.rules.ask_rewards() || self.hud.iter().any(|gauge| asks_rewards(&gauge.value))
+    }
+
     /// A plan for tests: people in that many seats, and nothing that a study may add.
     pub fn for_testing(people: usize) -> Self {
         Self {

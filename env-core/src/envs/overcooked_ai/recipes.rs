@@ -53,6 +53,16 @@ impl Recipes {
         self.points[at(recipe)]
     }
 
+    /// The least and the most points for a delivery.
+    pub fn points_range(&self) -> [f32; 2] {
+        self.points.iter().fold([0.0; 2], |[least, most], &points| {
+            [
+                if points < least { points } else { least },
+                if points > most { points } else { most },
+            ]
+        })
+    }
+
     /// Steps that a soup cooks.
     pub fn time(&self, recipe: Recipe) -> u16 {
         self.times[at(recipe)]
