@@ -241,7 +241,7 @@ mod tests {
             max_length: 10,
             left_ms: Some((1_000, 60_000)),
             next,
-            lines: Vec::new(),
+            messages: Vec::new(),
         }
     }
 

@@ -26,12 +26,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (Some(episode), Some(environment)) = (files.next(), files.next()) else {
         return Err("name two files: kitchens EPISODE.coplay ENVIRONMENT".into());
     };
-    let log = log::read(&fs::read(episode)?)?;
+    let log = log::read_log(&fs::read(episode)?)?;
     let mut python = page_python::open_file(&fs::read(environment)?, &log.header.params)?.world;
     let horizon = python.spec().horizon.to_string();
     let mut native = env_core::envs::open("overcooked", &NATIVE.replace("HORIZON", &horizon))?;
-    python.reset(log.header.seed);
-    native.reset(log.header.seed);
+    let seed = log.header.seed;
+    python.reset(seed);
+    // The seed that Python's side gives to CoGrid, which takes 31 bits.
+    native.reset((seed ^ (seed >> 33)) & 0x7fff_ffff);
     compare(&mut *python, &mut *native, 0)?;
     let (seats, mut earned) = (log.count_seats(), 0.0);
     for (tick, row) in (1..).zip(log.rows().chunks_exact(seats)) {

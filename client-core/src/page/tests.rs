@@ -199,7 +199,7 @@ fn chat_view(next: u32) -> ServerMessage {
         max_length: 100,
         left_ms: None,
         next,
-        lines: Vec::new(),
+        messages: Vec::new(),
     })
 }
 

@@ -137,7 +137,7 @@ mod tests {
             max_length: 500,
             left_ms: None,
             next: 0,
-            lines: Vec::new(),
+            messages: Vec::new(),
         }
     }
 

@@ -89,7 +89,7 @@ fn a_formula_may_ask_for_the_rewards_of_a_seat_and_a_page_that_comes_back_knows_
     let mut known = costly();
     known.reset(5);
     let noop = known.spec().noop;
-    let (mut ticks, mut state) = (0, Vec::new());
+    let (mut ticks, mut state) = (0_u32, Vec::new());
     while known.reward_sum(0).unwrap() >= -0.5 {
         if ticks == 8 {
             known.state(&mut state);
@@ -107,7 +107,7 @@ fn a_formula_may_ask_for_the_rewards_of_a_seat_and_a_page_that_comes_back_knows_
     };
     let walk = |session: &mut Session<_>| {
         session.handle_action(T0_US - 1, 0);
-        (0..ticks + 5).for_each(|tick| session.handle_timeout(due(tick)));
+        (0..ticks + 5).for_each(|tick| session.handle_timeout(due(tick.into())));
         session.ended()
     };
     let mut session = Session::new(config(), costly(), Vec::new());
