@@ -171,7 +171,7 @@ fn packages(workspace: &Workspace) -> Result<()> {
     )
 }
 
-/// What the tests write where nothing is compiled yet, and where most is, in GB.
+/// The room that the tests need where nothing is compiled yet, and where most is, in GB.
 const ROOM: [u64; 2] = [8, 3];
 
 /// Says at once if the disk is too full for the tests: a linker that runs out of room dies without a reason.
