@@ -68,7 +68,7 @@ impl Episode {
         if self.over().is_some() {
             return refused("the episode is over".to_owned());
         }
-        let (entered, from) = (self.said(seat), self.through());
+        let (entered, from) = (self.next_input(seat), self.through());
         let due = due.filter(|_| !self.header().rules.turns);
         let first = due.map_or(from, |due| {
             Tick(due.max(from).0.saturating_add(lead(self.header())))

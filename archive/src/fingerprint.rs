@@ -15,7 +15,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of a log; `None` if it is damaged, or has no end.
     pub fn of(bytes: &[u8]) -> Option<Self> {
-        let len = log::read(bytes).ok()?.ended_len()?;
+        let len = log::read_log(bytes).ok()?.ended_len()?;
         let sha256 = sha256_hex(bytes.get(..len)?);
         Some(Self { len, sha256 })
     }
@@ -58,7 +58,7 @@ mod tests {
         assert!(fingerprint.fits(&ended) && !fingerprint.fits(&running));
 
         let mut repeated = ended.clone();
-        let mut writer = LogWriter::resume(&log::read(&ended).unwrap());
+        let mut writer = LogWriter::resume(&log::read_log(&ended).unwrap());
         let record = Record::Repeated { differs: None };
         writer.append(&record, &mut repeated).unwrap();
         assert_eq!(Fingerprint::of(&repeated), Some(fingerprint.clone()));

@@ -202,7 +202,7 @@ pub fn pages(header: &Header) -> [PageScript; 2] {
 
 /// The log of an episode, read back from its file.
 pub fn log_of(episode: &mut Episode) -> protocol::log::Log {
-    log::read(&episode.file.read().unwrap()).unwrap()
+    log::read_log(&episode.file.read().unwrap()).unwrap()
 }
 
 /// The uploads of a seat's page over a whole episode, and the digest of every frame that it showed.

@@ -15,7 +15,7 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
-    pub fn take(&mut self, seat: Seat, controller: Controller) -> Result<Change, Refused> {
+    pub fn take_seat(&mut self, seat: Seat, controller: Controller) -> Result<Change, Refused> {
         if self.controller(seat) != Some(&Controller::Human) {
             return Err(Refused::Change("no person has it"));
         }
@@ -48,7 +48,7 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
-    pub fn give(
+    pub fn give_seat(
         &mut self,
         seat: Seat,
         controller: Controller,
@@ -88,6 +88,7 @@ impl Episode {
         if self.hosted.is_some() {
             // Pages of a host are shown the world, and know nothing of its state.
             snapshot.state.clear();
+            snapshot.rewards.clear();
             snapshot.partners.clear();
             snapshot.digest = 0;
         }

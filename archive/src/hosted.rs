@@ -14,7 +14,7 @@ use protocol::control::Upload;
 use protocol::log::{self, Header, Log, Record};
 use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
-use server_core::arbiter::{HostWork, HostedReport};
+use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::replica::{Replica, replay};
 use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
@@ -131,7 +131,7 @@ impl Episode {
     pub(super) fn durable_own(&self, seat: Seat) -> Tick {
         match &self.hosted {
             Some(hosted) => hosted.seats[seat.index()].own,
-            None => self.said(seat),
+            None => self.next_input(seat),
         }
     }
 
@@ -165,7 +165,7 @@ impl Episode {
     /// All that was read is durable.
     pub(super) fn settle_own(&mut self) {
         for seat in (0..).map(Seat).take(self.count_seats()) {
-            let own = self.said(seat);
+            let own = self.next_input(seat);
             if let Some(hosted) = &mut self.hosted {
                 let page = &mut hosted.seats[seat.index()];
                 (page.own, page.first) = (own, own.0);
@@ -175,7 +175,7 @@ impl Episode {
 
     /// Somebody else has a seat: nothing is pressed there, and their page counts its choices from here.
     pub(super) fn empty_hand(&mut self, seat: Seat) {
-        let own = self.said(seat);
+        let own = self.next_input(seat);
         let (turns, noop) = (self.header.rules.turns, self.replica.spec().noop);
         if let Some(hosted) = &mut self.hosted {
             hosted.hands[seat.index()] = HostedHand::new(turns, noop);
@@ -246,7 +246,8 @@ impl Episode {
         }
         let done = self.host_steps(&work).and_then(|()| {
             let views = work.views.iter();
-            let views: Vec<_> = views.map(|order| (order.seat, self.view(order))).collect();
+            let view = |order: &ViewOrder| (order.seat, self.view(order, work.tells_rewards));
+            let views: Vec<_> = views.map(view).collect();
             let points = work.points.iter();
             let points: Vec<_> = points.map(|order| self.point(order)).collect();
             if self.replica.world().fault().is_some() {
@@ -385,7 +386,7 @@ impl Episode {
         let pending = std::mem::take(&mut self.hosted().0.pending);
         self.append(pending)?;
         for seat in (0..).map(Seat).take(self.count_seats()) {
-            let own = self.said(seat);
+            let own = self.next_input(seat);
             self.hosted().0.seats[seat.index()].own = own;
         }
         Ok(())
@@ -400,7 +401,7 @@ impl Episode {
         if self.hosted.is_none() || self.ending.is_none() {
             return Ok(());
         }
-        let log = log::read(&self.file.read()?).map_err(io::Error::other)?;
+        let log = log::read_log(&self.file.read()?).map_err(io::Error::other)?;
         if log.repetition().is_some() {
             return Ok(());
         }

@@ -19,7 +19,7 @@ impl Episode {
     /// The tick at which a seat is taken from its person: after the last input that their own page has said, unless that
     /// is further beyond what is final than a change can tell.
     pub(super) fn cut(&self, seat: Seat) -> Tick {
-        cut(self.said(seat), self.through())
+        cut(self.next_input(seat), self.through())
     }
 
     /// The inputs before a cut that a change brings.
@@ -41,7 +41,7 @@ impl Episode {
         let others = others
             .filter(|other| *other != seat && self.controller(*other) == Some(&Controller::Human));
         let others: Vec<Seat> = others.collect();
-        let told = others.iter().map(|other| self.said(*other)).min();
+        let told = others.iter().map(|other| self.next_input(*other)).min();
         self.pages[seat.index()].told = told.unwrap_or(Tick(u32::MAX));
         let page = &self.pages[seat.index()];
         let inputs = |other| self.inputs_since(other, page.agreed);
@@ -66,13 +66,13 @@ impl Episode {
         let agreed = others.clone().map(|other| self.pages[other.index()].agreed);
         let least = agreed.fold(back(1), Tick::min).max(back(MAX_BACK));
         let silent = others.filter_map(|other| Some((other, self.last(other)?)));
-        let silent = silent.filter(|(other, back)| self.said(*other) <= back.tick);
+        let silent = silent.filter(|(other, back)| self.next_input(*other) <= back.tick);
         silent.map(|(_, back)| back.from).fold(least, Tick::min)
     }
 
     /// The inputs of a seat in its present life from a tick on, in parts.
     fn inputs_since(&self, seat: Seat, first: Tick) -> impl Iterator<Item = KnownInputs> {
-        let (first, end) = (first.max(self.entered(seat)).0, self.said(seat).0);
+        let (first, end) = (first.max(self.entered(seat)).0, self.next_input(seat).0);
         let parts = (first..end).step_by(MAX_BACKFILL as usize);
         parts.map(move |first| {
             let end = end.min(first.saturating_add(MAX_BACKFILL));

@@ -238,7 +238,7 @@ impl Episode {
         mut file: Box<dyn LogFile>,
         stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, OpenError> {
-        let log = log::read(&file.read()?)?;
+        let log = log::read_log(&file.read()?)?;
         let replica = match log.header.way {
             EnvWay::Module => replay(&log, stored, |_, _| ())?,
             EnvWay::Host => Replica::resume(&log, stored)?,
@@ -349,7 +349,7 @@ impl Episode {
     ///
     /// # Errors
     /// [`Refused::Malformed`] for another record, or of a seat that is not there; [`Refused::Disk`].
-    pub fn note(&mut self, record: Record) -> Result<(), Refused> {
+    pub fn append_note(&mut self, record: Record) -> Result<(), Refused> {
         let seat = match record {
             Record::Presence { seat, .. } if seat.index() < self.count_seats() => seat,
             Record::Route { seat, other, .. } if seat.max(other).index() < self.count_seats() => {
@@ -453,7 +453,7 @@ impl Episode {
 
     /// The first tick of the present stint of a seat that its page has not said anything of; that of the stint if it has
     /// no person.
-    pub fn said(&self, seat: Seat) -> Tick {
+    pub fn next_input(&self, seat: Seat) -> Tick {
         let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
         let inputs = self.inputs.get(seat.index()).and_then(Option::as_ref);
         inputs.map_or(entered, SeatInputs::next)

@@ -159,7 +159,7 @@ mod tests {
         episode
             .append_upload(ONE, &pages[1].part(&all, 0, 10))
             .unwrap();
-        let cut = episode.take(ONE, Controller::Vacant).unwrap().tick;
+        let cut = episode.take_seat(ONE, Controller::Vacant).unwrap().tick;
         assert_eq!((cut, episode.through()), (Tick(10), Tick(14)));
         let said: Vec<u16> = all.rows.chunks(2).map(|row| row[1]).take(10).collect();
         let late = episode.recount(ZERO, told(10, &said, &[3, 3]));

@@ -8,6 +8,7 @@ mod resumed;
 
 use env_core::digest::Fnv1a;
 use env_core::guest::Sprite;
+use env_core::tally::{add_rewards, write_sums};
 use env_core::view::ViewFacts;
 use env_core::{Action, Policy, Spec, StepOutcome, World, choose_action};
 use policy::Partners;
@@ -216,7 +217,7 @@ impl Replica {
                 });
             }
         }
-        self.advance(row)
+        self.advance(row, &[])
     }
 
     /// Refuses a row that the world cannot play.
@@ -233,9 +234,16 @@ impl Replica {
         Ok(())
     }
 
-    /// Plays a row that was checked.
-    fn advance(&mut self, row: &[Action]) -> Result<(), RowError> {
+    /// Plays a row that was checked. Of the rewards, those that were `recorded` count in place of the world's.
+    fn advance(&mut self, row: &[Action], recorded: &[Option<f32>]) -> Result<(), RowError> {
         self.outcome.clone_from(self.world.step(row));
+        if self.world.fault().is_none() {
+            let mut rewards = self.outcome.rewards;
+            for (reward, recorded) in rewards.iter_mut().zip(recorded) {
+                *reward = recorded.unwrap_or(*reward);
+            }
+            add_rewards(&mut self.rewards, &rewards);
+        }
         self.end_by_study();
         let (digest, score) = (self.world.digest(), self.world.score());
         if let Some(fault) = self.world.fault() {
@@ -246,11 +254,6 @@ impl Replica {
         }
         self.digests.push(digest);
         self.score = score;
-        // What is no number would make everything after it none.
-        let rewards = self.outcome.rewards.map(f64::from);
-        for (sum, reward) in self.rewards.iter_mut().zip(rewards) {
-            *sum += if reward.is_finite() { reward } else { 0.0 };
-        }
         if !self.outcome.over {
             self.enter();
             (0..row.len()).for_each(|seat| self.choose(seat));
@@ -262,8 +265,9 @@ impl Replica {
     /// an end.
     fn end_by_study(&mut self) {
         let ticks = self.ticks().0 + 1;
-        let ends = |until| Live::of(&mut *self.world, ticks, self.tick_hz).ends(until);
-        if !self.outcome.over && self.rules.until.as_ref().is_some_and(ends) {
+        let live = Live::of(&mut *self.world, ticks, self.tick_hz).with_rewards(&self.rewards);
+        let until = self.rules.until.as_ref();
+        if !self.outcome.over && until.is_some_and(|until| live.ends(until)) {
             let all = (1_u32 << self.chosen.len()) - 1;
             self.outcome.over = true;
             self.outcome.truncated |= all as u16 & !self.outcome.terminated;
@@ -329,6 +333,11 @@ impl Replica {
         self.world.state(out);
     }
 
+    /// The sum of each seat's rewards.
+    pub fn reward_sums(&self) -> &[f64] {
+        &self.rewards
+    }
+
     /// Scores of the seats now, and the sums of their rewards.
     pub fn seat_totals(&mut self) -> SeatTotals {
         let seats = 0..self.chosen.len();
@@ -349,12 +358,15 @@ impl Replica {
     pub fn snapshot(&mut self) -> Snapshot {
         let mut state = Vec::new();
         self.world.state(&mut state);
+        let mut rewards = Vec::new();
+        write_sums(&self.rewards, &mut rewards);
         let tick = self.ticks();
         let partners = (0..).map(Seat).zip(&self.players);
         Snapshot {
             tick,
             digest: self.last_digest(),
             state,
+            rewards,
             partners: partners
                 .filter_map(|(seat, player)| match player {
                     Player::Partner { before, .. } => Some((seat, before.clone())),

@@ -52,7 +52,7 @@ pub fn restore_episode(
         own: (0..)
             .map(Seat)
             .take(header.controllers.len())
-            .map(|seat| file.said(seat))
+            .map(|seat| file.next_input(seat))
             .collect(),
         end,
     })

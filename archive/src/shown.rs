@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::vec;
 
 use env_core::guest::Sprite;
+use env_core::tally::TalliedWorld;
 use env_core::{Policy, World};
 use protocol::change::Change;
 use protocol::datagram::MAX_INPUTS;
@@ -76,7 +77,10 @@ impl<'a> Screens<'a> {
     ) -> Result<Vec<ShownPage<'_>>, ReplicaError> {
         let partners = find_partners(self.log, &stored)?;
         let page = |((seat, life), chunks): ((Seat, u8), Vec<_>)| {
-            let world = world(&self.log.header, &stored)?;
+            let mut world = world(&self.log.header, &stored)?;
+            if self.log.header.rules.ask_rewards() {
+                world = TalliedWorld::boxed(world);
+            }
             let life = Life(life);
             let frames = Frames {
                 seats: self.log.count_seats(),

@@ -213,7 +213,7 @@ fn a_crash_at_every_byte_leaves_a_prefix_that_goes_on() {
         assert!(through >= acknowledged.unwrap(), "byte {cut}");
         assert_eq!(episode.rows, all.rows[..through as usize * 2], "byte {cut}");
         // The page still has what was not acknowledged, and sends it again, from what the archive has.
-        let said = episode.said(ZERO).0;
+        let said = episode.next_input(ZERO).0;
         let mut back = episode.append_upload(ZERO, &part(said, said)).unwrap();
         for (from, to) in [(0, 4), (4, 6), (6, 9)] {
             if from >= said {
@@ -433,7 +433,7 @@ fn a_partner_takes_a_seat_over_from_its_tick_on() {
     ] {
         writer.append(&record, &mut bytes).unwrap();
     }
-    let mut log = log::read(&bytes).unwrap();
+    let mut log = log::read_log(&bytes).unwrap();
     assert_eq!(
         replay(&log, no_modules, |_, _| ()).unwrap().ticks(),
         Tick(6)

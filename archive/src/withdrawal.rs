@@ -87,7 +87,7 @@ pub fn prepare_withdrawal(
         }
         read => read?,
     };
-    let mut log = match log::read(&before) {
+    let mut log = match log::read_log(&before) {
         // Nothing was recorded yet.
         Err(LogError::NoHeader) => return settled(WithdrawnFile::Done),
         read => read?,
@@ -161,19 +161,19 @@ mod tests {
         drop(episode);
         let path = crate::path(dir.path(), "e-1").unwrap();
         let own = key(Seat(1)).verifying_key().to_bytes();
-        let before = log::read(&fs::read(&path).unwrap()).unwrap();
+        let before = log::read_log(&fs::read(&path).unwrap()).unwrap();
         assert!(contains(&fs::read(&path).unwrap(), &own));
 
         for _ in 0..2 {
             let done = withdraw_seats(&path, "P-B", true).unwrap();
             assert_eq!(done, WithdrawnFile::Done);
             let bytes = fs::read(&path).unwrap();
-            let after = log::read(&bytes).unwrap();
+            let after = log::read_log(&bytes).unwrap();
             assert_eq!((after.rows(), after.ending), (before.rows(), Some(ending)));
             assert!(!contains(&bytes, &own) && !contains(&bytes, b"P-B"));
         }
         // It can still be simulated.
-        let log = log::read(&fs::read(&path).unwrap()).unwrap();
+        let log = log::read_log(&fs::read(&path).unwrap()).unwrap();
         let replica = crate::replay(&log, crate::fixtures::no_modules, |_, _| ()).unwrap();
         assert_eq!(replica.ending(EndReason::Played), ending);
         let gone = dir.path().join("e-2.coplay");

@@ -91,7 +91,7 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
             Event::Ended(era, episode.ended())
         }
         RecordWork::Take { seat, controller } => {
-            Event::Changed(era, seat, Some(episode.take(seat, controller)?))
+            Event::Changed(era, seat, Some(episode.take_seat(seat, controller)?))
         }
         RecordWork::Give {
             seat,
@@ -100,7 +100,7 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
             due,
         } => {
             let is_human = controller == Controller::Human;
-            let change = episode.give(seat, controller, key, due)?;
+            let change = episode.give_seat(seat, controller, key, due)?;
             match is_human {
                 true => Event::Given(era, seat, Some(Box::new((change, episode.snapshot())))),
                 false => Event::Changed(era, seat, Some(change)),
@@ -112,7 +112,7 @@ fn append_record(era: Era, episode: &mut Episode, record: RecordWork) -> Result<
             due,
         } => Event::Directed(era, seat, episode.direct(seat, &directive, due)?),
         RecordWork::Note(record) => {
-            episode.note(*record)?;
+            episode.append_note(*record)?;
             Event::Noted
         }
     })

@@ -12,7 +12,7 @@ pub(crate) trait Instances: Send + Sync + 'static {
     type Slot: Send;
     fn reset(&self, slot: &mut Self::Slot, seed: u64);
     fn step(&self, slot: &mut Self::Slot, actions: &[Action], outcome: &mut StepOutcome);
-    /// Writes the observations of so many seats; if `fresh`, `out` holds earlier ones of theirs.
+    /// Writes the observations of this many seats; if `fresh`, `out` holds earlier ones of theirs.
     fn observe(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [f32]);
     /// The same, a byte a value.
     fn observe_compact(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [i8]);

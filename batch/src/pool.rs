@@ -37,7 +37,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool of so many threads, the caller's own among them. Where the system gives fewer, it has fewer. All of them
+    /// A pool of this many threads, the caller's own among them. Where the system gives fewer, it has fewer. All of them
     /// run when this call is done: a thread that starts takes memory, and no step may.
     pub(crate) fn new(threads: usize) -> Self {
         let (shared, caller) = (Arc::<Shared>::default(), current());

@@ -205,7 +205,7 @@ impl<C: Chunk> Batch<C> {
         })
     }
 
-    /// Lets every thread work on its chunk and the part that `split` gives for so many instances.
+    /// Lets every thread work on its chunk and the part that `split` gives for this many instances.
     fn run<T: Send>(&mut self, mut split: impl FnMut(usize) -> T, work: impl Fn(&mut C, T) + Sync) {
         let (instances, stride) = (self.instances, self.stride);
         if let [chunk] = &mut self.chunks[..] {

@@ -70,7 +70,7 @@ fn find_rules(env: &Env, params: &str) -> String {
 fn find_default(env: &Env) -> Option<String> {
     let is_built_in = env.module.is_none() && env.python.is_none();
     let shown = is_built_in
-        .then(|| env::show(&env.env, "").ok())
+        .then(|| env::describe_environment(&env.env, "").ok())
         .flatten()?;
     let default = shown.params_schema.pointer("/properties/rules/default")?;
     default.as_str().map(str::to_owned)

@@ -8,7 +8,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use catalog::agent::{Certificate, CheckOrder, PACKAGES, Tally, check, recipe, show};
+use catalog::agent::{Certificate, CheckOrder, PACKAGES, Tally, check, describe_agent, recipe};
 use env_core::envs;
 use policy::network::ActionChoice;
 
@@ -204,13 +204,13 @@ fn a_trace_that_does_not_fit_is_refused_with_the_fix() {
 
 #[test]
 fn a_model_is_shown_with_what_a_decision_costs() {
-    let shown = show(Path::new(CLONE), Some(("overcooked", PARAMS))).unwrap();
+    let shown = describe_agent(Path::new(CLONE), Some(("overcooked", PARAMS))).unwrap();
     let compiled = shown.compiled.as_ref().unwrap();
     // Two layers of 64: 122 values, and the field of what is decided.
     assert_eq!((compiled.observed, compiled.remembered), (122, 0));
     assert!(compiled.multiplications > 122 * 64, "{compiled:?}");
     assert!(shown.to_string().contains("It plays overcooked"), "{shown}");
-    assert!(show(Path::new("Cargo.toml"), None).is_err());
+    assert!(describe_agent(Path::new("Cargo.toml"), None).is_err());
 }
 
 #[test]

@@ -235,7 +235,7 @@ fn a_fault_of_a_world_outside_of_a_study_names_its_file_once() {
     )
     .unwrap();
     let name = file.display().to_string();
-    let error = catalog::env::show(&name, "").unwrap_err();
+    let error = catalog::env::describe_environment(&name, "").unwrap_err();
     let told = format!("{error:#}");
     let wanted =
         format!("{name}:1:22: kinds[0].use: `container` needs a value; write `{{container: …}}`");

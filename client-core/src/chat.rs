@@ -6,7 +6,9 @@
 use std::collections::VecDeque;
 
 use protocol::Tick;
-use protocol::control::{ClientMessage, Line, ServerMessage, Talk, Talker, Unsaid};
+use protocol::control::{
+    ChatMember, ChatMessage, ChatView, ClientMessage, MessageRefusal, ServerMessage,
+};
 
 /// A message that was too fast is sent again after so long, microseconds.
 const PAUSE_US: u64 = 1_500_000;
@@ -28,7 +30,7 @@ pub struct OutgoingMessage {
 /// The chat of a group, as one of its pages has it.
 #[derive(Clone, Debug)]
 pub struct Chat {
-    talk: Talk,
+    view: ChatView,
     /// When the server told the whole of it, page clock, microseconds.
     told_us: u64,
     queue: VecDeque<OutgoingMessage>,
@@ -44,9 +46,9 @@ pub struct Chat {
 
 impl Chat {
     /// Begins with the server's message to a page that comes to the chat.
-    pub fn new(now_us: u64, talk: Talk) -> Self {
+    pub fn new(now_us: u64, view: ChatView) -> Self {
         Self {
-            talk,
+            view,
             told_us: now_us,
             queue: VecDeque::new(),
             due_us: 0,
@@ -63,9 +65,9 @@ impl Chat {
 
     /// True if somebody else is there, or may come back.
     pub fn has_company(&self) -> bool {
-        let places = self.talk.company.iter().enumerate();
-        let mut others = places.filter(|(place, _)| *place != self.talk.place.index());
-        others.any(|(_, talker)| matches!(talker, Talker::Here | Talker::Away))
+        let places = self.view.members.iter().enumerate();
+        let mut others = places.filter(|(place, _)| *place != self.view.place.index());
+        others.any(|(_, member)| matches!(member, ChatMember::Here | ChatMember::Away))
     }
 
     /// True if what the person writes may be read by somebody.
@@ -74,8 +76,8 @@ impl Chat {
     }
 
     /// The messages known so far.
-    pub fn talk(&self) -> &Talk {
-        &self.talk
+    pub fn view(&self) -> &ChatView {
+        &self.view
     }
 
     /// The messages on their way, the oldest first.
@@ -95,14 +97,14 @@ impl Chat {
 
     /// Milliseconds until one can go on, and until all do; none beside an episode.
     pub fn left_ms(&self, now_us: u64) -> Option<(u64, u64)> {
-        let (may_ms, all_ms) = self.talk.left_ms?;
+        let (may_ms, all_ms) = self.view.left_ms?;
         let gone_ms = now_us.saturating_sub(self.told_us) / 1_000;
         let left = |ms: u32| u64::from(ms).saturating_sub(gone_ms);
         Some((left(may_ms), left(all_ms)))
     }
 
     /// The person writes something.
-    pub fn say(&mut self, draft: OutgoingMessage) {
+    pub fn queue_message(&mut self, draft: OutgoingMessage) {
         if !self.closed {
             self.queue.push_back(draft);
             self.revision += 1;
@@ -113,9 +115,9 @@ impl Chat {
     pub fn poll(&mut self, now_us: u64) -> Option<ClientMessage> {
         let first = self.queue.front().filter(|_| now_us >= self.due_us)?;
         self.due_us = now_us + AGAIN_US;
-        Some(ClientMessage::Say {
-            round: self.talk.round,
-            number: self.talk.next,
+        Some(ClientMessage::WriteToGroup {
+            group_visit: self.view.group_visit,
+            number: self.view.next,
             sent_us: first.sent_us,
             tick: first.tick,
             text: first.text.clone(),
@@ -133,14 +135,14 @@ impl Chat {
         let queue = self.queue.iter().map(|draft| draft.text.as_str());
         let typed = Some(typed).filter(|typed| !typed.is_empty());
         let texts = queue.chain(typed).map(str::to_owned);
-        (self.talk.next..).zip(texts).collect()
+        (self.view.next..).zip(texts).collect()
     }
 
     /// The texts that a page before this one had in its field or on its way, without those that the server has taken
     /// since.
     pub fn still_unsent(&self, before: Vec<(u32, String)>) -> String {
         let left = before.into_iter();
-        let left = left.filter(|(number, _)| *number >= self.talk.next);
+        let left = left.filter(|(number, _)| *number >= self.view.next);
         let texts: Vec<String> = left.map(|(_, text)| text).collect();
         texts.join("\n")
     }
@@ -153,15 +155,25 @@ impl Chat {
     /// Takes a message of the server; true if it was about this.
     pub fn handle(&mut self, now_us: u64, message: &ServerMessage) -> bool {
         match message {
-            ServerMessage::Talk(talk) if talk.round == self.talk.round => {
-                self.again(now_us, talk.clone());
+            ServerMessage::Chat(view) if view.group_visit == self.view.group_visit => {
+                self.again(now_us, view.clone());
             }
-            ServerMessage::Said { round, line } if *round == self.talk.round => self.hear(line),
-            &ServerMessage::Unsaid { round, number, why } if round == self.talk.round => {
+            ServerMessage::ChatMessage {
+                group_visit,
+                message,
+            } if *group_visit == self.view.group_visit => self.hear(message),
+            &ServerMessage::ChatRefused {
+                group_visit,
+                number,
+                why,
+            } if group_visit == self.view.group_visit => {
                 self.refused(now_us, number, why);
             }
-            ServerMessage::Company { round, company } if *round == self.talk.round => {
-                self.talk.company.clone_from(company);
+            ServerMessage::ChatMembers {
+                group_visit,
+                members,
+            } if *group_visit == self.view.group_visit => {
+                self.view.members.clone_from(members);
             }
             _ => return false,
         }
@@ -170,38 +182,39 @@ impl Chat {
     }
 
     /// The server tells it all again, after a lost connection, or because another episode begins.
-    fn again(&mut self, now_us: u64, talk: Talk) {
-        for _ in self.talk.next..talk.next {
+    fn again(&mut self, now_us: u64, view: ChatView) {
+        for _ in self.view.next..view.next {
             self.queue.pop_front();
         }
-        (self.talk, self.told_us, self.due_us, self.closed) = (talk, now_us, 0, false);
+        (self.view, self.told_us, self.due_us, self.closed) = (view, now_us, 0, false);
     }
 
-    fn hear(&mut self, line: &Line) {
-        let is_known = |known: &Line| (known.place, known.number) == (line.place, line.number);
+    fn hear(&mut self, message: &ChatMessage) {
+        let is_known =
+            |known: &ChatMessage| (known.place, known.number) == (message.place, message.number);
         // One that is told twice, as its answer was late.
-        if self.talk.lines.iter().any(is_known) {
+        if self.view.messages.iter().any(is_known) {
             return;
         }
-        self.talk.lines.push(line.clone());
-        if line.place == self.talk.place && line.number == self.talk.next {
-            self.talk.next += 1;
+        self.view.messages.push(message.clone());
+        if message.place == self.view.place && message.number == self.view.next {
+            self.view.next += 1;
             self.queue.pop_front();
             self.due_us = 0;
         }
     }
 
-    fn refused(&mut self, now_us: u64, number: u32, why: Unsaid) {
-        if number != self.talk.next {
+    fn refused(&mut self, now_us: u64, number: u32, why: MessageRefusal) {
+        if number != self.view.next {
             return;
         }
         match why {
-            Unsaid::TooFast => self.due_us = now_us + PAUSE_US,
-            Unsaid::NotTaken => {
+            MessageRefusal::TooFast => self.due_us = now_us + PAUSE_US,
+            MessageRefusal::NotTaken => {
                 self.unsaid.extend(self.queue.pop_front());
                 self.due_us = 0;
             }
-            Unsaid::Closed => self.close(),
+            MessageRefusal::Closed => self.close(),
         }
     }
 
@@ -219,16 +232,16 @@ mod tests {
 
     use super::*;
 
-    fn talk(next: u32) -> Talk {
-        Talk {
-            round: 3,
+    fn view(next: u32) -> ChatView {
+        ChatView {
+            group_visit: 3,
             place: Seat(0),
-            company: vec![Talker::Here, Talker::Here],
+            members: vec![ChatMember::Here, ChatMember::Here],
             names: Vec::new(),
             max_length: 10,
             left_ms: Some((1_000, 60_000)),
             next,
-            lines: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
@@ -241,9 +254,9 @@ mod tests {
     }
 
     fn said(place: u8, number: u32, text: &str) -> ServerMessage {
-        ServerMessage::Said {
-            round: 3,
-            line: Line {
+        ServerMessage::ChatMessage {
+            group_visit: 3,
+            message: ChatMessage {
                 place: Seat(place),
                 number,
                 at_us: 9,
@@ -255,16 +268,16 @@ mod tests {
     /// Number and text of what is sent now.
     fn sent(chat: &mut Chat, now_us: u64) -> Option<(u32, String)> {
         chat.poll(now_us).map(|message| match message {
-            ClientMessage::Say { number, text, .. } => (number, text),
+            ClientMessage::WriteToGroup { number, text, .. } => (number, text),
             other => panic!("{other:?}"),
         })
     }
 
     #[test]
     fn one_message_is_on_its_way_at_a_time_and_each_is_sent_until_it_is_answered() {
-        let mut chat = Chat::new(0, talk(4));
-        chat.say(draft("one"));
-        chat.say(draft("two"));
+        let mut chat = Chat::new(0, view(4));
+        chat.queue_message(draft("one"));
+        chat.queue_message(draft("two"));
         assert_eq!(sent(&mut chat, 10), Some((4, "one".to_owned())));
         assert_eq!(sent(&mut chat, 20), None);
         assert_eq!(
@@ -273,32 +286,32 @@ mod tests {
             "nobody answers"
         );
         assert!(chat.handle(30, &said(1, 0, "hello")));
-        assert_eq!(sent(&mut chat, 40), None, "somebody else's line");
+        assert_eq!(sent(&mut chat, 40), None, "somebody else's message");
         assert!(chat.handle(50, &said(0, 4, "one")));
         assert!(chat.handle(50, &said(0, 4, "one")));
         assert_eq!(sent(&mut chat, 60), Some((5, "two".to_owned())));
         let lines: Vec<&str> = chat
-            .talk()
-            .lines
+            .view()
+            .messages
             .iter()
-            .map(|line| line.text.as_str())
+            .map(|message| message.text.as_str())
             .collect();
         assert_eq!(lines, ["hello", "one"]);
     }
 
     #[test]
     fn who_has_nobody_to_write_to_is_not_heard() {
-        let mut chat = Chat::new(0, talk(4));
+        let mut chat = Chat::new(0, view(4));
         assert!(chat.is_heard());
         for (other, is_heard) in [
-            (Talker::Away, true),
-            (Talker::Left, false),
-            (Talker::Here, true),
-            (Talker::Ai, false),
+            (ChatMember::Away, true),
+            (ChatMember::Left, false),
+            (ChatMember::Here, true),
+            (ChatMember::Ai, false),
         ] {
-            let company = ServerMessage::Company {
-                round: 3,
-                company: vec![Talker::Here, other],
+            let company = ServerMessage::ChatMembers {
+                group_visit: 3,
+                members: vec![ChatMember::Here, other],
             };
             assert!(chat.handle(10, &company));
             assert_eq!(chat.is_heard(), is_heard, "{other:?}");
@@ -308,71 +321,71 @@ mod tests {
     #[test]
     fn after_a_lost_connection_what_was_stored_is_not_sent_again() {
         for (next, then) in [(5, (5, "two")), (4, (4, "one"))] {
-            let mut chat = Chat::new(0, talk(4));
-            chat.say(draft("one"));
-            chat.say(draft("two"));
+            let mut chat = Chat::new(0, view(4));
+            chat.queue_message(draft("one"));
+            chat.queue_message(draft("two"));
             sent(&mut chat, 10);
-            assert!(chat.handle(20, &ServerMessage::Talk(talk(next))));
+            assert!(chat.handle(20, &ServerMessage::Chat(view(next))));
             assert_eq!(sent(&mut chat, 30), Some((then.0, then.1.to_owned())));
         }
     }
 
     #[test]
     fn another_page_has_what_was_not_sent_and_nothing_that_was_stored() {
-        let mut chat = Chat::new(0, talk(4));
+        let mut chat = Chat::new(0, view(4));
         assert_eq!(chat.unsent(""), []);
-        chat.say(draft("one"));
+        chat.queue_message(draft("one"));
         let unsent = chat.unsent("tw");
         assert_eq!(unsent, [(4, "one".to_owned()), (5, "tw".to_owned())]);
         for (next, left) in [(4, "one\ntw"), (5, "tw"), (6, "")] {
-            let other = Chat::new(0, talk(next));
+            let other = Chat::new(0, view(next));
             assert_eq!(other.still_unsent(unsent.clone()), left);
         }
     }
 
     #[test]
     fn what_is_too_fast_is_sent_again_and_what_is_not_taken_is_told() {
-        let unsaid = |number, why| ServerMessage::Unsaid {
-            round: 3,
+        let unsaid = |number, why| ServerMessage::ChatRefused {
+            group_visit: 3,
             number,
             why,
         };
-        let mut chat = Chat::new(0, talk(0));
+        let mut chat = Chat::new(0, view(0));
         for text in ["one", "two", "three"] {
-            chat.say(draft(text));
+            chat.queue_message(draft(text));
         }
         sent(&mut chat, 10);
-        chat.handle(20, &unsaid(0, Unsaid::TooFast));
+        chat.handle(20, &unsaid(0, MessageRefusal::TooFast));
         assert_eq!(sent(&mut chat, 30), None);
         assert_eq!(sent(&mut chat, 20 + PAUSE_US), Some((0, "one".to_owned())));
-        chat.handle(40, &unsaid(7, Unsaid::NotTaken));
+        chat.handle(40, &unsaid(7, MessageRefusal::NotTaken));
         assert!(chat.unsaid().is_empty(), "that is another one");
-        chat.handle(50, &unsaid(0, Unsaid::NotTaken));
+        chat.handle(50, &unsaid(0, MessageRefusal::NotTaken));
         assert_eq!(sent(&mut chat, 60), Some((0, "two".to_owned())));
-        chat.handle(70, &unsaid(0, Unsaid::Closed));
+        chat.handle(70, &unsaid(0, MessageRefusal::Closed));
         let left: Vec<&str> = chat.unsaid().iter().map(|one| one.text.as_str()).collect();
         assert_eq!(left, ["one", "two", "three"]);
         assert!(chat.is_closed() && chat.is_kept());
-        chat.say(draft("four"));
+        chat.queue_message(draft("four"));
         assert!(chat.is_kept(), "nobody is there to write to");
     }
 
     #[test]
     fn time_runs_from_when_the_server_told_it() {
-        let chat = Chat::new(5_000_000, talk(0));
+        let chat = Chat::new(5_000_000, view(0));
         assert_eq!(chat.left_ms(5_500_000), Some((500, 59_500)));
         assert_eq!(chat.left_ms(7_000_000), Some((0, 58_000)));
     }
 
     #[test]
     fn what_is_about_another_visit_is_not_taken() {
-        let mut chat = Chat::new(0, talk(0));
-        let other = Talk {
-            round: 4,
-            ..talk(9)
+        let mut chat = Chat::new(0, view(0));
+        let other = ChatView {
+            group_visit: 4,
+            ..view(9)
         };
-        assert!(!chat.handle(0, &ServerMessage::Talk(other)));
+        assert!(!chat.handle(0, &ServerMessage::Chat(other)));
         assert!(!chat.handle(0, &ServerMessage::Superseded));
-        assert_eq!(chat.talk().next, 0);
+        assert_eq!(chat.view().next, 0);
     }
 }

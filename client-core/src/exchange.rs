@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 
 use protocol::control::{
-    AttentionCheck, ClientMessage, DeskMessage, Exchange, ServerMessage, Unsaid,
+    AttentionCheck, ClientMessage, DeskMessage, Exchange, MessageRefusal, ServerMessage,
 };
 
 /// A message that was too fast is sent again after so long, microseconds.
@@ -180,13 +180,13 @@ impl DeskExchange {
         self.told = Some(told);
     }
 
-    fn handle_refusal(&mut self, now_us: u64, number: u32, why: Unsaid) {
+    fn handle_refusal(&mut self, now_us: u64, number: u32, why: MessageRefusal) {
         if self.told.as_ref().is_none_or(|told| told.next != number) {
             return;
         }
         match why {
-            Unsaid::TooFast => self.due_us = now_us + PAUSE_US,
-            Unsaid::NotTaken | Unsaid::Closed => {
+            MessageRefusal::TooFast => self.due_us = now_us + PAUSE_US,
+            MessageRefusal::NotTaken | MessageRefusal::Closed => {
                 self.refused.extend(self.queue.pop_front());
                 self.due_us = 0;
             }
@@ -260,12 +260,12 @@ mod tests {
         exchange.write("one".to_owned());
         exchange.poll(0);
         let refused = |number, why| ServerMessage::NotWritten { number, why };
-        exchange.handle_message(10, &refused(7, Unsaid::NotTaken));
+        exchange.handle_message(10, &refused(7, MessageRefusal::NotTaken));
         assert!(exchange.refused().is_empty(), "that is another one");
-        exchange.handle_message(10, &refused(0, Unsaid::TooFast));
+        exchange.handle_message(10, &refused(0, MessageRefusal::TooFast));
         assert_eq!(exchange.poll(10 + PAUSE_US - 1), None);
         assert_eq!(exchange.poll(10 + PAUSE_US), written(0, "one"));
-        exchange.handle_message(20, &refused(0, Unsaid::NotTaken));
+        exchange.handle_message(20, &refused(0, MessageRefusal::NotTaken));
         assert_eq!(exchange.refused(), ["one"]);
     }
 

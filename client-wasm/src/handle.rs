@@ -26,7 +26,7 @@ pub struct Coplay {
 struct SharedApp {
     inbox: Inbox,
     app: RefCell<App>,
-    /// Asks for the next beat, in so many milliseconds.
+    /// Asks for the next beat, in this many milliseconds.
     ask_for_beat: RefCell<Option<Function>>,
     /// When it comes, by what was asked last, page clock, microseconds.
     beat_us: Cell<u64>,

@@ -12,12 +12,12 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
 use protocol::Seat;
-use protocol::control::{Ask, AtTimeout, Choice, EndReason, Refusal, Waiting};
+use protocol::control::{Ask, AtTimeout, EndReason, LobbyChoice, Refusal, Waiting};
 
 pub use answers::{say_problem, text_of_choice};
 pub use chat::{
-    name_writer, say_answered, say_characters_left, say_chat_news, say_check, say_company,
-    say_help_news, say_time_left,
+    name_writer, say_answered, say_characters_left, say_chat_news, say_check, say_help_news,
+    say_members, say_time_left,
 };
 pub use others::{Other, name_others, name_partner};
 pub use words::Words;
@@ -243,12 +243,12 @@ pub fn ask_question(waiting: &Waiting, since_ms: u64) -> Option<String> {
 }
 
 /// The button of a choice.
-pub fn name_choice(choice: Choice, paid: bool) -> String {
+pub fn name_choice(choice: LobbyChoice, paid: bool) -> String {
     match choice {
-        Choice::Wait => current_words().keep_waiting,
-        Choice::Ai => current_words().play_with_ai,
-        Choice::Leave if paid => current_words().leave_paid,
-        Choice::Leave => current_words().leave,
+        LobbyChoice::Wait => current_words().keep_waiting,
+        LobbyChoice::Ai => current_words().play_with_ai,
+        LobbyChoice::Leave if paid => current_words().leave_paid,
+        LobbyChoice::Leave => current_words().leave,
     }
     .to_owned()
 }

@@ -20,7 +20,7 @@ pub(crate) async fn run(command: AgentCommand) -> anyhow::Result<ExitCode> {
             json,
         } => {
             let env = env.as_deref().map(|env| (env, params.as_str()));
-            report(&agent::show(&agent, env)?, json)?;
+            report(&agent::describe_agent(&agent, env)?, json)?;
         }
         AgentCommand::Record { package } => {
             let mut out = io::stdout().lock();

@@ -25,7 +25,7 @@ pub use env_commands::{AgentCommand, EnvCommand, PyodideCommand};
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
 pub use limits::LimitArgs;
 pub use new_command::{Language, NewCommand};
-pub use privacy_args::{BackupArgs, EraseArgs};
+pub use privacy_args::{BackupArgs, EraseArgs, RestoreArgs};
 pub use replay_args::{BranchArgs, ReplayArgs, VideoArgs};
 
 /// Runs studies in which people play reinforcement-learning environments together, in their browsers.
@@ -311,8 +311,10 @@ Examples:
     Retain(RetainArgs),
     /// Erase one participant from a data folder.
     Erase(EraseArgs),
-    /// Write a backup of a data folder, also while the server runs.
+    /// Write a backup of a study, also while its servers run.
     Backup(BackupArgs),
+    /// Restore a backup into a new data folder, or into a new database.
+    Restore(RestoreArgs),
     /// Give researchers and programs access to the dashboard, and revoke it.
     Desk {
         /// The command.

@@ -119,7 +119,7 @@ pub(crate) async fn run_crate(args: CrateArgs) -> anyhow::Result<ExitCode> {
     Ok(done_if(written.skipped.is_empty()))
 }
 
-/// Runs an export on a thread of its own, as it computes for long; it cleans up when it is asked to stop.
+/// Runs an export on its own thread, as it computes for long; it cleans up when it is asked to stop.
 async fn run_until_stopped<T: Send + 'static>(
     work: impl Future<Output = anyhow::Result<T>> + Send + 'static,
     stop: StopFlag,

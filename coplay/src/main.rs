@@ -36,6 +36,8 @@ use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::model_client::ModelAccess;
 use signaling_server::server::{AccessRules, ServerOptions};
+use store::backup::restore::restore_backup;
+use store::backup::write_backup;
 use store::identifier_key::{KeyPlace, choose_place};
 use store::study_version::OnStudyChange;
 use study::plural::count;
@@ -162,9 +164,15 @@ async fn run(command: Command) -> anyhow::Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Backup(args) => {
-            let written = store::backup::write_backup(&args.data, &args.out).await?;
+            let written = write_backup(&args.data, &args.out).await?;
             report(&written, args.json)?;
             Ok(done_if(written.missing.is_empty()))
+        }
+        Command::Restore(args) => {
+            let (data, database) = (&args.data, args.database.as_deref());
+            let restored = restore_backup(&args.file, data, database).await?;
+            report(&restored, args.json)?;
+            Ok(ExitCode::SUCCESS)
         }
         Command::Desk { command } => desk::run(command).await,
         Command::Env { command } => environments(command),
@@ -252,7 +260,7 @@ fn environments(command: EnvCommand) -> anyhow::Result<ExitCode> {
             environment,
             params,
             json,
-        } => report(&env::show(&environment, &params)?, json)?,
+        } => report(&env::describe_environment(&environment, &params)?, json)?,
         EnvCommand::Check {
             environment,
             params,

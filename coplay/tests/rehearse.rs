@@ -1,6 +1,7 @@
 //! Rehearsals of a study that has every kind of stage, and of every example, short enough for every day: on a virtual
 //! clock, and with the real program. The long ones are `cargo xtask rehearse`.
 
+mod page_python;
 mod webrtc;
 
 use std::io::{BufRead as _, BufReader};
@@ -241,7 +242,7 @@ fn examples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples")
 }
 
-/// Rehearses examples with every fault, each in a test of its own.
+/// Rehearses examples with every fault, each in its own test.
 macro_rules! rehearse_examples {
     ($($name:ident $folder:literal),+) => {
         $(

@@ -9,7 +9,7 @@ use axum::http::{Request, StatusCode};
 use clock::Clock;
 use protocol::Tick;
 use protocol::control::EndReason;
-use protocol::log::{Ending, Header, LogWriter, Record, read};
+use protocol::log::{Ending, Header, LogWriter, Record, read_log};
 use serde_json::Value;
 use signaling_server::replays::{ReplayKey, ReplayOrder, SharedReplays, compute_replay, router};
 use store::{Message, StudyStore};
@@ -42,7 +42,7 @@ fn data_folder() -> tempfile::TempDir {
     let actions = Record::Actions { first, rows };
     writer.append(&actions, &mut bytes).unwrap();
     std::fs::write(folder.join("e-2.coplay"), &bytes).unwrap();
-    let log = read(&bytes).unwrap();
+    let log = read_log(&bytes).unwrap();
     let unused = |_: &str| Err(std::io::Error::other("no file is needed"));
     let replica = archive::replay(&log, unused, |_, _| {}).unwrap();
     let ending: Ending = replica.ending(EndReason::Played);
@@ -198,7 +198,7 @@ async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
         place: 0,
         stage: "play".into(),
         visit: 1,
-        round: 1,
+        group_visit: 1,
         turn: number,
         episode: episode.map(str::to_owned),
         tick: Some(40 + number),

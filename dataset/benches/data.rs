@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use archive::Episode;
@@ -16,12 +17,16 @@ use dataset::verify::{EpisodeVerdict, verify};
 use protocol::Seat;
 use protocol::control::EndReason;
 use protocol::log::Header;
+use tokio::runtime::Runtime;
 
 const TICKS: u32 = 600;
 const HZ: u16 = 10;
 
-/// Episodes: `COPLAY_BENCH_EPISODES`, or these.
-const EPISODES: u32 = 120;
+/// Hours of all people in an episode.
+const HOURS: f64 = TICKS as f64 / HZ as f64 / 3_600.0 * 2.0;
+
+/// Episodes: `COPLAY_BENCH_EPISODES`, or these, which are 100 hours.
+const EPISODES: u32 = 3_000;
 
 fn print(name: &str, value: f64, unit: &str) {
     println!(
@@ -30,25 +35,56 @@ fn print(name: &str, value: f64, unit: &str) {
     );
 }
 
+/// The argument of a process that writes one format; the format, the data folder and the folder to write follow.
+const ALONE: &str = "--alone";
+
+/// The formats that are no tables.
+const DATASETS: [&str; 2] = ["minari", "lerobot"];
+
 fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.as_slice() {
+        [alone, format, data, out] if alone == ALONE => {
+            write_format(format, Path::new(data), Path::new(out));
+        }
+        _ => measure(),
+    }
+}
+
+fn measure() {
     let episodes = std::env::var("COPLAY_BENCH_EPISODES");
     let episodes = episodes.map_or(EPISODES, |text| text.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
     play(&data, episodes);
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .unwrap();
-    let hours = f64::from(episodes) * f64::from(TICKS) / f64::from(HZ) / 3_600.0 * 2.0;
+    let hours = f64::from(episodes) * HOURS;
+    print("hours of play of all people", hours, "h");
     let bytes = folder_len(&data) as f64;
     print(
         "log of an episode, per participant-hour",
         bytes / hours / 1e6,
         "MB",
     );
+    measure_verification(&data, episodes);
+    let tables = TableFormat::ALL.map(TableFormat::extension);
+    for format in tables.into_iter().chain(DATASETS) {
+        // A process has one greatest memory, so each format has a process.
+        let out = folder.path().join(format);
+        let mut alone = Command::new(std::env::current_exe().unwrap());
+        alone.args([ALONE, format]).args([&data, &out]);
+        assert!(alone.status().unwrap().success(), "{format}");
+        fs::remove_dir_all(out).unwrap();
+    }
+}
 
+fn runtime() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    builder.build().unwrap()
+}
+
+fn measure_verification(data: &Path, episodes: u32) {
     let before = Instant::now();
-    let report = runtime.block_on(verify(&data)).unwrap();
+    let report = runtime().block_on(verify(data)).unwrap();
     let seconds = before.elapsed().as_secs_f64();
     let equal = report
         .episodes
@@ -67,58 +103,60 @@ fn main() {
         rate / cores as f64,
         "episodes/s",
     );
-
-    for format in TableFormat::ALL {
-        let name = format.extension();
-        let out = folder.path().join(name);
-        let options = ExportOptions {
-            format,
-            ..ExportOptions::default()
-        };
-        let before = Instant::now();
-        let report = runtime.block_on(export(&data, &out, &options)).unwrap();
-        let seconds = before.elapsed().as_secs_f64();
-        assert_eq!(
-            report.count_rows("steps"),
-            Some(u64::from(episodes * TICKS * 2))
-        );
-        let rows: u64 = report.tables.iter().map(|table| table.rows).sum();
-        print(
-            &format!("{name}: exported rows per second"),
-            rows as f64 / seconds,
-            "rows/s",
-        );
-        let bytes = folder_len(&out) as f64;
-        print(
-            &format!("{name}: per participant-hour"),
-            bytes / hours / 1e6,
-            "MB",
-        );
-    }
-    let stop = StopFlag::default();
-    for name in ["minari", "lerobot"] {
-        let out = folder.path().join(name);
-        let before = Instant::now();
-        let report = match name {
-            "minari" => runtime.block_on(export_minari(&data, &out, &stop)),
-            _ => runtime.block_on(export_lerobot(&data, &out, &stop)),
-        };
-        let datasets = report.unwrap().datasets;
-        let steps: usize = datasets.iter().map(|dataset| dataset.steps).sum();
-        print(
-            &format!("{name}: steps per second"),
-            steps as f64 / before.elapsed().as_secs_f64(),
-            "steps/s",
-        );
-        print(
-            &format!("{name}: per participant-hour"),
-            folder_len(&out) as f64 / hours / 1e6,
-            "MB",
-        );
-    }
     if let Some(peak) = peak_memory() {
-        print("greatest memory of all of this", peak, "MB");
+        print("verification: greatest memory", peak, "MB");
     }
+}
+
+/// Writes one format, and prints what that costs this process.
+fn write_format(format: &str, data: &Path, out: &Path) {
+    let logs = fs::read_dir(data.join(archive::FOLDER)).unwrap().count();
+    let hours = logs as f64 * HOURS;
+    let before = Instant::now();
+    let mut tables = TableFormat::ALL.into_iter();
+    let table = tables.find(|it| it.extension() == format);
+    let (rows, unit) = match table {
+        Some(table) => (write_tables(table, data, out, logs), "rows"),
+        None => (write_datasets(format, data, out), "steps"),
+    };
+    let rate = rows as f64 / before.elapsed().as_secs_f64();
+    print(
+        &format!("{format}: exported {unit} per second"),
+        rate,
+        &format!("{unit}/s"),
+    );
+    let bytes = folder_len(out) as f64;
+    print(
+        &format!("{format}: per participant-hour"),
+        bytes / hours / 1e6,
+        "MB",
+    );
+    if let Some(peak) = peak_memory() {
+        print(&format!("{format}: greatest memory"), peak, "MB");
+    }
+}
+
+/// Writes tables; gives the number of their rows.
+fn write_tables(format: TableFormat, data: &Path, out: &Path, logs: usize) -> u64 {
+    let options = ExportOptions {
+        format,
+        ..ExportOptions::default()
+    };
+    let report = runtime().block_on(export(data, out, &options)).unwrap();
+    let steps = logs as u64 * u64::from(TICKS) * 2;
+    assert_eq!(report.count_rows("steps"), Some(steps));
+    report.tables.iter().map(|table| table.rows).sum()
+}
+
+/// Writes data sets; gives the number of their steps.
+fn write_datasets(format: &str, data: &Path, out: &Path) -> u64 {
+    let stop = StopFlag::default();
+    let report = match format {
+        "minari" => runtime().block_on(export_minari(data, out, &stop)),
+        _ => runtime().block_on(export_lerobot(data, out, &stop)),
+    };
+    let datasets = report.unwrap().datasets;
+    datasets.iter().map(|dataset| dataset.steps as u64).sum()
 }
 
 /// Writes the logs of episodes, each played by two people.

@@ -37,7 +37,7 @@ pub struct AgentSession {
 ///
 /// # Errors
 /// The error of the disk.
-pub fn write(data: &Path, agents: &[AgentSession]) -> anyhow::Result<()> {
+pub fn write_agents(data: &Path, agents: &[AgentSession]) -> anyhow::Result<()> {
     let path = data.join(FILE);
     let text = serde_json::to_string_pretty(agents)? + "\n";
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
@@ -47,7 +47,7 @@ pub fn write(data: &Path, agents: &[AgentSession]) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// The file cannot be read.
-pub fn read(data: &Path) -> anyhow::Result<Vec<AgentSession>> {
+pub fn read_agents(data: &Path) -> anyhow::Result<Vec<AgentSession>> {
     let path = data.join(FILE);
     if !path.exists() {
         return Ok(Vec::new());

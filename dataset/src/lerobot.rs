@@ -3,6 +3,7 @@
 //! Source: LeRobot 0.4.4, format v3.0: `src/lerobot/datasets/utils.py` (files and features) and `compute_stats.py`
 //! (statistics). Features are vectors, so there is no video.
 
+mod episodes;
 mod features;
 mod moments;
 
@@ -13,7 +14,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use arrow_array::builder::{Float64Builder, Int64Builder, ListBuilder, StringBuilder};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema, SchemaRef};
 use serde_json::{Map, Value, json};
@@ -21,8 +21,8 @@ use serde_json::{Map, Value, json};
 use crate::export::{BatchWriter, StopFlag, write_batches};
 use crate::output_tree::OutputTree;
 use crate::recording::{DatasetsReport, Recording, WrittenDataset, read_recordings};
+use episodes::{EpisodeRow, EpisodesFile};
 use features::{Feature, list_features};
-use moments::Moments;
 
 /// The version of the format.
 const FORMAT: &str = "v3.0";
@@ -45,18 +45,7 @@ struct Building {
     writer: BatchWriter,
     file: usize,
     steps: usize,
-    rows: Vec<EpisodeRow>,
-}
-
-/// An episode in `meta/episodes`.
-struct EpisodeRow {
-    id: String,
-    participant: String,
-    steps: usize,
-    first: usize,
-    file: usize,
-    /// For each feature and each of its values.
-    moments: Vec<Vec<Moments>>,
+    episodes: EpisodesFile,
 }
 
 /// Writes the data sets of a data folder into the folder `out`, which must not exist yet.
@@ -94,7 +83,7 @@ pub async fn export_lerobot(
     for (id, dataset) in building {
         report.datasets.push(WrittenDataset {
             id,
-            episodes: dataset.rows.len(),
+            episodes: dataset.episodes.count(),
             steps: dataset.steps,
         });
         dataset.finish()?;
@@ -109,19 +98,22 @@ impl Building {
         let features = list_features(recording, seat, 0, 0);
         let fields: Vec<Field> = features.iter().map(Feature::field).collect();
         let schema = Arc::new(Schema::new(fields));
+        let task = format!(
+            "Stage {} of study {}, seat {seat} of {} {}.",
+            header.stage, header.study, header.env, header.env_version
+        );
+        let features: Map<String, Value> = features.iter().map(Feature::describe).collect();
+        let names = features.keys().cloned().collect();
         Ok(Self {
             writer: create_file(&folder, &schema, 0)?,
+            episodes: EpisodesFile::create(&folder, names, task.clone())?,
             folder,
             fps: header.tick_hz,
-            task: format!(
-                "Stage {} of study {}, seat {seat} of {} {}.",
-                header.stage, header.study, header.env, header.env_version
-            ),
+            task,
             schema,
-            features: features.iter().map(Feature::describe).collect(),
+            features,
             file: 0,
             steps: 0,
-            rows: Vec::new(),
         })
     }
 
@@ -132,15 +124,15 @@ impl Building {
             std::mem::replace(&mut self.writer, next).finish()?;
         }
         let header = &recording.log.header;
-        let features = list_features(recording, seat, self.rows.len(), self.steps);
-        self.rows.push(EpisodeRow {
+        let features = list_features(recording, seat, self.episodes.count(), self.steps);
+        self.episodes.add(EpisodeRow {
             id: header.episode.clone(),
             participant: header.participants[seat].clone(),
             steps: recording.ticks(),
             first: self.steps,
             file: self.file,
             moments: features.iter().map(Feature::moments).collect(),
-        });
+        })?;
         self.steps += recording.ticks();
         let arrays = features.into_iter().map(Feature::into_array).collect();
         let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays)?;
@@ -150,26 +142,15 @@ impl Building {
     fn finish(self) -> anyhow::Result<()> {
         self.writer.finish()?;
         let meta = self.folder.join("meta");
-        fs::create_dir_all(meta.join("episodes/chunk-000"))?;
-        let names: Vec<&String> = self.features.keys().collect();
-        let batch = episodes_batch(&names, &self.task, &self.rows)?;
-        let path = meta.join("episodes/chunk-000/file-000.parquet");
-        write_batches(&path, batch.schema(), &[batch])?;
+        let episodes = self.episodes.count();
+        let all = self.episodes.finish()?;
         let batch = tasks_batch(&self.task)?;
         write_batches(&meta.join("tasks.parquet"), batch.schema(), &[batch])?;
-        let mut all: Vec<Vec<Moments>> = Vec::new();
-        for EpisodeRow { moments, .. } in &self.rows {
-            match all.is_empty() {
-                true => all.clone_from(moments),
-                false => merge(&mut all, moments),
-            }
-        }
-        let of_names = names.iter().zip(&all);
+        let of_names = self.features.keys().zip(&all);
         let stats: Map<String, Value> = of_names
-            .map(|(name, moments)| ((*name).clone(), moments::to_json(moments)))
+            .map(|(name, moments)| (name.clone(), moments::to_json(moments)))
             .collect();
         write_json(&meta.join("stats.json"), &stats.into())?;
-        let episodes = self.rows.len();
         let info = json!({
             "codebase_version": FORMAT,
             "robot_type": null,
@@ -200,76 +181,9 @@ fn create_file(folder: &Path, schema: &SchemaRef, file: usize) -> anyhow::Result
     )
 }
 
-fn merge(all: &mut [Vec<Moments>], episode: &[Vec<Moments>]) {
-    let pairs = all.iter_mut().flatten().zip(episode.iter().flatten());
-    pairs.for_each(|(all, episode)| all.merge(episode));
-}
-
 fn write_json(path: &Path, value: &Value) -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(value)?;
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// `meta/episodes`: where the steps of each episode are, and their statistics.
-fn episodes_batch(
-    names: &[&String],
-    task: &str,
-    rows: &[EpisodeRow],
-) -> anyhow::Result<RecordBatch> {
-    let numbers = |value: &dyn Fn(usize, &EpisodeRow) -> usize| -> ArrayRef {
-        let all = rows.iter().enumerate();
-        let values = all.map(|(number, row)| value(number, row) as i64);
-        Arc::new(Int64Array::from_iter_values(values))
-    };
-    let texts = |value: &dyn Fn(&EpisodeRow) -> String| -> ArrayRef {
-        Arc::new(StringArray::from_iter_values(rows.iter().map(value)))
-    };
-    let mut tasks = ListBuilder::new(StringBuilder::new());
-    for _ in rows {
-        tasks.values().append_value(task);
-        tasks.append(true);
-    }
-    let mut columns: Vec<(String, ArrayRef)> = vec![
-        ("episode_index".into(), numbers(&|number, _| number)),
-        ("tasks".into(), Arc::new(tasks.finish())),
-        ("length".into(), numbers(&|_, row| row.steps)),
-        (
-            "data/chunk_index".into(),
-            numbers(&|_, row| row.file / CHUNK_FILES),
-        ),
-        (
-            "data/file_index".into(),
-            numbers(&|_, row| row.file % CHUNK_FILES),
-        ),
-        ("dataset_from_index".into(), numbers(&|_, row| row.first)),
-        (
-            "dataset_to_index".into(),
-            numbers(&|_, row| row.first + row.steps),
-        ),
-        ("episode_id".into(), texts(&|row| row.id.clone())),
-        (
-            "participant_id".into(),
-            texts(&|row| row.participant.clone()),
-        ),
-    ];
-    for (feature, name) in names.iter().enumerate() {
-        for (kind, value) in moments::KINDS {
-            let mut values = ListBuilder::new(Float64Builder::new());
-            for row in rows {
-                let of_row = row.moments[feature].iter().map(|of| Some(value(of)));
-                values.append_value(of_row);
-            }
-            columns.push((format!("stats/{name}/{kind}"), Arc::new(values.finish())));
-        }
-        let mut counts = ListBuilder::new(Int64Builder::new());
-        for row in rows {
-            counts.append_value([Some(row.steps as i64)]);
-        }
-        columns.push((format!("stats/{name}/count"), Arc::new(counts.finish())));
-    }
-    columns.push(("meta/episodes/chunk_index".into(), numbers(&|_, _| 0)));
-    columns.push(("meta/episodes/file_index".into(), numbers(&|_, _| 0)));
-    Ok(RecordBatch::try_from_iter(columns)?)
 }
 
 /// `meta/tasks.parquet`: a data frame of pandas whose index is the text of the task.

@@ -7,6 +7,7 @@
 
 pub mod agents;
 pub mod cells;
+mod environment_file;
 pub mod export;
 #[cfg(test)]
 mod fixtures;

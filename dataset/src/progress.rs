@@ -37,7 +37,7 @@ impl Progress {
 pub struct LongWork(Progress);
 
 impl LongWork {
-    /// Begins work that has so many parts.
+    /// Begins work that has this many parts.
     pub fn begin(parts: usize) -> Self {
         Self(Progress::new(parts))
     }

@@ -119,7 +119,7 @@ pub(crate) async fn read_recordings(
 
 fn read_recording(path: &Path, known: &KnownLogs) -> anyhow::Result<Recording> {
     let bytes = fs::read(path)?;
-    let log = log::read(&bytes)?;
+    let log = log::read_log(&bytes)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let folder = path.parent().unwrap_or(Path::new(""));
     let changes: Vec<Change> = log.changes().cloned().collect();

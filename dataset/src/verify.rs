@@ -345,7 +345,7 @@ fn check(data: &Path, path: PathBuf, known: &KnownLogs) -> anyhow::Result<Verifi
     };
     found.log_state = known.compare(&found.episode, &bytes);
     found.in_ledger = found.log_state == LogState::Same;
-    match log::read(&bytes) {
+    match log::read_log(&bytes) {
         Ok(log) => found.simulate(data, &log, known)?,
         Err(error @ log::LogError::Version { .. }) => {
             found.verdict = EpisodeVerdict::Unverified(error.to_string())

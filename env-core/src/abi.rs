@@ -21,7 +21,7 @@ pub const SLOTS: u32 = 64;
 /// The longest message that a module takes, bytes.
 pub const INBOX_LIMIT: u32 = 1 << 20;
 
-/// Writes an outcome for so many seats, each with so many components of its reward: rewards `f32` a seat,
+/// Writes an outcome for this many seats, each with this many components of its reward: rewards `f32` a seat,
 /// terminated `u16`, truncated `u16`, over `u32`, number of events `u32`, then an event each: kind `u16`, seat `u8`,
 /// 0 or one more than the seat to which it happened `u8`, value `f32`; then components `f32`, seat by seat; little-endian.
 pub fn encode_outcome(outcome: &StepOutcome, seats: usize, components: usize, out: &mut Vec<u8>) {
@@ -130,7 +130,7 @@ impl<E: Environment> Host<E> {
         }
     }
 
-    /// Makes room for a message of so many bytes and gives its place; null over [`INBOX_LIMIT`].
+    /// Makes room for a message of this many bytes and gives its place; null over [`INBOX_LIMIT`].
     pub fn inbox(&mut self, len: u32) -> *mut u8 {
         if len > INBOX_LIMIT {
             return core::ptr::null_mut();

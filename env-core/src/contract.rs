@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::draw::{DrawList, Sprite};
 
-pub use spec::{Action, ActionSpec, FieldSpec, MAX_SEATS, Spec};
+pub use spec::{Action, ActionSpec, FieldSpec, MAX_SEATS, Spec, range_of_sums};
 
 /// Something that happened in a step, for sounds and analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -217,6 +217,11 @@ pub trait World {
     fn seat_score(&mut self, _seat: usize) -> i64 {
         self.score()
     }
+    /// The sum of a seat's rewards since the episode began; `None` of a world that does not keep it. See
+    /// [`crate::tally`].
+    fn reward_sum(&self, _seat: usize) -> Option<f64> {
+        None
+    }
     /// Replaces `out` by the picture of the state as a seat sees it, or of all of it.
     fn draw(&mut self, seat: Option<usize>, out: &mut DrawList);
     /// The action that a point on a seat's picture means; see [`Environment::point`].
@@ -307,6 +312,10 @@ impl<W: World + ?Sized> World for Box<W> {
 
     fn seat_score(&mut self, seat: usize) -> i64 {
         (**self).seat_score(seat)
+    }
+
+    fn reward_sum(&self, seat: usize) -> Option<f64> {
+        (**self).reward_sum(seat)
     }
 
     fn draw(&mut self, seat: Option<usize>, out: &mut DrawList) {

@@ -26,6 +26,7 @@ pub mod instance;
 pub mod observer;
 pub mod rng;
 pub mod shared;
+pub mod tally;
 pub mod view;
 
 pub use choosing::choose_action;

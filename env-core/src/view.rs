@@ -17,6 +17,7 @@ use crate::contract::{Action, ParamError, Spec, StateError, StepOutcome, World};
 use crate::draw::{DrawList, Shape};
 use crate::envs::{self, NativeEnvironment, Visitor};
 use crate::guest::Sprite;
+use crate::tally::{read_sums, write_sums};
 use raster::{MAX_BYTES, Patch, Raster, apply, find_patch, rasters_of, take_rasters};
 
 /// The facts that a page needs to show a world that somebody else steps.
@@ -89,12 +90,19 @@ pub struct SeatViewer {
     words: String,
     told: Option<String>,
     size: [u16; 2],
+    rewards: Vec<f64>,
 }
 
 impl SeatViewer {
-    /// The page shows the picture in so many pixels of its screen, width and height; 0 if that is not known.
+    /// The page shows the picture in this many pixels of its screen, width and height; 0 if that is not known.
     pub fn fit(&mut self, size: [u16; 2]) {
         self.size = size;
+    }
+
+    /// Views tell these sums of the seats' rewards from now on; none tells nothing of them.
+    pub fn tell_rewards(&mut self, sums: &[f64]) {
+        self.rewards.clear();
+        self.rewards.extend_from_slice(sums);
     }
 
     /// The point of the last picture that lies at these parts of its width and height, in 65,536ths; in its units.
@@ -138,7 +146,9 @@ impl SeatViewer {
                 self.told = Some(self.words.clone());
             }
         }
-        postcard::to_allocvec(&view).expect("plain data serialises into memory")
+        let mut bytes = postcard::to_allocvec(&view).expect("plain data serialises into memory");
+        write_sums(&self.rewards, &mut bytes);
+        bytes
     }
 
     /// True if the last view had no room for all of the picture.
@@ -150,6 +160,7 @@ impl SeatViewer {
     pub fn forget(&mut self) {
         *self = Self {
             size: self.size,
+            rewards: core::mem::take(&mut self.rewards),
             ..Self::default()
         };
     }
@@ -161,6 +172,7 @@ impl SeatViewer {
 pub struct ViewWorld {
     spec: Spec,
     view: SeatView,
+    rewards: Option<Vec<f64>>,
     rasters: Vec<Raster>,
     outcome: StepOutcome,
 }
@@ -171,6 +183,7 @@ impl ViewWorld {
         Self {
             spec,
             view: SeatView::default(),
+            rewards: None,
             rasters: Vec::new(),
             outcome: StepOutcome::default(),
         }
@@ -217,7 +230,8 @@ impl World for ViewWorld {
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
         let (view, rest) = postcard::take_from_bytes::<SeatView>(bytes).map_err(|_| StateError)?;
-        if !rest.is_empty() {
+        let rewards = read_sums(rest, self.spec.seats.into());
+        if !rest.is_empty() && rewards.is_none() {
             return Err(StateError);
         }
         let picture = view.picture.as_ref().or(self.view.picture.as_ref());
@@ -229,7 +243,7 @@ impl World for ViewWorld {
         for patch in &view.patches {
             apply(patch, &mut rasters)?;
         }
-        self.rasters = rasters;
+        (self.rasters, self.rewards) = (rasters, rewards);
         self.view = SeatView {
             picture: view.picture.or(self.view.picture.take()),
             words: view.words.or(self.view.words.take()),
@@ -249,6 +263,10 @@ impl World for ViewWorld {
 
     fn seat_score(&mut self, seat: usize) -> i64 {
         self.view.seat_scores.get(seat).copied().unwrap_or(0)
+    }
+
+    fn reward_sum(&self, seat: usize) -> Option<f64> {
+        self.rewards.as_ref()?.get(seat).copied()
     }
 
     fn draw(&mut self, _seat: Option<usize>, out: &mut DrawList) {

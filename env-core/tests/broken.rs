@@ -26,6 +26,8 @@ const HIDDEN_STATE: u8 = 9;
 const UNKNOWN_EVENT: u8 = 10;
 const TWIN_KEYS: u8 = 11;
 const SILENT: u8 = 12;
+const PAID_TOO_MUCH: u8 = 13;
+const SEES_TOO_MUCH: u8 = 14;
 
 static AROUND_IT: AtomicU32 = AtomicU32::new(0);
 
@@ -76,8 +78,9 @@ impl Environment for Counter {
             observation: vec![FieldSpec {
                 name: "sum".into(),
                 shape: vec![2],
-                ..FieldSpec::default()
+                range: (self.0 == SEES_TOO_MUCH).then_some([0.0, 3.0]),
             }],
+            reward_range: Some([0.0, 1.0]),
             tick_hz: 10,
             horizon: 40,
             events: vec!["counted".into()],
@@ -101,10 +104,10 @@ impl Environment for Counter {
         let counts = wanted == 1 || (self.0 == WILD_ACTION && wanted > 1);
         if counts && (!over || self.0 == PAID_AFTER_THE_END) {
             state.sum += 1;
-            outcome.rewards[0] = if self.0 == NOT_FINITE {
-                f32::INFINITY
-            } else {
-                1.0
+            outcome.rewards[0] = match self.0 {
+                NOT_FINITE => f32::INFINITY,
+                PAID_TOO_MUCH => 1.5,
+                _ => 1.0,
             };
             let kind = if self.0 == UNKNOWN_EVENT { 7 } else { 0 };
             outcome.events.push(env_core::StepEvent {
@@ -172,6 +175,8 @@ fn every_flaw_is_found_and_named() {
         (ENDLESS, "over at its horizon"),
         (REFUSES_ITS_STATES, "is restored from its bytes"),
         (NOT_FINITE, "rewards are finite"),
+        (PAID_TOO_MUCH, "a reward is in its range"),
+        (SEES_TOO_MUCH, "is in the range of its field"),
         (TWIN_ITEMS, "items have different ids"),
         (HIDDEN_STATE, "a restored state is the state"),
         (UNKNOWN_EVENT, "an event has a kind"),

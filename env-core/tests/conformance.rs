@@ -198,3 +198,16 @@ fn overcooked_jaxmarl_v2_keeps_the_laws() {
     ])
     .unwrap();
 }
+
+#[test]
+fn every_environment_states_the_ranges_of_rewards_and_observations() {
+    for id in env_core::envs::IDS {
+        let world = env_core::envs::open(id, "{}").unwrap();
+        let spec = world.spec();
+        let [least, most] = spec.reward_range.unwrap();
+        assert!(least < most, "{id}: rewards from {least} to {most}");
+        for field in &spec.observation {
+            assert!(field.range.is_some(), "{id}: {}", field.name);
+        }
+    }
+}

@@ -61,7 +61,7 @@ fn open(python: &Path, name: &str) -> (ProcessHost, Duration) {
     (host, began.elapsed())
 }
 
-/// Prints how many episodes keep time, each with a process of its own, which steps and draws for its two seats.
+/// Prints how many episodes keep time, each with its own process, which steps and draws for its two seats.
 fn measure_crowds(python: &Path) {
     let mut most = 0;
     let mut hosts: Vec<ProcessHost> = Vec::new();

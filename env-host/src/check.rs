@@ -96,7 +96,7 @@ pub struct PictureReport {
     pub height: f32,
 }
 
-/// Plays an environment at random for so many steps, twice, and reports what does not fit.
+/// Plays an environment at random for this many steps, twice, and reports what does not fit.
 pub fn check_host(
     open: &mut dyn FnMut() -> Result<ProcessHost, HostFault>,
     steps: usize,
@@ -127,7 +127,7 @@ pub fn check_host(
     }
 }
 
-/// Plays an environment at random for so many steps, twice: what [`check_host`] reports of it, without the way `page`.
+/// Plays an environment at random for this many steps, twice: what [`check_host`] reports of it, without the way `page`.
 ///
 /// # Errors
 /// [`HostFault`]: it cannot be opened, or failed.

@@ -11,7 +11,7 @@ const KEPT: usize = 64 << 10;
 /// How long the end of the output is waited for once the process has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Reads an output on a thread of its own, so that the process never waits for a reader, and keeps its end.
+/// Reads an output on its own thread, so that the process never waits for a reader, and keeps its end.
 #[derive(Debug)]
 pub(crate) struct ErrorOutput(Arc<Shared>);
 

@@ -1,4 +1,4 @@
-//! A world in a process of its own: two pipes, limits of time and memory, and an end that leaves nothing behind.
+//! A world in its own process: two pipes, limits of time and memory, and an end that leaves nothing behind.
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
@@ -128,7 +128,7 @@ impl HostLimits {
     }
 }
 
-/// A world in a process of its own.
+/// A world in its own process.
 pub struct ProcessHost {
     child: Child,
     to: Option<ChildStdin>,

@@ -63,7 +63,7 @@ pub fn python_host_sha256() -> String {
 }
 
 /// Writes the host in Python below a folder, unless it is there, and gives the folder for `PYTHONPATH`.
-/// Each version has a folder of its own, so that a newer program disturbs no process of an older one.
+/// Each version has its own folder, so that a newer program disturbs no process of an older one.
 ///
 /// # Errors
 /// The folder cannot be written.

@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
             (Op::Clamp, [of, low, high]) => self.clamp(op, of, low, high)?,
             (_, [of]) => self.unary(op, of)?,
             (_, [a, b]) => self.binary(op, a, b)?,
-            _ => return Err(wrong(op, "so many values")),
+            _ => return Err(wrong(op, "this number of values")),
         };
         Ok(Cow::Owned(owned))
     }

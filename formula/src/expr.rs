@@ -32,7 +32,7 @@ pub enum Op {
     Number(f64),
     /// Text.
     Text(String),
-    /// A list of so many items.
+    /// A list of this many items.
     List(u16),
     /// A variable of the scope.
     Variable(String),

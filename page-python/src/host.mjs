@@ -36,13 +36,21 @@ async function* frames() {
   }
 }
 
+function lengthOfStep({ memory, seats, components = 0 }, at) {
+  const events = new DataView(memory.buffer).getUint32(at + seats * 4 + 8, true);
+  return seats * 4 + 12 + 8 * events + 4 * seats * components;
+}
+
 function messageOf(world, name, result) {
   const at = world.coplay_outbox();
   let length = 0;
   if (MESSAGES.has(name)) length = Number(result);
   else if (name === "coplay_open") length = -Number(result);
-  else if (name === "coplay_step") length = world.seats * 4 + 12 + 8 * new DataView(world.memory.buffer).getUint32(at + world.seats * 4 + 8, true);
-  return Buffer.from(new Uint8Array(world.memory.buffer, at, length));
+  else if (name === "coplay_step") length = lengthOfStep(world, at);
+  const message = Buffer.from(new Uint8Array(world.memory.buffer, at, length));
+  // How long the message of a step is depends on the parts of a reward.
+  if (name === "coplay_facts") world.components = JSON.parse(message).spec.components?.length ?? 0;
+  return message;
 }
 
 function call(request) {

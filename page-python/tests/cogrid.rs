@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 const KITCHEN: &str = include_str!("../../tests/python-page/kitchen.py");
 const REQUIREMENTS: &str = include_str!("../../tests/python-page/requirements.txt");
 
-/// Its archive; episodes end after so many ticks.
+/// Its archive; episodes end after this many ticks.
 fn archive(horizon: usize) -> Vec<u8> {
     let release = release::installed();
     let wheels = fetch_wheels(REQUIREMENTS).unwrap();

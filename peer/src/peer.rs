@@ -390,7 +390,7 @@ impl<W: World> Peer<W> {
                 if session.handle_datagram(now.server_us, from, bytes).is_ok()
                     && let Ok(packet) = Datagram::decode(bytes, session.layout())
                 {
-                    self.seals.note(from, &packet);
+                    self.seals.record_packet(from, &packet);
                 }
             }
             Stage::Linking(..) => self.net.measure(now, from, over, bytes),
@@ -459,7 +459,7 @@ impl<W: World> Peer<W> {
         recorder.add_inputs(inputs);
         let (_, inputs) = session.own_inputs(self.seals.wanted());
         self.seals.add_inputs(inputs);
-        recorder.absorb(session.changes(), session.digests(), ended);
+        recorder.record_confirmed(session.changes(), session.digests(), ended);
         drop(recorder);
         if let Some(seal) = self.seals.poll_seal(now.page_us) {
             self.net.send_to_all(now.page_us, &seal);

@@ -77,7 +77,7 @@ impl SharedRecorder {
 }
 
 impl Recorder {
-    /// An empty memory of a page that plays in this life of its seat from a tick on, and signs with a key of its own.
+    /// An empty memory of a page that plays in this life of its seat from a tick on, and signs with its own key.
     pub fn new(
         key: SigningKey,
         episode: &str,
@@ -130,9 +130,9 @@ impl Recorder {
         self.inputs.extend(inputs);
     }
 
-    /// Takes the digests of all states that are confirmed, and the end, if it is; they follow from so many changes of
+    /// Takes the digests of all states that are confirmed, and the end, if it is; they follow from this many changes of
     /// seats. After a cut they may be others than before.
-    pub fn absorb(&mut self, changes: u16, digests: &[(Tick, u64)], ended: Option<Tick>) {
+    pub fn record_confirmed(&mut self, changes: u16, digests: &[(Tick, u64)], ended: Option<Tick>) {
         let both = self.digests.iter().zip(digests);
         let same = both.take_while(|(one, other)| one == other).count();
         self.digests.truncate(same);
@@ -176,7 +176,7 @@ impl Recorder {
     }
 
     /// Takes a frame that was presented.
-    pub fn seen(&mut self, frame: Frame) {
+    pub fn record_frame(&mut self, frame: Frame) {
         self.timing();
         self.frames.push(frame);
     }
@@ -374,7 +374,7 @@ mod tests {
         let first = recorder.upload().unwrap();
         assert_eq!(said(&first), Some((0, vec![1, 2])));
         recorder.add_inputs([3].into_iter());
-        recorder.absorb(1, &[(Tick(3), 77)], Some(Tick(3)));
+        recorder.record_confirmed(1, &[(Tick(3), 77)], Some(Tick(3)));
         let last = recorder.upload().unwrap();
         assert_eq!(
             (said(&last), last.ended),
@@ -395,7 +395,7 @@ mod tests {
         let mut blocks = Vec::new();
         for inputs in [[0, 1], [2, 3]] {
             recorder.add_inputs(inputs.into_iter());
-            recorder.absorb(0, &[(Tick(1), 11), (Tick(4), 44)], Some(Tick(4)));
+            recorder.record_confirmed(0, &[(Tick(1), 11), (Tick(4), 44)], Some(Tick(4)));
             recorder.key(key(2), None);
             blocks.push(recorder.upload().unwrap().block);
         }
@@ -424,7 +424,7 @@ mod tests {
         let mut recorder = Recorder::for_testing();
         let digests = [(Tick(2), 22), (Tick(4), 44), (Tick(6), 66)];
         recorder.add_inputs([0; 6].into_iter());
-        recorder.absorb(0, &digests, None);
+        recorder.record_confirmed(0, &digests, None);
         assert_eq!(recorder.upload().unwrap().digests, digests);
         // The inputs have come, as others in other uploads, and the digests were lost with the connection.
         recorder.archived(Tick(6), 0);
@@ -452,7 +452,7 @@ mod tests {
         let ticks = MAX_BLOCK + 10;
         recorder.add_inputs(std::iter::repeat_n(2, ticks));
         let ended = Some(Tick(ticks as u32));
-        recorder.absorb(0, &[], ended);
+        recorder.record_confirmed(0, &[], ended);
         let first = recorder.upload().unwrap();
         let len = |upload: &Upload| upload.block.as_ref().unwrap().inputs.len();
         assert_eq!((len(&first), first.ended), (MAX_BLOCK, None));
@@ -464,9 +464,9 @@ mod tests {
     fn digests_that_a_cut_has_changed_are_said_again() {
         let mut recorder = Recorder::for_testing();
         let digests = |upload: Option<Upload>| upload.map(|upload| upload.digests);
-        recorder.absorb(0, &[(Tick(1), 1), (Tick(2), 2), (Tick(3), 3)], None);
+        recorder.record_confirmed(0, &[(Tick(1), 1), (Tick(2), 2), (Tick(3), 3)], None);
         assert_eq!(digests(recorder.upload()).unwrap().len(), 3);
-        recorder.absorb(1, &[(Tick(1), 1), (Tick(2), 9), (Tick(3), 3)], None);
+        recorder.record_confirmed(1, &[(Tick(1), 1), (Tick(2), 9), (Tick(3), 3)], None);
         let again = vec![(Tick(2), 9), (Tick(3), 3)];
         assert_eq!(digests(recorder.upload()), Some(again.clone()));
         assert_eq!(recorder.upload(), None);
@@ -515,7 +515,7 @@ mod tests {
         let mut recorder = Recorder::for_testing();
         let mut told = Vec::new();
         for tick in 0..8 {
-            recorder.seen(Frame {
+            recorder.record_frame(Frame {
                 at_ms: 17 * tick,
                 tick: Tick(tick),
                 have: vec![Tick(tick)],
@@ -541,7 +541,7 @@ mod tests {
         let times = 10 * NOTE_ENTRIES;
         for tick in 0..times as u32 {
             recorder.timing().rollbacks.push((Tick(tick), 3));
-            recorder.seen(Frame {
+            recorder.record_frame(Frame {
                 at_ms: tick << 10,
                 tick: Tick(tick),
                 have: vec![Tick(tick ^ 0x5a5a)],

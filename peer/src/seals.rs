@@ -109,7 +109,7 @@ impl Seals {
     }
 
     /// Keeps what a packet tells of its sender's inputs.
-    pub(crate) fn note(&mut self, from: Seat, packet: &Datagram) {
+    pub(crate) fn record_packet(&mut self, from: Seat, packet: &Datagram) {
         let Some(other) = self.others.get_mut(from.index()) else {
             return;
         };
@@ -284,10 +284,10 @@ mod tests {
         let (mut theirs, mut own) = (seals(1), seals(0));
         let told = [1, 2, 3, 4, 5];
         theirs.add_inputs(told.into_iter());
-        own.note(OTHER, &packet(0, &told[..3]));
-        own.note(OTHER, &packet(2, &told[2..]));
+        own.record_packet(OTHER, &packet(0, &told[..3]));
+        own.record_packet(OTHER, &packet(2, &told[2..]));
         // What is missing in between is told again.
-        own.note(OTHER, &packet(9, &[1]));
+        own.record_packet(OTHER, &packet(9, &[1]));
         own.compare(OTHER, Life(0), Tick(0), &[1, 2]);
         assert_eq!(own.poll_recount(), None);
         own.compare(OTHER, Life(0), Tick(1), &[2, 9, 4]);
@@ -308,10 +308,10 @@ mod tests {
         let (mut theirs, mut own) = (seals(1), seals(0));
         let (told, server) = ([1, 2, 3, 4, 5, 6, 7], [1, 2, 9, 4, 5, 9, 7]);
         theirs.add_inputs(told.into_iter());
-        own.note(OTHER, &packet(0, &told[..3]));
+        own.record_packet(OTHER, &packet(0, &told[..3]));
         // It waits for the next inputs, and gets them from the server; so they are told by nobody else.
         own.compare(OTHER, Life(0), Tick(0), &server[..5]);
-        own.note(OTHER, &packet(5, &told[5..]));
+        own.record_packet(OTHER, &packet(5, &told[5..]));
         own.compare(OTHER, Life(0), Tick(5), &server[5..]);
         assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
         let recount = own.poll_recount().unwrap();
@@ -326,7 +326,7 @@ mod tests {
         let (mut theirs, mut own) = (seals(1), seals(0));
         theirs.add_inputs([1, 2, 3, 4].into_iter());
         own.compare(OTHER, Life(0), Tick(0), &[1, 9, 3]);
-        own.note(OTHER, &packet(1, &[2, 3, 4]));
+        own.record_packet(OTHER, &packet(1, &[2, 3, 4]));
         assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
         let recount = own.poll_recount().unwrap();
         assert_eq!((recount.first, recount.inputs), (Tick(1), vec![2, 3, 4]));
@@ -336,7 +336,7 @@ mod tests {
     fn a_seal_over_what_nobody_was_told_does_not_use_up_the_proof() {
         let (mut theirs, mut own) = (seals(1), seals(0));
         theirs.add_inputs([5, 5].into_iter());
-        own.note(OTHER, &packet(0, &[1, 2]));
+        own.record_packet(OTHER, &packet(0, &[1, 2]));
         assert!(own.take_seal(OTHER, &theirs.poll_seal(0).unwrap()));
         own.compare(OTHER, Life(0), Tick(0), &[9, 2]);
         assert_eq!(own.poll_recount().unwrap().inputs, [1, 2]);
@@ -346,7 +346,7 @@ mod tests {
         for end in 3..=told.len() {
             let known = next.wanted().0 as usize;
             next.add_inputs(told[known..end].iter().copied());
-            own.note(OTHER, &packet(end as u32 - 1, &told[end - 1..end]));
+            own.record_packet(OTHER, &packet(end as u32 - 1, &told[end - 1..end]));
             let seal = next.poll_seal(end as u64 * SEAL_US).unwrap();
             assert!(own.take_seal(OTHER, &seal));
             let is_tried = own

@@ -7,9 +7,9 @@ use env_core::{Action, Policy, Spec};
 use crate::network::{ActionValues, Misfit, Network};
 
 /// A policy that is asked in a seat, from the start of an episode on.
-pub struct ActionShares(Kind);
+pub struct ActionShares(PolicyKind);
 
-enum Kind {
+enum PolicyKind {
     Script(Box<dyn Policy>),
     Network {
         values: Box<ActionValues>,
@@ -21,8 +21,8 @@ enum Kind {
 impl std::fmt::Debug for ActionShares {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self.0 {
-            Kind::Script(_) => "Script",
-            Kind::Network { .. } => "Network",
+            PolicyKind::Script(_) => "Script",
+            PolicyKind::Network { .. } => "Network",
         })
     }
 }
@@ -30,7 +30,7 @@ impl std::fmt::Debug for ActionShares {
 impl ActionShares {
     /// Asks a policy that is reset: the action that it would take has the probability 1.
     pub fn of_policy(policy: Box<dyn Policy>) -> Self {
-        Self(Kind::Script(policy))
+        Self(PolicyKind::Script(policy))
     }
 
     /// Asks a network. Its probabilities are the exponentials of its values over their sum, at its temperature; at 1, if
@@ -40,38 +40,38 @@ impl ActionShares {
     /// [`Misfit`]
     pub fn of_network(network: Arc<Network>, spec: &Spec) -> Result<Self, Misfit> {
         let values = Box::new(ActionValues::new(network, spec)?);
-        Ok(Self(Kind::Network { values, rest: 0 }))
+        Ok(Self(PolicyKind::Network { values, rest: 0 }))
     }
 
     /// True if it decides at the next observation; between two decisions, a model does nothing.
     pub fn decides(&self) -> bool {
         match &self.0 {
-            Kind::Script(_) => true,
-            Kind::Network { rest, .. } => *rest == 0,
+            PolicyKind::Script(_) => true,
+            PolicyKind::Network { rest, .. } => *rest == 0,
         }
     }
 
     /// True if it has probabilities, as models do; a script has one action.
     pub fn has_probabilities(&self) -> bool {
-        matches!(self.0, Kind::Network { .. })
+        matches!(self.0, PolicyKind::Network { .. })
     }
 
     /// The probability of each action of the environment, after all observations that were given before; `mask` has the
     /// actions that may have an effect, as bits.
     pub fn next(&mut self, spec: &Spec, observation: &[f32], mask: u64) -> Vec<f32> {
         match &mut self.0 {
-            Kind::Script(policy) => alone(
+            PolicyKind::Script(policy) => alone(
                 spec,
                 match policy.wants_mask() {
                     true => policy.act_masked(observation, mask),
                     false => policy.act(observation),
                 },
             ),
-            Kind::Network { rest, .. } if *rest > 0 => {
+            PolicyKind::Network { rest, .. } if *rest > 0 => {
                 *rest -= 1;
                 alone(spec, spec.noop)
             }
-            Kind::Network { values, rest } => {
+            PolicyKind::Network { values, rest } => {
                 *rest = values.network().choice.every - 1;
                 shares_of(values, spec, observation, mask)
             }

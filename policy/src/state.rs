@@ -12,7 +12,7 @@ pub(crate) struct SplitMix {
 }
 
 impl SplitMix {
-    /// A stream of its own for each seat of an episode.
+    /// Its own stream for each seat of an episode.
     pub(crate) fn seeded(seat: usize, seed: u64) -> Self {
         let mut rng = Self { state: seed };
         rng.state = rng.next().wrapping_add(seat as u64);

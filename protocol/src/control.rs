@@ -16,14 +16,14 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{DecodeError, VERSION};
 
-pub use chat::{Line, MAX_TALK, Talk, Talker, Unsaid};
+pub use chat::{ChatMember, ChatMessage, ChatView, MAX_CHAT_BYTES, MessageRefusal};
 pub use client::{Answer, ClientMessage, Draft, Entry};
 pub use exchange::{AttentionCheck, DeskMessage, Exchange, MAX_DESK_TEXT};
 pub use plan::{IceServer, Plan, TurnLimit};
 pub use server::{EndReason, HostView, MAX_PART, Refusal, Return, ServerMessage};
 pub use upload::{Block, KeyEvent, Misprediction, Recount, Timing, Upload};
 pub use view::{
-    Ability, Absent, Ask, AtTimeout, Choice, Device, Farewell, Lack, Onward, StageView, Trial,
+    Ability, Absent, Ask, AtTimeout, Device, Farewell, Lack, LobbyChoice, Onward, StageView, Trial,
     Waiting,
 };
 

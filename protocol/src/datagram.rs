@@ -8,7 +8,7 @@
 //! | 1 | low nibble: [`crate::VERSION`]; high nibble: the sender's seat |
 //! | 2 | era |
 //! | 1 | bits 0–6: the life of the sender's seat; bit 7: a delay follows |
-//! | 0 or 3 | delay: ticks are due so many milliseconds later than `T0` says; never 0 here |
+//! | 0 or 3 | delay: ticks are due this many milliseconds later than `T0` says; never 0 here |
 //! | 1 | the number of changes of seats that the sender knows, modulo 256 |
 //! | 3 | `first`, the tick of the first input carried |
 //! | 1 | bits 0–5: the number of inputs, at most [`MAX_INPUTS`]; bit 6: an echo follows; bit 7: done |

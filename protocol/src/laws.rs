@@ -42,19 +42,19 @@ proptest! {
 
     #[test]
     fn arbitrary_bytes_never_panic(mut bytes in vec(any::<u8>(), 0..600), seats in 1..=MAX_SEATS) {
-        let _ = log::read(&bytes);
+        let _ = log::read_log(&bytes);
         bytes.insert(0, VERSION);
         let _ = control::decode::<ClientMessage>(&bytes);
         let _ = control::decode::<ServerMessage>(&bytes);
         let mut file = log::MAGIC.to_vec();
         file.extend(&bytes[1..]);
-        prop_assert!(log::read(&file).is_err(), "{seats} seats from noise");
+        prop_assert!(log::read_log(&file).is_err(), "{seats} seats from noise");
     }
 
     #[test]
     fn a_log_comes_back((header, records) in episode()) {
         let (bytes, _) = file(&header, &records);
-        let log = log::read(&bytes).unwrap();
+        let log = log::read_log(&bytes).unwrap();
         let through = records.iter().filter_map(|record| match record {
             Record::Actions { rows, .. } => Some(rows.len()),
             _ => None,
@@ -78,7 +78,7 @@ proptest! {
         bytes.truncate(cut);
         bytes.extend(std::iter::repeat_n(0, zeros));
         let whole = ends.iter().filter(|end| **end <= cut).count();
-        match log::read(&bytes) {
+        match log::read_log(&bytes) {
             // Zeros may happen to be what was cut off; never less is read than was whole.
             Ok(log) => {
                 prop_assert!(log.records.len() + 1 >= whole);
@@ -103,7 +103,7 @@ proptest! {
         let at = log::MAGIC.len() + at.index(last - log::MAGIC.len());
         bytes[at] ^= 1 << bit;
         let start = ends.iter().copied().rfind(|end| *end <= at).unwrap_or(log::MAGIC.len());
-        match log::read(&bytes) {
+        match log::read_log(&bytes) {
             Err(LogError::Corrupt { offset, .. }) => prop_assert_eq!(offset, start),
             other => prop_assert!(false, "byte {}: {:?}", at, other),
         }
@@ -117,7 +117,7 @@ fn another_version_is_named() {
     let refused = Err(DecodeError::Version { found: VERSION + 1 });
     assert_eq!(control::decode::<ClientMessage>(&bytes), refused);
     assert_eq!(
-        log::read(&bytes),
+        log::read_log(&bytes),
         Err(LogError::Version { found: VERSION + 1 })
     );
 }
@@ -180,7 +180,7 @@ fn a_log_of_before_has_zeros_for_the_fields_that_came_later() {
     };
     let (head, tail) = (&bytes[log::MAGIC.len()..ends[0]], &bytes[ends[0]..]);
     let before = [&magic_of_4()[..], &shorter(head), &shorter(tail)].concat();
-    let read = log::read(&before).unwrap();
+    let read = log::read_log(&before).unwrap();
     assert_eq!((read.header, read.records), (header, vec![note]));
 }
 
@@ -234,7 +234,7 @@ fn records_out_of_order_are_refused_at_their_place() {
         let (bytes, ends) = file(&header, &wrong);
         let offset = ends[ends.len() - 2];
         assert!(
-            matches!(log::read(&bytes), Err(LogError::Corrupt { offset: found, .. }) if found == offset),
+            matches!(log::read_log(&bytes), Err(LogError::Corrupt { offset: found, .. }) if found == offset),
             "{wrong:?}"
         );
     }
@@ -329,7 +329,7 @@ fn the_header_of_an_earlier_program_is_read() {
     let body = &now[log::MAGIC.len() + 12..now.len() - later.len()];
     let before = [&magic_of_4()[..], &unnumbered(body)].concat();
     assert!(before.len() < now.len());
-    assert_eq!(log::read(&before).unwrap().header, header);
+    assert_eq!(log::read_log(&before).unwrap().header, header);
 }
 
 /// The definitions of the wire types in `source`, without comments, attributes and white space.
@@ -434,6 +434,9 @@ fn a_record_that_is_missing_is_noticed_and_so_is_one_out_of_its_place() {
                 .map(|&at| frames[at].len())
                 .sum::<usize>();
         let what = missing;
-        assert_eq!(log::read(&file), Err(LogError::Corrupt { offset, what }));
+        assert_eq!(
+            log::read_log(&file),
+            Err(LogError::Corrupt { offset, what })
+        );
     }
 }

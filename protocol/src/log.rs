@@ -462,7 +462,7 @@ fn parse<T: DeserializeOwned>(body: &[u8], offset: usize) -> Result<T, LogError>
 ///
 /// # Errors
 /// [`LogError`]; for [`LogError::NoHeader`] there is nothing to lose.
-pub fn read(bytes: &[u8]) -> Result<Log, LogError> {
+pub fn read_log(bytes: &[u8]) -> Result<Log, LogError> {
     let version = match bytes.first() {
         Some(&found) if !(OLDEST..=VERSION).contains(&found) => {
             return Err(LogError::Version { found });

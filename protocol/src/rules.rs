@@ -1,7 +1,7 @@
 //! A study's additions to an environment, as pages and archive need them: what else ends an episode, what people see
 //! beside the picture, and where an episode stands in the study.
 
-use formula::{Expr, Template};
+use formula::{Expr, Piece, Template};
 use serde::{Deserialize, Serialize};
 
 use crate::Controller;
@@ -10,8 +10,9 @@ use crate::Controller;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Rules {
-    /// Ends the episode on the first tick after which it holds. It may ask for the `score`, and for `ticks`,
-    /// `elapsed_s` and `left_s`: how many have been played, the seconds of those, and the seconds up to the horizon.
+    /// Ends the episode on the first tick after which it holds. It may ask for the `score`, for `scores` and `rewards` of
+    /// the seats, and for `ticks`, `elapsed_s` and `left_s`: how many have been played, the seconds of those, and the
+    /// seconds up to the horizon.
     #[cfg_attr(
         test,
         proptest(strategy = "proptest::option::of(crate::laws::strategies::exprs())")
@@ -21,6 +22,28 @@ pub struct Rules {
     pub turns: bool,
     /// True if every press enters one tick, however long it is held: as if all actions were momentary.
     pub press: bool,
+}
+
+/// The variable that stands for the sum of each seat's rewards.
+const REWARDS: &str = "rewards";
+
+impl Rules {
+    /// Checks whether [`Rules::until`] asks for the sums of the rewards, which no environment keeps.
+    pub fn ask_rewards(&self) -> bool {
+        self.until.iter().any(names_rewards)
+    }
+}
+
+fn names_rewards(formula: &Expr) -> bool {
+    formula.variables().any(|name| name == REWARDS)
+}
+
+/// Checks whether a text asks for the sums of the rewards.
+pub fn asks_rewards(text: &Template) -> bool {
+    text.0.iter().any(|piece| match piece {
+        Piece::Formula(formula) => names_rewards(formula),
+        Piece::Text(_) => false,
+    })
 }
 
 /// How the people of an episode share their seats with AI partners: beside the actions of the environment they have one

@@ -58,7 +58,7 @@ pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
     writer.finish();
 }
 
-/// Decodes a chunk of an episode with so many seats.
+/// Decodes a chunk of an episode with this many seats.
 ///
 /// # Errors
 /// [`DecodeError::Malformed`] for anything that [`encode`] would not have written, and for more than [`MAX_FRAMES`],

@@ -73,7 +73,7 @@ impl Source {
 type Step<'py> = (Vec<f32>, u16, u16, bool, Bound<'py, PyArray2<f32>>);
 
 /// An event: its kind, the seat that caused it, the seat to which it happened, and how much.
-type Event = (u16, u8, Option<u8>, f32);
+type WorldEvent = (u16, u8, Option<u8>, f32);
 
 /// One running environment.
 #[pyclass(module = "coplay._coplay")]
@@ -83,7 +83,7 @@ pub(crate) struct World {
     spec: Spec,
     episode: Episode,
     /// The events of the last step.
-    events: Vec<Event>,
+    events: Vec<WorldEvent>,
     /// The rewards of the last step in parts; empty if nothing was earned.
     components: Vec<f32>,
     sprites: Vec<Sprite>,
@@ -287,7 +287,7 @@ impl World {
 
     /// The events of the last step: kind, seat that caused it, seat to which it happened, value.
     #[getter]
-    fn events(&self) -> Vec<Event> {
+    fn events(&self) -> Vec<WorldEvent> {
         self.events.clone()
     }
 

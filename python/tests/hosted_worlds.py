@@ -55,6 +55,45 @@ class Unequal:
         return {"width": 2, "height": 1, "shapes": [{"rect": [seat, 0, 1, 1], "id": seat + 1}]}
 
 
+class Walk:
+    """A walk to the end of a corridor: a reward of two parts, and a directive that goes on by itself."""
+
+    possible_agents = ["one", "two"]
+    action_names = ["wait", "step", "go_to_end"]
+    directives = ["go_to_end"]
+    component_names = ["end", "effort"]
+    reward_range = (-0.25, 1.0)
+    perfect_information = True
+    tick_hz, horizon = 5, 40
+    lost = 0.0
+
+    def reset(self, seed=None, options=None):
+        self.places, self.goes = [0, 0], [False, False]
+        return self.observe(), {name: {} for name in self.possible_agents}
+
+    def observe(self):
+        return {name: [float(place)] for name, place in zip(self.possible_agents, self.places, strict=True)}
+
+    def step(self, actions):
+        rewards, infos = {}, {}
+        for seat, name in enumerate(self.possible_agents):
+            action = self.action_names[actions[name]]
+            self.goes[seat] = action == "go_to_end" or (self.goes[seat] and action == "wait")
+            moves = (action == "step" or self.goes[seat]) and self.places[seat] < 3
+            self.places[seat] += moves
+            self.goes[seat] &= self.places[seat] < 3
+            parts = {"effort": -0.25 * moves, "end": float(moves and self.places[seat] == 3)}
+            rewards[name], infos[name] = sum(parts.values()) + self.lost, {"components": parts}
+        never = dict.fromkeys(self.possible_agents, False)
+        return self.observe(), rewards, never, never, infos
+
+
+class Lossy(Walk):
+    """Its reward has a part without a name."""
+
+    lost = 0.5
+
+
 COUNT = 0
 
 

@@ -236,9 +236,24 @@ def snippets(page):
     return "\n".join(re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
 
 
+def measure_adherence(folder, place):
+    """Does what the guide says before its snippet on adherence: adds the key to a study, and runs the command."""
+    text = (ROOT / "docs" / "analysis.md").read_text(encoding="utf-8")
+    key = re.search(r"^```yaml\n(adherence:.*?)^```", text, re.DOTALL | re.MULTILINE).group(1)
+    study = place / "my-study"
+    shutil.copytree(ROOT / "examples" / "overcooked-coord", study)
+    with (study / "study.yaml").open("a", encoding="utf-8") as file:
+        file.write("\n" + key)
+    command = re.search(r"^coplay (export .*--adherence .*)$", text, re.MULTILINE).group(1)
+    command = command.replace("my-data", str(folder)).split()
+    subprocess.run([PROGRAM, *command], cwd=place, check=True)
+
+
 @pytest.mark.parametrize("page", ["analysis.md", "joining-tables.md"])
 def test_the_snippets_of_a_page_run_one_after_the_other(page, folder, tmp_path):
     program = snippets(page)
+    if "measured" in program:
+        measure_adherence(folder, tmp_path)
     assert program.count("print(") >= 5
     environment = {**os.environ, "COPLAY_DATA": str(folder), "XDG_CACHE_HOME": str(tmp_path)}
     done = subprocess.run(

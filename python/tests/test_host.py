@@ -72,7 +72,11 @@ class Host:
         rows = [struct.unpack_from("<fqQQ", body, 16 + 28 * seat) for seat in range(self.seats)]
         step["rewards"], step["scores"], step["masks"], step["hashes"] = map(list, zip(*rows, strict=True))
         (events,) = struct.unpack_from("<H", body, 16 + 28 * self.seats)
-        step["infos"] = json.loads(body[18 + 28 * self.seats + 8 * events :] or b"[]")
+        count = len(self.spec["components"])
+        rest = 18 + 28 * self.seats + 8 * events
+        parts = struct.unpack_from(f"<{count * self.seats}f", body, rest)
+        step["components"] = [list(parts[seat * count :][:count]) for seat in range(self.seats)]
+        step["infos"] = json.loads(body[rest + 4 * count * self.seats :] or b"[]")
         return step
 
     def reset(self, seed):
@@ -269,3 +273,26 @@ def test_the_function_of_the_page_chooses(host, tmp_path):
 def test_another_version_of_an_environment_is_refused_with_those_that_are_there(host):
     with pytest.raises(Refused, match="no `classic.rps_v9`; closest: rps_v2"):
         host(pettingzoo="classic/rps_v9")
+
+
+def test_rewards_have_parts_and_a_directive_goes_on_by_itself(host):
+    walk = host(python="hosted_worlds.py:Walk")
+    assert walk.spec["components"] == ["end", "effort"]
+    assert (walk.spec["reward_range"], walk.spec["perfect_information"]) == ([-0.25, 1.0], True)
+    kinds = {action["name"]: (action["directive"], action["momentary"]) for action in walk.spec["actions"]}
+    assert (kinds["go_to_end"], kinds["step"]) == ((True, True), (False, False))
+    walk.reset(1)
+    steps = [walk.step("go_to_end", "step"), walk.step("wait", "wait"), walk.step("wait", "step")]
+    assert [step["components"] for step in steps] == [
+        [[0.0, -0.25], [0.0, -0.25]],
+        [[0.0, -0.25], [0.0, 0.0]],
+        [[1.0, -0.25], [0.0, -0.25]],
+    ]
+    assert [step["rewards"] for step in steps] == [[-0.25, -0.25], [-0.25, 0.0], [0.75, -0.25]]
+    assert walk.observe(0) == (3.0,)
+    assert walk.step("wait", "wait")["components"] == [[0.0, 0.0], [0.0, 0.0]]
+
+
+def test_parts_that_are_not_the_whole_reward_are_refused(host):
+    with pytest.raises(Refused, match=r"add up to -?[\d.]+, and its reward is"):
+        host(python="hosted_worlds.py:Lossy")

@@ -2,7 +2,7 @@
 //!
 //! The bots are the same in both modes. In the virtual one, everything runs in this process on a virtual clock
 //! (`virtual_run`): the real arbiter, archive and database, and a simulated network. In the other one, the server is the
-//! program itself in a process of its own, over real sockets (`process`).
+//! program itself in its own process, over real sockets (`process`).
 
 #![forbid(unsafe_code)]
 

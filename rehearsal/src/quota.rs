@@ -169,7 +169,7 @@ mod tests {
             draw: serde_json::to_string(&draw).unwrap(),
             size: 2,
             has_ai,
-            talk: None,
+            chat: None,
             wait: None,
             members: people.iter().enumerate().map(member).collect(),
         }

@@ -148,7 +148,7 @@ pub struct Machine {
     /// others alone.
     #[serde(skip_serializing_if = "Elapsed::is_virtual")]
     pub took_s: Elapsed,
-    /// Seconds of processor time that the server used, if it had a process of its own.
+    /// Seconds of processor time that the server used, if it had its own process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_s: Option<f64>,
     /// Round trips to the server, milliseconds of the machine.

@@ -33,7 +33,7 @@ impl Trace {
     }
 
     /// Records a message to the server, unless there are many of its kind.
-    pub(super) fn said(&mut self, now_us: u64, message: &ClientMessage) {
+    pub(super) fn note_sent(&mut self, now_us: u64, message: &ClientMessage) {
         let many = matches!(
             message,
             ClientMessage::Clock { .. }
@@ -56,7 +56,7 @@ impl Trace {
     }
 
     /// Records a message of the server, unless there are many of its kind.
-    pub(super) fn heard(&mut self, now_us: u64, message: &ServerMessage) {
+    pub(super) fn note_received(&mut self, now_us: u64, message: &ServerMessage) {
         let what = match message {
             ServerMessage::Clock { .. }
             | ServerMessage::Relay { .. }
@@ -108,9 +108,9 @@ mod tests {
             contact: "lab@example.edu".into(),
             modules: Vec::new(),
         };
-        trace.heard(3_500_000, &welcome);
-        trace.said(3_600_000, &ClientMessage::Clock { sent_us: 5 });
-        trace.said(3_700_000, &ClientMessage::Leave);
+        trace.note_received(3_500_000, &welcome);
+        trace.note_sent(3_600_000, &ClientMessage::Clock { sent_us: 5 });
+        trace.note_sent(3_700_000, &ClientMessage::Leave);
         let text = trace.to_string();
         assert!(text.contains("7 lines before"), "{text}");
         assert!(

@@ -4,6 +4,7 @@
 //! after the last one do nothing.
 
 use archive::{ReplayError, Replica, ReplicaError, Stored, find_partners, open_past_world, replay};
+use env_core::tally::add_rewards;
 use env_core::{Action, Policy, World, choose_action};
 use policy::Partners;
 use protocol::log::Log;
@@ -19,6 +20,8 @@ const MORE_TICKS: u32 = 36_000;
 pub struct Branch {
     tick: Tick,
     state: Vec<u8>,
+    /// The sum of each seat's rewards before the tick.
+    rewards: Vec<f64>,
     seat: Seat,
     policy: String,
     partners: Partners,
@@ -107,18 +110,19 @@ impl Branch {
         let seat = u8::try_from(seat).ok().map(Seat);
         let seat = seat.filter(|seat| seat.index() < seats);
         let seat = seat.ok_or(BranchError::Seat { seats })?;
+        let look = |replica: &mut Replica| (replica.snapshot(), replica.reward_sums().to_vec());
         let mut found = None;
         if tick.0 == 0 {
-            found = Some(Replica::open(&log.header, stored.clone())?.snapshot());
+            found = Some(look(&mut Replica::open(&log.header, stored.clone())?));
         }
         let replica = replay(log, stored.clone(), |_, replica| {
             if replica.ticks() == tick && !replica.outcome().over {
-                found = Some(replica.snapshot());
+                found = Some(look(replica));
             }
         })?;
         let ticks = log.through.0;
         let snapshot = found.filter(|_| tick.0 < ticks);
-        let snapshot = snapshot.ok_or(BranchError::Tick { ticks })?;
+        let (snapshot, rewards) = snapshot.ok_or(BranchError::Tick { ticks })?;
         let changes: Vec<_> = log.changes().cloned().collect();
         let controller = |seat| archive::controller_at(&log.header, &changes, seat, tick);
         let others = snapshot.partners.into_iter();
@@ -141,6 +145,7 @@ impl Branch {
         Ok(Self {
             tick,
             state: snapshot.state,
+            rewards,
             seat,
             policy: policy.into(),
             others,
@@ -185,7 +190,7 @@ impl BranchLane<'_> {
     /// Plays from the state to an end; run 0 has the episode's own seed.
     pub fn play(&mut self, run: u32) -> BranchRun {
         let (branch, seed) = (self.branch, self.branch.seed(run));
-        let spec = self.world.spec().clone();
+        let (spec, seat) = (self.world.spec().clone(), branch.seat.index());
         let restored = self.world.restore(&branch.state);
         restored.expect("it took up this state before");
         let mut players: Vec<Option<Box<dyn Policy>>> = Vec::new();
@@ -203,7 +208,7 @@ impl BranchLane<'_> {
                 players[seat.index()] = Some(policy);
             }
         }
-        let (mut ticks, mut reward) = (branch.tick.0, 0.0);
+        let (mut ticks, mut sums) = (branch.tick.0, branch.rewards.clone());
         let mut row = vec![spec.noop; players.len()];
         let outcome = loop {
             for (seat, player) in players.iter_mut().enumerate() {
@@ -217,10 +222,12 @@ impl BranchLane<'_> {
             }
             let step = self.world.step(&row);
             let (is_over, terminated) = (step.over, step.terminated);
-            reward += f64::from(step.rewards[branch.seat.index()]);
+            add_rewards(&mut sums, &step.rewards);
             ticks += 1;
             let until = branch.rules.until.as_ref();
-            let live = |world: &mut Box<_>| Live::of(&mut **world, ticks, branch.tick_hz);
+            let live = |world: &mut Box<_>| {
+                Live::of(&mut **world, ticks, branch.tick_hz).with_rewards(&sums)
+            };
             if is_over {
                 break if terminated != 0 {
                     "terminated"
@@ -239,7 +246,7 @@ impl BranchLane<'_> {
             seed: format!("{seed:016x}"),
             score: self.world.score(),
             ticks,
-            reward,
+            reward: sums[seat] - branch.rewards[seat],
             outcome,
         }
     }
@@ -248,7 +255,7 @@ impl BranchLane<'_> {
 #[cfg(test)]
 mod tests {
     use archive::fixtures::{ai, header, no_modules, played};
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
 
     use super::*;
 
@@ -260,7 +267,7 @@ mod tests {
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
             .unwrap();
-        read(&bytes).unwrap()
+        read_log(&bytes).unwrap()
     }
 
     fn run(log: &Log, tick: u32, policy: &str, run: u32) -> BranchRun {

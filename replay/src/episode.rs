@@ -24,14 +24,14 @@ pub struct ReplayOptions {
     /// The seats of those who withdrew what was recorded of them: their frames, keys and notes are left out.
     pub left_out: BTreeSet<Seat>,
     /// The chat beside the episode, in its order; empty to leave it out.
-    pub chat: Vec<ChatLine>,
+    pub chat: Vec<ReplayChatMessage>,
     /// Policies that are asked what they would have done, beside the AI partners of the episode.
     pub advisers: Vec<Adviser>,
 }
 
 /// A chat message, without its writer's name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ChatLine {
+pub struct ReplayChatMessage {
     /// The tick that the writer's page showed.
     pub tick: Option<u32>,
     /// The writer's seat.
@@ -61,7 +61,7 @@ pub struct Replay {
     rewards: Vec<(u32, usize, f32)>,
     events: Vec<ReplayEvent>,
     seats: Vec<SeatReplay>,
-    chat: Vec<ChatLine>,
+    chat: Vec<ReplayChatMessage>,
     advice: Vec<Advice>,
 }
 
@@ -383,7 +383,7 @@ mod tests {
     use archive::fixtures::{PERSON, header, no_modules, played, two_pages};
     use protocol::Tick;
     use protocol::control::Upload;
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
     use serde_json::Value;
 
     use super::*;
@@ -410,7 +410,7 @@ mod tests {
         for record in &records {
             writer.append(record, &mut bytes).unwrap();
         }
-        read(&bytes).unwrap()
+        read_log(&bytes).unwrap()
     }
 
     fn compute(options: ReplayOptions) -> (Replay, Value) {
@@ -456,7 +456,7 @@ mod tests {
     fn the_chat_is_there_only_if_it_is_given() {
         let text = "see you at the pot".to_owned();
         let (tick, seat) = (Some(7), Some(1));
-        let chat = vec![ChatLine { tick, seat, text }];
+        let chat = vec![ReplayChatMessage { tick, seat, text }];
         let (_, with) = compute(ReplayOptions {
             chat,
             ..ReplayOptions::default()

@@ -135,7 +135,7 @@ impl Reel {
 mod tests {
     use archive::fixtures::{PERSON, ai, header, no_modules, played};
     use protocol::Tick;
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
     use serde_json::Value;
 
     use super::*;
@@ -147,7 +147,7 @@ mod tests {
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
             .unwrap();
-        read(&bytes).unwrap()
+        read_log(&bytes).unwrap()
     }
 
     fn film(from_s: u32, to_s: Option<u32>) -> (Film, Value) {

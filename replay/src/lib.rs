@@ -23,7 +23,7 @@ mod timeline;
 pub use advice::Adviser;
 pub use branch::{Branch, BranchError, BranchLane, BranchRun};
 pub use drawn::{DrawnEpisode, Sprites};
-pub use episode::{ChatLine, Replay, ReplayOptions};
+pub use episode::{Replay, ReplayChatMessage, ReplayOptions};
 pub use film::{Film, FilmOrder};
 pub use page::{FILM_FILES, write_page};
 pub use timeline::Timeline;

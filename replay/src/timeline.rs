@@ -59,7 +59,7 @@ impl Timeline {
         (self.rows.len() / self.seats) as u32
     }
 
-    /// The world after so many ticks, or after the last one.
+    /// The world after this many ticks, or after the last one.
     pub fn seek(&mut self, tick: Tick) -> &mut (dyn World + Send) {
         let tick = tick.0.min(self.ticks());
         if tick < self.tick || tick - self.tick > EACH {
@@ -92,7 +92,7 @@ impl Timeline {
 #[cfg(test)]
 mod tests {
     use archive::fixtures::{ai, header, no_modules, played};
-    use protocol::log::{LogWriter, Record, read};
+    use protocol::log::{LogWriter, Record, read_log};
 
     use super::*;
 
@@ -105,7 +105,7 @@ mod tests {
         writer
             .append(&Record::Actions { first, rows }, &mut bytes)
             .unwrap();
-        let log = read(&bytes).unwrap();
+        let log = read_log(&bytes).unwrap();
         let mut digests = vec![0; 1_001];
         archive::replay(&log, no_modules, |_, replica| {
             let tick = replica.ticks();

@@ -11,12 +11,12 @@ use crate::session::Session;
 /// A stop longer than this is not made up for, microseconds.
 const STOP_US: u64 = 250_000;
 
-/// The next tick is put off by what others say to so many periods after the last one at most: nobody's claims make the
+/// The next tick is put off by what others say to this many periods after the last one at most: nobody's claims make the
 /// game slower than a quarter of its pace. A page that is slower than a fifth loses its seat; one that is waited for is
 /// caught up with at that pace.
 const SLOWEST: u64 = 4;
 
-/// A page whose inputs end so many ticks beyond the own ones has a clock that is ahead, and waits by itself.
+/// A page whose inputs end this many ticks beyond the own ones has a clock that is ahead, and waits by itself.
 const AHEAD: u32 = 4;
 
 /// How late the page was of late.

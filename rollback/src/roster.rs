@@ -149,7 +149,7 @@ impl Roster {
             .map_or(u32::MAX, |(stint, _)| tick.max(stint.from))
     }
 
-    /// Up to which tick somebody who knows so many changes speaks of the same stints of a seat.
+    /// Up to which tick somebody who knows this many changes speaks of the same stints of a seat.
     pub(crate) fn common(&self, seat: usize, changes: u16) -> u32 {
         let mut stints = self.seats[seat].iter();
         stints

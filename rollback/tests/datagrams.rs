@@ -27,7 +27,7 @@ struct Sent {
     is_held: bool,
 }
 
-/// A minute at 60 Hz; both people want another action so many ticks after the last, on average.
+/// A minute at 60 Hz; both people want another action this many ticks after the last, on average.
 fn sent(conditions: Conditions, patience: u32) -> Vec<Sent> {
     let mut peers = [0, 1].map(|seat| {
         let config = Config {

@@ -109,7 +109,7 @@ fn due(tick: u64) -> u64 {
     T0_US + tick * 100_000 + 1_000
 }
 
-/// A packet of seat 1 with so many inputs and this delay, which has everything of seat 0 up to a tick.
+/// A packet of seat 1 with this many inputs and this delay, which has everything of seat 0 up to a tick.
 fn packet(inputs: u32, has: u32, delay_ms: u32) -> Vec<u8> {
     let datagram = Datagram {
         era: Era(9),
@@ -247,7 +247,7 @@ fn a_short_hiccup_delays_nobody() {
     assert_eq!((session.current(), session.delay_ms()), (Tick(7), 0));
 }
 
-/// Two people at 60 ticks a second for so many seconds: their clocks are off by so much, packets take so long.
+/// Two people at 60 ticks a second for this many seconds: their clocks are off by so much, packets take so long.
 struct Duel {
     sessions: Vec<Session<Toy>>,
     /// Milliseconds in which a session had been held for longer than 300 ms, and ticks that ran in them.

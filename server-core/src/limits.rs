@@ -80,7 +80,7 @@ pub struct Limits {
     /// Bytes of a stage's draft; larger drafts are not stored before the stage is done.
     pub draft_bytes: usize,
     /// Messages of one person to their group at one visit; more are not taken.
-    pub sayings: u32,
+    pub chat_messages: u32,
     /// Messages of one person to the researchers; more are not taken.
     pub desk_messages: u32,
     /// Time until the first message.
@@ -173,7 +173,7 @@ impl Default for Limits {
             answer_bytes: 64 * 1024,
             answers: 200,
             draft_bytes: 128 * 1024,
-            sayings: 1_000,
+            chat_messages: 1_000,
             desk_messages: 200,
             hello_timeout: Duration::from_secs(10),
             close_grace: Duration::from_secs(2),

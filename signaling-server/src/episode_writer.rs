@@ -165,7 +165,7 @@ mod tests {
         assert!(writer.hand_work(RecordWork::End(EndReason::Played).into()));
         freed.notified().await;
         let path = archive::path(dir.path(), "e-1").unwrap();
-        let log = log::read(&std::fs::read(path).unwrap()).unwrap();
+        let log = log::read_log(&std::fs::read(path).unwrap()).unwrap();
         assert_eq!(log.repetition(), Some(None));
         let mut is_ended = false;
         while let Ok(event) = heard.try_recv() {

@@ -54,7 +54,7 @@ pub struct Admitted {
 }
 
 impl ConnectionGate {
-    /// A gate for so many connections, and so many of each client as the limits say.
+    /// A gate for this many connections, and as many of each client as the limits say.
     pub fn new(most: usize, limits: &Limits) -> Arc<Self> {
         Arc::new(Self {
             state: Mutex::default(),

@@ -17,7 +17,7 @@ use clock::Clock;
 use protocol::Seat;
 use protocol::hash::{sha256, sha256_hex};
 use protocol::log::{self, Log};
-use replay::{Adviser, ChatLine, Replay, ReplayOptions, write_page};
+use replay::{Adviser, Replay, ReplayChatMessage, ReplayOptions, write_page};
 use store::StudyStore;
 use store::data_folder::{is_there, secret};
 use study::stage::PartnerOrigin;
@@ -48,7 +48,7 @@ pub fn open_log(data: &Path, episode: &str) -> anyhow::Result<Log> {
         ),
         _ => anyhow::Error::new(error).context(format!("cannot read {}", path.display())),
     })?;
-    log::read(&bytes).with_context(|| path.display().to_string())
+    log::read_log(&bytes).with_context(|| path.display().to_string())
 }
 
 /// Reads modules and models of a data folder by their SHA-256.
@@ -119,7 +119,7 @@ async fn read_chat(
     data: &Path,
     log: &Log,
     left_out: &BTreeSet<Seat>,
-) -> anyhow::Result<Vec<ChatLine>> {
+) -> anyhow::Result<Vec<ReplayChatMessage>> {
     let Some(store) = StudyStore::find(data).await? else {
         return Ok(Vec::new());
     };
@@ -129,7 +129,7 @@ async fn read_chat(
         let is_left_out = said.seat.is_some_and(|seat| left_out.contains(&Seat(seat)));
         said.message.episode.as_deref() == Some(&log.header.episode) && !is_left_out
     });
-    let line = |said: store::Said| ChatLine {
+    let line = |said: store::StoredChatMessage| ReplayChatMessage {
         tick: said.message.tick,
         seat: match said.message.partner.as_str() {
             "" => said.seat,

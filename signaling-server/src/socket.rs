@@ -53,7 +53,7 @@ fn shows_progress(message: &ServerMessage) -> bool {
         | ServerMessage::Start { .. }
         | ServerMessage::Running { .. }
         | ServerMessage::Return(_)
-        | ServerMessage::Talk(_) => true,
+        | ServerMessage::Chat(_) => true,
         _ => false,
     }
 }

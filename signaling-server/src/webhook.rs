@@ -293,7 +293,7 @@ async fn wait_for_end(feed: &EventFeed) {
     }
 }
 
-/// The pause after so many failures before, milliseconds, or the one that the receiver wants.
+/// The pause after this many failures before, milliseconds, or the one that the receiver wants.
 fn plan_pause(failures: u32, wanted_ms: Option<u64>) -> u64 {
     let doubled = FIRST_PAUSE_MS.saturating_mul(1 << failures.min(20));
     wanted_ms.unwrap_or(0).max(doubled).min(LONGEST_PAUSE_MS)

@@ -118,6 +118,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
             then: "bot",
             policy: if people == 2 { "cook" } else { "random" },
             hidden_tab: (1, 4),
+            shared: None,
         },
         people: (0..people).map(person).collect(),
         ways: ways.collect::<BTreeMap<_, _>>(),

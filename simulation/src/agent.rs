@@ -3,9 +3,12 @@
 use std::io;
 use std::sync::LazyLock;
 
+use env_core::World;
 use policy::Partners;
 use policy::network::ActionChoice;
+use protocol::Controller;
 use protocol::hash::sha256_hex;
+use protocol::rules::SharedSeats;
 
 /// The file of the model in the folder of the study.
 pub(crate) const FILE: &str = "agent.onnx";
@@ -44,4 +47,25 @@ pub(crate) fn partners() -> Partners {
     let added = partners.add(&NETWORK.0, &NETWORK.1);
     added.expect("a network that was written is read");
     partners
+}
+
+/// A world with the AI partners with whom people share seats, if they do; `controllers` are those of tick 0.
+///
+/// # Errors
+/// A partner cannot play it.
+pub(crate) fn share(
+    world: Box<dyn World + Send>,
+    shared: Option<&SharedSeats>,
+    controllers: &[Controller],
+) -> Result<Box<dyn World + Send>, String> {
+    let Some(shared) = shared else {
+        return Ok(world);
+    };
+    let seats = SharedSeats::list_seats(controllers);
+    let world = partners().share(world, &seats, (&shared.policies, &shared.keys));
+    let world = world.ok_or_else(|| {
+        let policies = shared.policies.join(", ");
+        format!("the partner of a shared seat cannot play: {policies}")
+    })?;
+    Ok(Box::new(world))
 }

@@ -7,6 +7,7 @@
     reason = "tells how long the runs took; nothing simulated sees it"
 )]
 
+use std::ops::Range;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -17,7 +18,8 @@ use simulation::seeds::{self, Case, Ground};
 
 const HELP: &str = "\
 cargo xtask dst [--seeds N] [--from K] [--seats N] [--kills N] [--all-kills] [--json]
-                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--lying K[..N]] [--trace]
+                [--seed K] [--kill [crowd:]S:N:WHO] [--leased K] [--slow K] [--lying K[..N]]
+                [--shared K[..N]] [--trace]
 
 Plays whole studies of real pages and the real server core on a virtual clock and a
 simulated network: delay, loss, bursts, reordering, doubles, partitions, wrong clocks,
@@ -28,7 +30,8 @@ printed with the command that plays it alone. Exits non-zero if one fails.
 --seeds N        how many seeds (default 500)
 --from K         the first of them (default 0)
 --seats N        all of them with N seats, 2 to 16; otherwise each draws 2 to 8, and one
-                 in a hundred is played with 9 to 16 besides
+                 in a hundred is played with 9 to 16 besides; one in eight is played once
+                 more with seats that people share with AI partners
 --kills N        calm runs of two in which somebody dies after each message, one run for
                  each message and victim, and as many of three to eight people on bad
                  networks with a hundred deaths each (default 2; 0 for none)
@@ -40,10 +43,16 @@ printed with the command that plays it alone. Exits non-zero if one fails.
                  page is cut off from the server
 --lying K        the run alone in which one page is dishonest; K..N: such runs from K up
                  to N alone
+--shared K       the run alone in which people give their seats to AI partners, take them
+                 back, correct them or choose among proposals; K..N: such runs from K up to
+                 N alone
 --slow K         the run alone in which one machine is 10 to 30 % too slow
 --trace          every message and event of a single run
 --threads N      (default: all cores)
 --json           one object instead of sentences";
+
+/// Makes the run of a seed.
+type CaseOfSeed = fn(u64) -> Case;
 
 #[derive(Default)]
 struct Options {
@@ -54,8 +63,8 @@ struct Options {
     /// The most deaths that are tried in a crowd.
     crowd_kills: u64,
     alone: Option<Case>,
-    /// These runs alone, in each of which one page is dishonest.
-    lying: Option<std::ops::Range<u64>>,
+    /// These runs of one kind alone.
+    range: Option<(CaseOfSeed, Range<u64>)>,
     trace: bool,
     threads: usize,
     json: bool,
@@ -85,15 +94,8 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
             Long("kills") => options.kills = parser.value()?.parse()?,
             Long("seed") => options.alone = Some(Case::Seed(parser.value()?.parse()?)),
             Long("leased") => options.alone = Some(Case::Leased(parser.value()?.parse()?)),
-            Long("lying") => {
-                let text = parser.value()?.string()?;
-                let range = match text.split_once("..") {
-                    Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
-                    None => text.parse().ok().map(|seed: u64| (seed, seed + 1)),
-                };
-                let (from, to) = range.ok_or(format!("--lying {text} is not K or K..N"))?;
-                options.lying = Some(from..to);
-            }
+            Long("lying") => options.range = Some((Case::Lying, range("lying", &mut parser)?)),
+            Long("shared") => options.range = Some((Case::Shared, range("shared", &mut parser)?)),
             Long("slow") => options.alone = Some(Case::Slow(parser.value()?.parse()?)),
             Long("kill") => {
                 let text = parser.value()?.string()?;
@@ -110,6 +112,17 @@ fn options() -> Result<Option<Options>, lexopt::Error> {
         }
     }
     Ok(Some(options))
+}
+
+/// The seeds `K` or `K..N` of an option.
+fn range(option: &str, parser: &mut lexopt::Parser) -> Result<Range<u64>, lexopt::Error> {
+    let text = parser.value()?.string()?;
+    let range = match text.split_once("..") {
+        Some((from, to)) => from.parse().ok().zip(to.parse().ok()),
+        None => text.parse().ok().map(|seed: u64| (seed, seed + 1)),
+    };
+    let (from, to) = range.ok_or(format!("--{option} {text} is not K or K..N"))?;
+    Ok(from..to)
 }
 
 /// The results of all runs.
@@ -144,8 +157,8 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
         Some(seats) => Case::Seats(seed, seats),
         None => Case::Seed(seed),
     };
-    if let Some(lying) = options.lying.clone() {
-        return Ok(lying.map(Case::Lying).collect());
+    if let Some((case, range)) = options.range.clone() {
+        return Ok(range.map(case).collect());
     }
     match options.alone {
         Some(Case::Seed(alone)) => return Ok(vec![seed(alone)]),
@@ -165,10 +178,12 @@ fn cases(options: &Options) -> Result<Vec<Case>, String> {
     cases.extend((0..options.kills).map(Case::Leased));
     cases.extend((0..10 * options.kills).map(Case::Slow));
     cases.extend((0..20 * options.kills).map(Case::Lying));
+    cases.extend((0..10 * options.kills).map(Case::Shared));
     let all = options.from..options.from + options.seeds;
     cases.extend(all.clone().map(seed));
     if options.seats.is_none() {
-        cases.extend(all.filter_map(Case::full));
+        cases.extend(all.clone().filter_map(Case::full));
+        cases.extend(all.filter_map(Case::share));
     }
     Ok(cases)
 }
@@ -188,6 +203,7 @@ fn json(sum: &Sum, seconds: f64) -> String {
         "episodes": figures.episodes,
         "ticks": figures.ticks,
         "changes": figures.changes,
+        "handed_over_ticks": figures.handed_over,
         "frames": figures.frames,
         "seen_bytes_per_s_max": figures.seen_per_s,
         "stalled_ms_max": figures.stalled_us / 1_000,
@@ -204,7 +220,8 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
     let [played, left, technical] = figures.reasons;
     format!(
         "{} runs in {seconds:.1} s: {:.1} hours of play, {} messages; {} episodes ({played} played, {left} left, \
-         {technical} technical), {} ticks, {} changes of seats, {} frames rebuilt\n\
+         {technical} technical), {} ticks, {} changes of seats, \
+         {} ticks of shared seats that AI partners played, {} frames rebuilt\n\
          at most: {} bytes of seen-log a second, {} ms without a confirmed tick and {} ms to the end once all is well\n\
          {} played, {} failed",
         sum.played,
@@ -213,6 +230,7 @@ fn sentences(sum: &Sum, seconds: f64) -> String {
         figures.episodes,
         figures.ticks,
         figures.changes,
+        figures.handed_over,
         figures.frames,
         figures.seen_per_s,
         figures.stalled_us / 1_000,

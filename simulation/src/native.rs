@@ -7,6 +7,9 @@ use env_core::contract::StateError;
 use env_core::draw::DrawList;
 use env_core::{Action, Spec, StepOutcome, World};
 use protocol::control::Plan;
+use protocol::log::Header;
+
+use crate::agent;
 
 /// A native environment of any kind.
 pub struct Native {
@@ -26,7 +29,19 @@ impl Native {
     /// # Errors
     /// It is unknown, or refuses its parameters.
     pub fn open(plan: &Plan) -> Result<Self, String> {
-        Self::named(&plan.env, &plan.params)
+        let world = open(&plan.env, &plan.params)?;
+        let world = agent::share(world, plan.shared.as_ref(), &plan.controllers)?;
+        Ok(Self::new(world))
+    }
+
+    /// Opens the environment of the file of an episode.
+    ///
+    /// # Errors
+    /// It is unknown, or refuses its parameters.
+    pub(crate) fn recorded(header: &Header) -> Result<Self, String> {
+        let world = open(&header.env, &header.params)?;
+        let world = agent::share(world, header.shared.as_ref(), &header.controllers)?;
+        Ok(Self::new(world))
     }
 
     /// Opens an environment by its id, with parameters as JSON.
@@ -34,20 +49,27 @@ impl Native {
     /// # Errors
     /// It is unknown, or refuses its parameters.
     pub fn named(env: &str, params: &str) -> Result<Self, String> {
-        let world = env_core::envs::open(env, params).map_err(|error| error.to_string())?;
-        Ok(Self {
+        Ok(Self::new(open(env, params)?))
+    }
+
+    fn new(world: Box<dyn World + Send>) -> Self {
+        Self {
             world,
             outcome: StepOutcome::default(),
             states: Vec::new(),
             slots: BTreeMap::new(),
             kept: BTreeMap::new(),
-        })
+        }
     }
 
     /// The digest after each step since the world was reset or, in the middle of an episode, restored.
     pub fn states(&self) -> &[u64] {
         &self.states
     }
+}
+
+fn open(env: &str, params: &str) -> Result<Box<dyn World + Send>, String> {
+    env_core::envs::open(env, params).map_err(|error| error.to_string())
 }
 
 impl World for Native {

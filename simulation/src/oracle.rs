@@ -59,6 +59,8 @@ pub struct Figures {
     pub ticks: u64,
     /// Seats that changed hands.
     pub changes: u64,
+    /// Ticks of shared seats in which an AI partner played for the person.
+    pub handed_over: u64,
     /// Frames that were shown and rebuilt.
     pub frames: u64,
     /// Episodes by reason: played, partner left, technical.
@@ -136,7 +138,7 @@ impl Oracle {
             let Some(file) = disk.open(&truth.episode) else {
                 continue;
             };
-            let log = protocol::log::read(&file.copy()).map_err(|error| error.to_string())?;
+            let log = protocol::log::read_log(&file.copy()).map_err(|error| error.to_string())?;
             for record in &log.records {
                 let named = match record {
                     Record::Diverged { seat, .. } => *seat,
@@ -291,7 +293,7 @@ impl Oracle {
         }
     }
 
-    /// A page that knows so many changes sends a datagram.
+    /// A page that knows this many changes sends a datagram.
     ///
     /// # Errors
     /// It is malformed.
@@ -378,7 +380,7 @@ impl Oracle {
                 }
                 None => Ok(()),
                 Some(file) => {
-                    let log = protocol::log::read(&file.copy());
+                    let log = protocol::log::read_log(&file.copy());
                     let log =
                         log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
                     truth.durable(&log)
@@ -401,13 +403,14 @@ impl Oracle {
                 }
                 continue;
             };
-            let log = protocol::log::read(&file.copy());
+            let log = protocol::log::read_log(&file.copy());
             let log = log.map_err(|error| format!("durable: {}: {error}", truth.episode))?;
             // The server died when it had the file, but not yet the episode.
             if log.ending.is_none() && log.through == Tick(0) && !truth.is_started {
                 continue;
             }
             truth.judge(&log)?;
+            self.figures.handed_over += truth.handed_over;
             self.figures.frames += truth.rebuild(&log)?;
             self.figures.seen_per_s = self.figures.seen_per_s.max(truth.seen_per_s(&log)?);
             self.figures.episodes += 1;
@@ -437,6 +440,7 @@ impl std::ops::AddAssign for Figures {
         self.episodes += other.episodes;
         self.ticks += other.ticks;
         self.changes += other.changes;
+        self.handed_over += other.handed_over;
         self.frames += other.frames;
         for (own, other) in self.reasons.iter_mut().zip(other.reasons) {
             *own += other;

@@ -143,6 +143,22 @@ impl Scenario {
         })
     }
 
+    /// The run of a seed in which people share their seats with AI partners; in one of four a page is dishonest.
+    pub fn shared(seed: u64) -> Self {
+        let mut rng = SeededRng::new(seed, "shared seats");
+        if rng.one_in(4) {
+            let mut scenario = Self::lying(seed);
+            scenario.terms.share(&mut rng);
+            return scenario;
+        }
+        Self::drawn(seed, |terms| {
+            let together = &mut SeededRng::new(seed, "turns together");
+            terms.slow_down(&mut SeededRng::new(seed, "turns"), together);
+            terms.fill_pages(&mut SeededRng::new(seed, "pages"));
+            terms.share(&mut rng);
+        })
+    }
+
     /// The run of a seed with this many seats instead.
     pub fn seated(seed: u64, seats: u8) -> Self {
         let mut scenario = Self::drawn(seed, |terms| {

@@ -24,6 +24,8 @@ pub enum Case {
     Slow(u64),
     /// The run of a seed in which one page is dishonest.
     Lying(u64),
+    /// The run of a seed in which people share their seats with AI partners.
+    Shared(u64),
     /// The run of a seed with this many seats.
     Seats(u64, u8),
     /// The run of a seed on this ground in which somebody dies after the message of this number.
@@ -109,6 +111,7 @@ impl Case {
             Self::Leased(seed) => Scenario::leased(seed),
             Self::Slow(seed) => Scenario::slow(seed),
             Self::Lying(seed) => Scenario::lying(seed),
+            Self::Shared(seed) => Scenario::shared(seed),
             Self::Seats(seed, seats) => Scenario::seated(seed, seats),
             Self::Kill(ground, seed, number, death) => {
                 ground.scenario(seed, Some((number, death.victim())))
@@ -123,6 +126,7 @@ impl Case {
             Self::Leased(seed) => format!("--leased {seed}"),
             Self::Slow(seed) => format!("--slow {seed}"),
             Self::Lying(seed) => format!("--lying {seed}"),
+            Self::Shared(seed) => format!("--shared {seed}"),
             Self::Seats(seed, seats) => format!("--seed {seed} --seats {seats}"),
             Self::Kill(ground, seed, number, death) => {
                 let crowd = if ground == Ground::Crowd {
@@ -156,9 +160,15 @@ impl Case {
         let is_full = rng.one_in(100);
         is_full.then(|| Self::Seats(seed, rng.between(9, 16) as u8))
     }
+
+    /// For one seed in eight, its run with shared seats.
+    pub fn share(seed: u64) -> Option<Self> {
+        let is_shared = SeededRng::new(seed, "shared too").one_in(8);
+        is_shared.then_some(Self::Shared(seed))
+    }
 }
 
-/// The committed seeds, each alone or with its number of seats.
+/// The committed seeds, each alone, with its number of seats, or with shared seats.
 pub fn committed() -> Vec<Case> {
     let lines = COMMITTED
         .lines()
@@ -166,11 +176,12 @@ pub fn committed() -> Vec<Case> {
     lines.filter_map(case).collect()
 }
 
-/// The case of `seed` or `seed seats`.
+/// The case of `seed`, `seed seats` or `seed shared`.
 fn case(text: &str) -> Option<Case> {
     let mut words = text.split_whitespace();
     let seed = words.next()?.parse().ok()?;
     match words.next() {
+        Some("shared") => Some(Case::Shared(seed)),
         Some(seats) => Some(Case::Seats(seed, seats.parse().ok()?)),
         None => Some(Case::Seed(seed)),
     }

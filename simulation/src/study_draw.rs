@@ -46,6 +46,15 @@ impl Pages {
     }
 }
 
+/// How people share their seats with AI partners.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SharedDraw {
+    /// The part of a person, as the study file says it.
+    pub mode: &'static str,
+    /// The player from the start, `person` or `partner`; not said where the person chooses.
+    pub starts: &'static str,
+}
+
 /// The terms of a study: lobby and episode, once or twice, and the end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StudyDraw {
@@ -85,6 +94,8 @@ pub struct StudyDraw {
     pub policy: &'static str,
     /// Seconds until a hidden page is told of, and until its person counts as gone.
     pub hidden_tab: (u32, u32),
+    /// How people share their seats with AI partners; none if they do not.
+    pub shared: Option<SharedDraw>,
 }
 
 impl StudyDraw {
@@ -121,6 +132,7 @@ impl StudyDraw {
                 (false, _) => "random",
             },
             hidden_tab: (1, rng.between(2, 8) as u32),
+            shared: None,
         }
     }
 
@@ -145,6 +157,7 @@ impl StudyDraw {
             then: rng.pick(&["bot", "partner_left"]),
             policy: "random",
             hidden_tab: (1, 4),
+            shared: None,
         }
     }
 
@@ -194,6 +207,31 @@ impl StudyDraw {
             self.horizon = rng.between(4, 40) as u32;
             // In turns no time passes that a formula could ask for.
             self.until = self.until.take().filter(|until| !until.contains("_s"));
+        }
+    }
+
+    /// Draws how people share their seats, apart from the rest for the same reason. In turns they can only choose.
+    pub fn share(&mut self, rng: &mut SeededRng) {
+        self.shared = Some(SharedDraw {
+            mode: match self.turns {
+                true => "choose",
+                false => rng.pick(&["handover", "override"]),
+            },
+            starts: rng.pick(&["person", "partner"]),
+        });
+    }
+
+    /// The key of a stage whose seats are shared, on a line of its own.
+    fn sharing(&self) -> String {
+        let policy = self.policy;
+        match self.shared {
+            None => String::new(),
+            Some(SharedDraw { mode: "choose", .. }) => format!(
+                "\n    shared_seat: {{mode: choose, proposals: [{{policy: {policy}}}, {{policy: random}}]}}"
+            ),
+            Some(SharedDraw { mode, starts }) => format!(
+                "\n    shared_seat: {{mode: {mode}, partner: {{policy: {policy}}}, starts: {starts}}}"
+            ),
         }
     }
 
@@ -260,6 +298,7 @@ impl StudyDraw {
         };
         let (least, most) = self.input_delay;
         let (warn_s, drop_s) = self.hidden_tab;
+        let shared = self.sharing();
         let episodes = self.episodes;
         let rest = if self.rests {
             "\n    rest: {file: thanks.md, max_s: 2}"
@@ -313,7 +352,7 @@ impl StudyDraw {
     mode: {mode}
     players: [self{partners}]
     config: {config}
-    episodes: {episodes}{rest}{until}{beside}
+    episodes: {episodes}{rest}{until}{beside}{shared}
     window: {window}
     input_delay: {{min: {least}, max: {most}}}
     on_disconnect: {{grace_s: {grace_s}, meanwhile: {meanwhile}, then: {then}{bot}}}

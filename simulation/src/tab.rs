@@ -4,6 +4,7 @@
 //! does when: it is a shell, as the browser's is.
 
 mod person;
+mod sharing;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,6 +22,7 @@ use crate::native::Native;
 use crate::rng::SeededRng;
 use crate::scenario::Person;
 use person::Reader;
+use sharing::Sharing;
 
 pub use person::{ITEM, words};
 
@@ -96,6 +98,7 @@ pub struct Tab {
     draws_us: u64,
     socket: SocketId,
     reader: Reader,
+    sharing: Sharing,
     /// Digests of what was viewed and of what is being drawn, each with the life in which it was.
     viewed: Option<(Era, Life, u64)>,
     drawn: Option<(Era, Life, u64)>,
@@ -151,6 +154,7 @@ impl Tab {
                 number,
                 SeededRng::new(seed, &format!("reader {number}")),
             ),
+            sharing: Sharing::default(),
             viewed: None,
             drawn: None,
             clock_us,
@@ -331,7 +335,11 @@ impl Tab {
         let page_us = self.page_us(now_us);
         if !hidden {
             self.page.handle_alive(page_us);
+            let sharing = &mut self.sharing;
             self.page.with_peer(page_us, |peer, now| {
+                if sharing.act(peer, now, bits) {
+                    return;
+                }
                 let actions = peer
                     .session_mut()
                     .map(|session| session.world().spec().actions.len() as u64);

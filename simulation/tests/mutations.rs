@@ -195,6 +195,17 @@ fn inputs_of_another_episode_that_are_let_in_are_seen() {
 
 /// Turns a bit of the state of a page's world, if that makes another possible state.
 fn turn_a_bit(page: &mut Tab) -> bool {
+    turn_first(page, |len| Box::new(0..len))
+}
+
+/// Turns a bit of the state of the last partner of a page's shared world: all of its choice but what it is now, which
+/// the next step forgets.
+fn turn_a_bit_of_a_partner(page: &mut Tab) -> bool {
+    turn_first(page, |len| Box::new((0..len.saturating_sub(2)).rev()))
+}
+
+/// Turns a bit of the first byte that makes another possible state, in this order of all bytes.
+fn turn_first(page: &mut Tab, order: fn(usize) -> Box<dyn Iterator<Item = usize>>) -> bool {
     let session = page.peer_mut().and_then(|peer| peer.session_mut());
     let is_late = |session: &&mut Session<Native>| session.current().0 > 20;
     let Some(session) = session
@@ -206,7 +217,7 @@ fn turn_a_bit(page: &mut Tab) -> bool {
     let world = session.world();
     let (mut state, digest) = (Vec::new(), world.digest());
     world.state(&mut state);
-    (0..state.len()).any(|at| {
+    order(state.len()).any(|at| {
         let mut other = state.clone();
         other[at] ^= 1;
         world.restore(&other).is_ok() && world.digest() != digest
@@ -244,11 +255,50 @@ fn a_state_that_differs_is_seen_at_the_next_digest() {
     assert!(at_once.count() > 10, "{ticks:?}");
 }
 
+/// Seeds whose people share their seats, and whose pages are all honest.
+fn shared() -> impl Iterator<Item = (u64, Scenario)> {
+    let all = (0..RUNS).map(|seed| (seed, Scenario::shared(seed)));
+    all.filter(|(_, scenario)| scenario.liar.is_none())
+}
+
+#[test]
+fn seats_are_shared_in_every_mode_and_partners_play_in_them() {
+    for mode in ["handover", "override", "choose"] {
+        let mut own = shared().filter(|(_, scenario)| {
+            let shared = scenario.terms.shared;
+            shared.is_some_and(|shared| shared.mode == mode)
+        });
+        let (seed, _) = own.next().expect("some of the seeds have this mode");
+        let played = seeds::play(Case::Shared(seed), FaultInjection::default(), false);
+        let figures = played.expect("a clean run").figures;
+        assert!(figures.handed_over > 0, "{mode}: {figures:?}");
+    }
+    let dishonest = (0..RUNS).filter(|seed| Scenario::shared(*seed).liar.is_some());
+    assert!((RUNS / 8..RUNS / 2).contains(&(dishonest.count() as u64)));
+}
+
+#[test]
+fn a_partner_of_a_shared_seat_that_chooses_otherwise_on_one_page_is_seen() {
+    let seen = shared().take(40).filter_map(|(seed, scenario)| {
+        let mut is_turned = false;
+        let mut run = Run::new(scenario, FaultInjection::default(), Trace::new(false));
+        let seen = run.run_watched(|_, pages, seen| {
+            is_turned = is_turned || pages.first_mut().is_some_and(turn_a_bit_of_a_partner);
+            seen
+        });
+        is_turned.then(|| (seed, seen.err().unwrap_or_default()))
+    });
+    let seen: Vec<_> = seen.collect();
+    // A rollback to before that tick mends the state, and so does a page that is opened anew.
+    let found = seen.iter().filter(|(_, seen)| seen.starts_with("digest"));
+    assert!(found.count() > 10, "{seen:?}");
+}
+
 #[test]
 fn an_honest_run_is_clean_and_the_same_every_time() {
-    for seed in 0..4 {
-        let one = seeds::play(Case::Seed(seed), FaultInjection::default(), false);
-        let other = seeds::play(Case::Seed(seed), FaultInjection::default(), false);
+    for case in (0..4).map(Case::Seed).chain((0..4).map(Case::Shared)) {
+        let one = seeds::play(case, FaultInjection::default(), false);
+        let other = seeds::play(case, FaultInjection::default(), false);
         let (one, other) = (one.expect("a clean run"), other.expect("a clean run"));
         assert_eq!(
             (one.delivered, one.took_us),

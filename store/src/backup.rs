@@ -1,8 +1,12 @@
-//! Backups of a data folder in one archive, also while a server writes to it.
+//! Backups of a study in one archive, also while a server writes to it.
 //!
-//! The database is copied first, as it was at one time. Of the append-only files, the length at that time is noted, and so
-//! much of them is copied: a restored folder is as after a crash of the server at that time. If somebody withdraws
-//! meanwhile, the backup is made anew, so that it has nothing that was erased before it was complete.
+//! The archive is a data folder with a database of its own. That database is copied first, as it was at one time. Of the
+//! append-only files, the length at that time is noted, and so much of them is copied: a restored folder is as after a crash
+//! of the server at that time. Where several servers share a PostgreSQL database, rows and logs are read from there in one
+//! transaction, and the archive is the same. If somebody withdraws meanwhile, the backup is made anew, so that it has
+//! nothing that was erased before it was complete.
+
+pub mod restore;
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -11,11 +15,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tar::{Builder, EntryType, Header};
 
 use crate::participant_links::LINKS_KEY;
-use crate::{FILE, StudyStore, data_folder, desk_keys, servers};
+use crate::servers::snapshot::copy_study;
+use crate::{FILE, StudyStore, desk_keys, has_database, servers};
 
 /// The entry of an archive that says what is in it.
 pub const CONTENTS: &str = "backup.json";
@@ -86,7 +91,7 @@ impl fmt::Display for Backup {
 }
 
 /// The list at the beginning of an archive.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct Contents {
     /// When the database was copied: microseconds since the Unix epoch.
     at_unix_us: u64,
@@ -94,7 +99,7 @@ struct Contents {
     files: Vec<ListedFile>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Deserialize, Serialize)]
 struct ListedFile {
     path: String,
     bytes: u64,
@@ -102,19 +107,14 @@ struct ListedFile {
     from: PathBuf,
 }
 
-/// Writes a backup of a data folder. A server may run.
+/// Writes a backup of the study of a data folder. Servers may run.
 ///
 /// # Errors
 /// There is no data folder, the file is there already or in the data folder, people withdraw all the time, or what the
-/// database or the disk says. Nothing is left behind then.
+/// database, the object store or the disk says. Nothing is left behind then.
 pub async fn write_backup(data: &Path, out: &Path) -> anyhow::Result<Backup> {
     anyhow::ensure!(
-        servers::read_address(data)?.is_none(),
-        "the database of {} is in PostgreSQL, with the logs of episodes and everything else; back it up there, with pg_dump",
-        data.display()
-    );
-    anyhow::ensure!(
-        data_folder::is_there(data) && data.join(FILE).is_file(),
+        has_database(data)?,
         "{} is no data folder of a server: it has no database; name one with --data",
         data.display()
     );
@@ -123,9 +123,7 @@ pub async fn write_backup(data: &Path, out: &Path) -> anyhow::Result<Backup> {
         "{} is there already; name another file with --out",
         out.display()
     );
-    let name = out.file_name().context("--out must name a file")?;
-    let folder = out.parent().filter(|folder| *folder != Path::new(""));
-    let folder = folder.unwrap_or(Path::new("."));
+    let (folder, part) = part_of(out).context("--out must name a file")?;
     let whole = folder
         .canonicalize()
         .with_context(|| format!("the folder {}", folder.display()))?;
@@ -134,17 +132,24 @@ pub async fn write_backup(data: &Path, out: &Path) -> anyhow::Result<Backup> {
         "{} is in the data folder; a backup belongs to another place, best on another disk",
         out.display()
     );
-    let part = folder.join(format!(".{}.part", name.to_string_lossy()));
     make_private_folder(&part)?;
     let written = write_into(data, &part).await;
     let finished = written.and_then(|mut backup| {
         fs::rename(part.join("archive"), out)?;
-        sync_folder(folder)?;
+        sync_folder(&folder)?;
         backup.file = out.to_owned();
         Ok(backup)
     });
     fs::remove_dir_all(&part).with_context(|| format!("{} cannot be removed", part.display()))?;
     finished
+}
+
+/// The folder in which a path lies, and where what is to get its name is made; `None` for a path without a name.
+fn part_of(path: &Path) -> Option<(PathBuf, PathBuf)> {
+    let name = path.file_name()?.to_string_lossy();
+    let folder = path.parent().filter(|folder| *folder != Path::new(""));
+    let folder = folder.unwrap_or(Path::new("."));
+    Some((folder.to_owned(), folder.join(format!(".{name}.part"))))
 }
 
 /// Makes a folder of that name that nobody else can open; one that an interrupted backup left goes first.
@@ -163,26 +168,47 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Writes the archive into a folder of its own.
+/// Copies the database into the folder `part`, as it is now. Gives the folder that has everything else, which is the data
+/// folder unless several servers share its database; `None` if an episode was erased or moved meanwhile.
+async fn copy_database(
+    store: &StudyStore,
+    data: &Path,
+    part: &Path,
+) -> anyhow::Result<Option<PathBuf>> {
+    let copy = part.join(FILE);
+    if copy.try_exists()? {
+        fs::remove_file(&copy)?;
+    }
+    let Some(address) = servers::read_address(data)? else {
+        store.copy_to(&copy).await?;
+        return Ok(Some(data.to_owned()));
+    };
+    let folder = part.join("study");
+    make_private_folder(&folder)?;
+    let rows = StudyStore::create_copy(part).await?;
+    let copied = copy_study(&address, &rows, &folder).await;
+    rows.close().await;
+    Ok(copied?.then_some(folder))
+}
+
+/// Writes the archive into its own folder.
 async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
     let store = StudyStore::read(data).await?;
     for _ in 0..MOST_TRIES {
-        let copy = part.join(FILE);
-        if copy.try_exists()? {
-            fs::remove_file(&copy)?;
-        }
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.context("the clock of this machine is before 1970")?;
         let at_unix_us = u64::try_from(now.as_micros()).unwrap_or(u64::MAX);
-        store.copy_to(&copy).await?;
+        let Some(folder) = copy_database(&store, data, part).await? else {
+            continue;
+        };
         let copied = StudyStore::read(part).await?;
         let (before, key) = (copied.count_erasures().await?, copied.key_id().await?);
         let episodes = copied.episodes().await?;
         copied.close().await;
         let mut missing = Vec::new();
-        let mut listed = vec![list_file(copy, FILE.to_owned())?];
+        let mut listed = vec![list_file(part.join(FILE), FILE.to_owned())?];
         for episode in &episodes {
-            let from = data.join(&episode.path);
+            let from = folder.join(&episode.path);
             match from.try_exists()? {
                 true => listed.push(list_file(from, episode.path.clone())?),
                 // One that has just begun has its row before its file.
@@ -191,7 +217,7 @@ async fn write_into(data: &Path, part: &Path) -> anyhow::Result<Backup> {
             }
         }
         let of_episodes = listed.len() - 1;
-        list_folder(data, "", &mut listed)?;
+        list_folder(&folder, "", &mut listed)?;
         let has_links_key = listed.iter().any(|file| file.path == LINKS_KEY);
         let contents = Contents {
             at_unix_us,

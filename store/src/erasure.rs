@@ -51,7 +51,10 @@ impl fmt::Display for Erasure {
             )?;
         }
         if self.lost_payment {
-            writeln!(f, "A payment was due; nobody can tell any more to whom.")?;
+            writeln!(
+                f,
+                "A payment was due, but the recruiter's identifier is erased: nobody can pay it any more."
+            )?;
         }
         write!(
             f,

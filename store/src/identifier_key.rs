@@ -194,7 +194,7 @@ impl IdentifierKey {
         let key = read_file(&file)?.ok_or_else(|| KeyError::Missing(file.clone()))?;
         tracing::warn!(
             "recruiters' identifiers are encrypted with the key in {}; keep that file, and a copy of it apart from the \
-             data folder: without it, nobody can tell whom to pay",
+             data folder: without it, nobody can find out who is to be paid",
             file.display()
         );
         Ok(key)

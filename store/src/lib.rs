@@ -21,6 +21,7 @@ mod records;
 pub mod servers;
 mod study_store;
 pub mod study_version;
+mod table_copy;
 
 use std::path::Path;
 
@@ -34,7 +35,7 @@ pub use known_logs::{KnownLogs, LogState};
 pub use records::{
     Answers, AuditEntry, DeskMessage, Episode, Group, Identifier, Intervention, LedgerState,
     Member, Message, ModelCall, NewEpisode, NewSession, PageTime, ParticipantLink, PayState,
-    Payment, Response, Said, Session, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
+    Payment, Response, Session, StoredChatMessage, StoredPosition, Wait, Withdrawn, WithdrawnSeat,
 };
 pub use study_store::{FILE, StudyStore, has_database};
 

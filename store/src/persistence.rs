@@ -398,7 +398,7 @@ impl Persistence {
             draw: json(&row.draw),
             size: row.places.len() as u8,
             has_ai: row.has_ai,
-            talk: row.talk,
+            chat: row.chat,
             wait: row.wait,
             members: (0..)
                 .zip(row.places)
@@ -416,7 +416,7 @@ impl Persistence {
             place: row.place.0,
             stage: self.stage_id(row.stage),
             visit: row.visit,
-            round: row.round,
+            group_visit: row.group_visit,
             turn: row.turn,
             episode: row.episode,
             tick: row.tick.map(|tick| tick.0),

@@ -292,7 +292,7 @@ pub struct Group {
     pub members: Vec<Member>,
     /// The visit at which its people write to each other in a chat stage, and since when, microseconds since the
     /// Unix epoch; `None` before the first one.
-    pub talk: Option<(u16, u64)>,
+    pub chat: Option<(u16, u64)>,
     /// The visit for which it waited last, and until when at most, microseconds since the Unix epoch; `None` before the
     /// first wait.
     pub wait: Option<(u16, u64)>,
@@ -322,7 +322,7 @@ pub struct Message {
     /// Number of the visit among those of the participant.
     pub visit: u16,
     /// Number of the visit among those that the group makes together.
-    pub round: u16,
+    pub group_visit: u16,
     /// How many messages they had written before at this visit.
     pub turn: u32,
     /// Id of the episode that ran.
@@ -369,7 +369,7 @@ pub struct DeskMessage {
 
 /// A message with where it belongs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct StoredChatMessage {
     /// Study id.
     pub study: String,
     /// Version that the study file gives itself.

@@ -11,6 +11,7 @@ mod moving;
 mod objects;
 mod shared_log;
 mod sharing;
+pub(crate) mod snapshot;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -101,14 +102,7 @@ fn read_line(file: &Path) -> Result<Option<String>, StoreError> {
 /// # Errors
 /// That is no such address, the folder has data of its own or of another database, or the disk refused.
 pub fn choose_database(data: &DataDir, address: &str) -> anyhow::Result<()> {
-    ensure!(
-        address.starts_with("postgres://") || address.starts_with("postgresql://"),
-        "--database must be the address of a PostgreSQL database, such as postgres://coplay@db.example.edu/study; \
-         without it, the data folder has a database of its own"
-    );
-    PgConnectOptions::from_str(address)
-        .map_err(StoreError::Address)
-        .context("--database")?;
+    check_address(address)?;
     ensure!(
         !data.path().join(SQLITE_FILE).try_exists()?,
         "{} has a database of its own, {SQLITE_FILE}, so it cannot use another one; name a new folder with --data, or leave \
@@ -125,6 +119,19 @@ pub fn choose_database(data: &DataDir, address: &str) -> anyhow::Result<()> {
         Some(_) => Ok(()),
         None => Ok(write_private(&data.path().join(FILE), address.as_bytes())?),
     }
+}
+
+/// Makes sure that this is the address of a PostgreSQL database.
+fn check_address(address: &str) -> anyhow::Result<()> {
+    ensure!(
+        address.starts_with("postgres://") || address.starts_with("postgresql://"),
+        "--database must be the address of a PostgreSQL database, such as postgres://coplay@db.example.edu/study; \
+         without it, the data folder has a database of its own"
+    );
+    PgConnectOptions::from_str(address)
+        .map_err(StoreError::Address)
+        .context("--database")?;
+    Ok(())
 }
 
 /// Has the logs of ended episodes move into an object store, `s3://BUCKET/PREFIX`. The study stays with it.

@@ -133,6 +133,20 @@ impl StudyStore {
         Ok(store)
     }
 
+    /// Makes an empty store in a file that a backup copies: nothing waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    pub(crate) async fn create_copy(folder: &Path) -> Result<Self, StoreError> {
+        let options = options(folder)
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Memory)
+            .synchronous(SqliteSynchronous::Off);
+        let store = Self::new(connect(options).await?, folder, KeyPlace::Trial);
+        store.migrate().await?;
+        Ok(store)
+    }
+
     /// Tells a store of [`Self::open_rehearsed`] or [`Self::open_told`] the time, microseconds since the Unix epoch.
     ///
     /// # Errors
@@ -214,6 +228,11 @@ impl StudyStore {
     #[cfg(test)]
     fn file(&self) -> &sqlx::SqlitePool {
         self.pool.sqlite().expect("this test is of SQLite alone")
+    }
+
+    /// The database.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// Closes the file.

@@ -338,7 +338,7 @@ fn least<T>(of: impl Iterator<Item = (Fill, T)>, rng: &mut Rng) -> T {
     all.swap_remove(chosen).1
 }
 
-/// How many sequences a balanced order of so many levels has.
+/// How many sequences a balanced order of this many levels has.
 pub fn rows(order: LevelOrder, levels: usize) -> u16 {
     let twice = order == LevelOrder::Williams && levels % 2 == 1;
     u16::try_from(if twice { 2 * levels } else { levels }).unwrap_or(u16::MAX)

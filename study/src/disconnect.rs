@@ -266,7 +266,7 @@ fn halves(fields: &mut Fields<'_>) -> Option<(Then, Then)> {
 pub(crate) fn hidden_tab(place: &Cursor<'_>) -> Option<HiddenTab> {
     let mut fields = place.fields("what happens when a page is out of sight")?;
     let usual = HiddenTab::default();
-    let doc = "The time in a hidden tab until the partners are told, in seconds.";
+    let doc = "Seconds in a hidden tab until the partners see a message about it.";
     let warn_s = fields
         .key("warn_s", doc)
         .or(usual.warn_s, |p| p.whole(1..=600, "seconds"));

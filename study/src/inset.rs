@@ -144,7 +144,7 @@ impl Inset {
         let node = Node { at, data };
         let place = Cursor::root(&node, &own).under(path);
         let read = Self::read_at(&place, &braces.source, types);
-        report.absorb(own);
+        report.add_problems(own);
         read
     }
 

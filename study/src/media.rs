@@ -25,7 +25,7 @@ pub struct Media {
     pub sha256: String,
     /// The kind of file, by the end of its name.
     #[serde(skip)]
-    kind: Kind,
+    kind: MediaKind,
     /// Its bytes.
     #[serde(skip)]
     pub bytes: Arc<[u8]>,
@@ -42,7 +42,7 @@ impl fmt::Debug for Media {
 
 /// A kind of file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MediaKind {
     Png,
     Jpeg,
     Webp,
@@ -54,19 +54,19 @@ enum Kind {
 }
 
 /// The ends of names, what the files are, and their media types.
-const KINDS: [(&str, Kind, &str); 9] = [
-    ("png", Kind::Png, "image/png"),
-    ("jpg", Kind::Jpeg, "image/jpeg"),
-    ("jpeg", Kind::Jpeg, "image/jpeg"),
-    ("webp", Kind::Webp, "image/webp"),
-    ("gif", Kind::Gif, "image/gif"),
-    ("svg", Kind::Svg, "image/svg+xml"),
-    ("mp4", Kind::Mp4, "video/mp4"),
-    ("webm", Kind::Webm, "video/webm"),
-    ("vtt", Kind::Captions, "text/vtt; charset=utf-8"),
+const KINDS: [(&str, MediaKind, &str); 9] = [
+    ("png", MediaKind::Png, "image/png"),
+    ("jpg", MediaKind::Jpeg, "image/jpeg"),
+    ("jpeg", MediaKind::Jpeg, "image/jpeg"),
+    ("webp", MediaKind::Webp, "image/webp"),
+    ("gif", MediaKind::Gif, "image/gif"),
+    ("svg", MediaKind::Svg, "image/svg+xml"),
+    ("mp4", MediaKind::Mp4, "video/mp4"),
+    ("webm", MediaKind::Webm, "video/webm"),
+    ("vtt", MediaKind::Captions, "text/vtt; charset=utf-8"),
 ];
 
-impl Kind {
+impl MediaKind {
     fn of(file: &str) -> Option<Self> {
         let ending = file.rsplit_once('.')?.1.to_ascii_lowercase();
         let known = KINDS.iter().find(|(known, ..)| *known == ending);
@@ -159,7 +159,7 @@ pub(crate) fn read(
 }
 
 fn one(dir: &StudyFolder, place: &Cursor<'_>, file: &str) -> Option<Media> {
-    let Some(kind) = Kind::of(file) else {
+    let Some(kind) = MediaKind::of(file) else {
         let known: Vec<&str> = KINDS.iter().map(|(ending, ..)| *ending).collect();
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
         let hint = hint(ending, &known);
@@ -195,25 +195,25 @@ fn one(dir: &StudyFolder, place: &Cursor<'_>, file: &str) -> Option<Media> {
 mod tests {
     use super::*;
 
-    fn media(kind: Kind) -> Media {
+    fn media(kind: MediaKind) -> Media {
         Media {
             file: "a".to_owned(),
             sha256: "0f".repeat(32),
             kind,
             bytes: Arc::default(),
-            size: (kind == Kind::Png).then_some((40, 30)),
+            size: (kind == MediaKind::Png).then_some((40, 30)),
         }
     }
 
     #[test]
     fn an_element_has_words_a_size_and_captions() {
-        let picture = media(Kind::Png).html("a <pot> & \"soup\"", None);
+        let picture = media(MediaKind::Png).html("a <pot> & \"soup\"", None);
         let path = format!("/media/{}", "0f".repeat(32));
         let expected = format!(
             "<img src=\"{path}.png\" alt=\"a &lt;pot&gt; &amp; &quot;soup&quot;\" width=\"40\" height=\"30\">"
         );
         assert_eq!(picture, expected);
-        let video = media(Kind::Mp4).html("How", Some(&media(Kind::Captions)));
+        let video = media(MediaKind::Mp4).html("How", Some(&media(MediaKind::Captions)));
         assert!(video.contains(&format!(
             "<track kind=\"captions\" src=\"{path}.vtt\" default>"
         )));
@@ -222,10 +222,10 @@ mod tests {
 
     #[test]
     fn a_file_is_what_its_name_says() {
-        assert!(Kind::Png.fits(b"\x89PNG\r\n\x1a\n...."));
-        assert!(!Kind::Png.fits(b"\xff\xd8\xff"));
-        assert!(Kind::Mp4.fits(b"\0\0\0\x20ftypisom"));
-        assert!(!Kind::Mp4.fits(b"\0\0"));
-        assert!(Kind::of("A.PNG") == Some(Kind::Png) && Kind::of("png").is_none());
+        assert!(MediaKind::Png.fits(b"\x89PNG\r\n\x1a\n...."));
+        assert!(!MediaKind::Png.fits(b"\xff\xd8\xff"));
+        assert!(MediaKind::Mp4.fits(b"\0\0\0\x20ftypisom"));
+        assert!(!MediaKind::Mp4.fits(b"\0\0"));
+        assert!(MediaKind::of("A.PNG") == Some(MediaKind::Png) && MediaKind::of("png").is_none());
     }
 }

@@ -307,7 +307,7 @@ impl Study {
                 survey
                     .unused()
                     .iter()
-                    .for_each(|unused| report.note(unused.clone()));
+                    .for_each(|unused| report.add_problem(unused.clone()));
                 let questions = survey.names().count();
                 if let Some(limit_s) = survey.time_limit_s()
                     && (limit_s as usize) < questions

@@ -179,7 +179,7 @@ fn prose(source: Source<'_>, place: &Cursor<'_>, file: &str) -> Option<Prose> {
     }
     let report = ProblemReport::new(file);
     let prose = Prose::of(markdown, source.dir, file, &report);
-    place.report.absorb(report);
+    place.report.add_problems(report);
     Some(prose)
 }
 

@@ -63,7 +63,7 @@ impl ProblemReport {
     }
 
     /// Keeps the text of the file.
-    pub(crate) fn keep(&self, text: &str) {
+    pub(crate) fn keep_text(&self, text: &str) {
         text.clone_into(&mut self.text.borrow_mut());
     }
 
@@ -106,7 +106,7 @@ impl ProblemReport {
     }
 
     pub(crate) fn add(&self, at: LineColumn, path: &str, message: impl Into<String>) {
-        self.note(self.problem(at, path, message));
+        self.add_problem(self.problem(at, path, message));
     }
 
     /// A problem at a place of the file.
@@ -125,12 +125,12 @@ impl ProblemReport {
         }
     }
 
-    pub(crate) fn note(&self, problem: Problem) {
+    pub(crate) fn add_problem(&self, problem: Problem) {
         self.found.borrow_mut().push(problem);
     }
 
     /// Takes over what was found in another file.
-    pub(crate) fn absorb(&self, other: ProblemReport) {
+    pub(crate) fn add_problems(&self, other: ProblemReport) {
         self.found
             .borrow_mut()
             .append(&mut other.found.into_inner());

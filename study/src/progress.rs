@@ -364,7 +364,7 @@ impl Progress {
 
     /// Where the participant is with the group of the lobby that was passed last; none before a lobby, in one, and after
     /// the end.
-    pub fn round(&self, study: &Study) -> Option<GroupVisit> {
+    pub fn group_visit(&self, study: &Study) -> Option<GroupVisit> {
         let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
         let here = usize::from(self.at);

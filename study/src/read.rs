@@ -313,7 +313,7 @@ impl<'a> Cursor<'a> {
         self.list_of(what, 1..=limit)
     }
 
-    /// A list with so many items.
+    /// A list with this many items.
     pub(crate) fn list_of(
         &self,
         what: &str,

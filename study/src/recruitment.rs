@@ -170,7 +170,7 @@ pub(crate) fn read(
     bonus: bool,
 ) -> Option<Recruitment> {
     let types = money(facts);
-    let mut fields = place.fields("whence participants come")?;
+    let mut fields = place.fields("where participants come from")?;
     let doc = "Where participants come from. `none`: participant links that you hand out. `prolific`: reads \
                `PROLIFIC_PID`, `STUDY_ID` and `SESSION_ID`. `mturk`: reads `workerId`, `assignmentId` and `hitId`. \
                `parameters`: reads the URL parameters below. `kiosk`: one participant after another at the same \
@@ -192,8 +192,7 @@ pub(crate) fn read(
     let signature = (fields.key("signature", doc))
         .maybe(|place| of_parameters(provider, &place, |place| place.text(100)));
     let pay_terms = pay_terms::read(&mut fields);
-    let doc =
-        "Outcomes that differ from the default: what the recruiter is told, and what is paid.";
+    let doc = "Outcomes that differ from the default: what Coplay reports to the recruiter, and what it pays.";
     let outcomes = fields
         .key("outcomes", doc)
         .or(BTreeMap::new(), |place| outcomes(source, &place, &types));

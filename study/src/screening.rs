@@ -258,7 +258,8 @@ pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>) -> Option<Scree
     let formula = fields.key("formula", doc);
     let has_formula = formula.place.is_some();
     let formula = formula.maybe(|place| Formula::read(&place, &Measured::types(), &Type::Bool));
-    let doc = "The message for participants for whom the formula does not hold: what they can do about it.";
+    let doc =
+        "The message for participants who do not meet the condition: what they can do about it.";
     let explain = fields
         .key("explain", doc)
         .maybe(|place| text::read(&place, languages, 500));

@@ -91,7 +91,7 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Sentences> 
         let report = ProblemReport::new(&file);
         let sentences = of_file(&text, english, &report);
         is_whole &= sentences.is_some();
-        place.report.absorb(report);
+        place.report.add_problems(report);
         all.insert(tag.to_owned(), sentences.unwrap_or_default());
     }
     is_whole.then_some(Sentences(all))

@@ -213,7 +213,7 @@ pub(crate) fn is_switch_word(text: &str) -> bool {
 /// Parses a file. Gives the tree if the text is well-formed; keys that are there twice, tags and anchors
 /// are reported and read over, so that the rest is checked too; of a text in which a key is none, nothing else is told.
 pub(crate) fn parse(text: &str, report: &ProblemReport) -> Option<Node> {
-    report.keep(text);
+    report.keep_text(text);
     let mut build = Build {
         report,
         open: Vec::new(),

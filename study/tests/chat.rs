@@ -1,4 +1,4 @@
-//! People who write to each other: in a stage of its own, and beside an env stage.
+//! People who write to each other: at a chat stage, and beside an env stage.
 
 use protocol::control::{Answer, StageView};
 use study::assign::UnitAssignment;
@@ -62,8 +62,8 @@ fn the_members_of_a_group_count_a_chat_among_what_they_do_together() {
         },
     )
     .unwrap();
-    let round = at.round(&study).expect("a group");
-    assert_eq!((round.number, round.is_here, round.group), (0, true, 7));
+    let visit = at.group_visit(&study).expect("a group");
+    assert_eq!((visit.number, visit.is_here, visit.group), (0, true, 7));
     let answers = [Answer {
         name: "x".into(),
         value: "1".into(),
@@ -75,7 +75,7 @@ fn the_members_of_a_group_count_a_chat_among_what_they_do_together() {
     let refused = at.handle(&study, wrong);
     assert_eq!(refused, Err(EventRefusal::UnknownItem { name: "x".into() }));
     assert_eq!(at.handle(&study, done(2)), Ok(ProgressStep::Enter(3)));
-    assert_eq!(at.round(&study).map(|round| round.number), Some(1));
+    assert_eq!(at.group_visit(&study).map(|visit| visit.number), Some(1));
 }
 
 #[test]

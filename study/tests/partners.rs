@@ -359,5 +359,5 @@ fn what_no_partner_can_be_is_refused_with_its_place_and_a_fix() {
             .replace("[sp, other]", "[human, sp, other]")
             .replace(", appearance: {agents: [0, \"{{ partner.look }}\"]}", ""),
     );
-    assert!(found.contains("`human` is a person, whom a lobby brings; write `partner` here, and `partner: \"{{ partner }}\"` in a lobby"), "{found}");
+    assert!(found.contains("`human` is a person, and people come from a lobby; write `partner` here, and `partner: \"{{ partner }}\"` in a lobby"), "{found}");
 }

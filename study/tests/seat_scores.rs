@@ -1,7 +1,9 @@
 //! Success and pay by what the participant's own seat made.
 
 use protocol::control::EndReason;
-use study::{Episode, Payment, Progress, ProgressEvent, SeatTotals, Study, UnitAssignment};
+use study::{
+    Episode, Payment, Progress, ProgressEvent, SeatTotals, StageKind, Study, UnitAssignment,
+};
 
 use crate::folder::load;
 
@@ -156,4 +158,26 @@ fn criteria_that_cannot_be_are_refused_with_a_way_out() {
         "{found}"
     );
     load("own-all", &text.replace("own_score > 1", "min(scores) > 1")).unwrap();
+}
+
+#[test]
+fn ends_and_numbers_beside_the_picture_may_ask_for_rewards() {
+    let keys = "    until: {formula: 'rewards.exists(r, r >= 2.5) || sum(rewards) > 9', max_episodes: 2}
+    hud: [{label: Yours, value: 'rewards[seat]'}, {label: All, value: '{{ round2(sum(rewards)) }} points'}]";
+    let study = load("live-rewards", &trained(keys, "0")).unwrap();
+    let StageKind::Env(env) = &study.timeline[0].kind else {
+        panic!("not an env stage")
+    };
+    assert!(env.shows_rewards() && env.rules(&[]).ask_rewards());
+    let scores = trained(
+        "    until: max(scores) > 3\n    hud: [{label: Own, value: 'scores[seat]'}]",
+        "0",
+    );
+    let study = load("live-scores", &scores).unwrap();
+    let StageKind::Env(env) = &study.timeline[0].kind else {
+        panic!("not an env stage")
+    };
+    assert!(!env.shows_rewards() && !env.rules(&[]).ask_rewards());
+    let found = load("live-reward", &trained("    until: own_reward > 3", "0")).unwrap_err();
+    assert!(found.contains("unknown name `own_reward`"), "{found}");
 }

@@ -139,7 +139,7 @@ const STAGES: &[Fault] = &[
     (
         "not_met_before: true",
         "not_met_before: true, reunite: lobby",
-        "study.yaml:55:47: timeline[4].match.not_met_before: keeps people apart whom `reunite` puts together; keep one of the two\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
+        "study.yaml:55:47: timeline[4].match.not_met_before: keeps people apart, but `reunite` puts the same people together; use only one of the two\nstudy.yaml:65:5: timeline[5].for_each: `layout` is drawn for a group (`unit: group`), and there is none yet, as no lobby comes before this place; put a lobby before it, or write `unit: participant` in the design",
     ),
     (
         "max_p2p_rtt_ms: 120",
@@ -169,7 +169,7 @@ const STAGES: &[Fault] = &[
     (
         "until: score >= 20 || elapsed_s >= 180",
         "until: scor >= 20",
-        "study.yaml:51:12: timeline[3].until: unknown name `scor`; did you mean `score`? Known here: elapsed_s, left_s, score, scores, ticks",
+        "study.yaml:51:12: timeline[3].until: unknown name `scor`; did you mean `score`? Known here: elapsed_s, left_s, rewards, score, scores, ticks",
     ),
     (
         "until: score >= 20 || elapsed_s >= 180",
@@ -179,7 +179,7 @@ const STAGES: &[Fault] = &[
     (
         "until: score >= 20 || elapsed_s >= 180",
         "hud: [{label: Soups, value: '{{ score / 20 }} of {{ goal }}'}]",
-        "study.yaml:51:57: timeline[3].hud[0].value: unknown name `goal`; known here: elapsed_s, episode, episodes, left_s, score, scores, seat, successes, ticks",
+        "study.yaml:51:57: timeline[3].hud[0].value: unknown name `goal`; known here: elapsed_s, episode, episodes, left_s, rewards, score, scores, seat, successes, ticks",
     ),
     (
         "seed: [group, layout]",

@@ -27,7 +27,7 @@ pub enum Rule {
         /// The most.
         max: Option<f64>,
     },
-    /// A text of so many characters.
+    /// A text of this many characters.
     Text {
         /// The fewest.
         min: usize,
@@ -144,7 +144,7 @@ pub enum AnswerProblem {
         problem: Box<AnswerProblem>,
     },
     /// The message of the study.
-    Said(String),
+    OwnText(String),
 }
 
 /// In English; pages say it in the language of the study.
@@ -172,7 +172,7 @@ impl fmt::Display for AnswerProblem {
                 f.write_str("Please check this answer. It contradicts another one.")
             }
             Self::Part { title, problem, .. } => write!(f, "{title}: {problem}"),
-            Self::Said(text) => f.write_str(text),
+            Self::OwnText(text) => f.write_str(text),
         }
     }
 }
@@ -259,7 +259,7 @@ impl FormItem {
         let required = self.is_required(values);
         let said = |usual: AnswerProblem, own: &str| match own {
             "" => usual,
-            own => AnswerProblem::Said(own.to_owned()),
+            own => AnswerProblem::OwnText(own.to_owned()),
         };
         if let Some(value) = value.filter(|value| !self.takes(value)) {
             let part = self.part_problem(Some(value), values);

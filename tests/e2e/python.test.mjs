@@ -2,11 +2,17 @@
 // the Python of pages, each played by two people in real browsers with real keys.
 
 import assert from 'node:assert/strict';
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { cp, mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { promisify } from 'node:util';
 import { Participant, ROOT, Server, coplay, drawLess, launch, noFirefox, scratch } from './harness.mjs';
 import { exported, verified } from './match.mjs';
+
+/** The program that holds an episode beside the native kitchen. */
+const KITCHENS = process.env.COPLAY_KITCHENS ? [process.env.COPLAY_KITCHENS]
+  : [process.env.CARGO ?? 'cargo', 'run', '--quiet', '-p', 'page-python', '--example', 'kitchens', '--'];
 
 /** Server and pages start a whole Python, one after the other on a small machine. */
 const PYTHON_STARTS = 90_000;
@@ -242,4 +248,14 @@ test('two people play CoGrid\'s own kitchen, unmodified, in the Python of their 
   const { steps } = await exported(game.server.data, ['steps']);
   assert.deepEqual(new Set(steps.map(row => row.action_name)), new Set(['up', 'down', 'left', 'right', 'pick_up_or_drop', 'wait']));
   assert.ok(ends.every(({ digest }) => digest === episode.digest), 'both pages and the server came to the same state');
+  const environment = await only(path.join(game.server.data, 'modules'), '.wasm');
+  const { stdout } = await promisify(execFile)(KITCHENS[0], [...KITCHENS.slice(1), episode.path, environment]);
+  assert.equal(JSON.parse(stdout).ticks, episode.ticks, 'at every tick, the native kitchen gives what the pages played');
 });
+
+/** The only file of a folder with this ending. */
+async function only(folder, ending) {
+  const files = (await readdir(folder)).filter(name => name.endsWith(ending));
+  assert.equal(files.length, 1, files.join(' '));
+  return path.join(folder, files[0]);
+}

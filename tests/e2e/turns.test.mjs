@@ -11,6 +11,8 @@ import { exported, verified } from './match.mjs';
 
 const MODULES = process.env.COPLAY_TEMPLATES ?? path.join(ROOT, 'target/templates');
 
+const VERSIONS = { matrix_game: '2.0.0', public_goods: '1.0.0' };
+
 const browsers = [];
 before(async () => {
   const engines = noFirefox ? ['chromium'] : ['chromium', 'firefox'];
@@ -28,7 +30,7 @@ async function play(t, game, people, more) {
 study: {id: turns, version: 1.0.0, title: Choices, contact: lab@example.edu}
 timeline:
   - {id: lobby, type: lobby, group_size: ${people}, timeout_s: 60, on_timeout: wait}
-  - {id: play, type: env, env: ${game}@1.0.0, module: ${game}.wasm, players: [${players}], mode: turns, ${more}}
+  - {id: play, type: env, env: ${game}@${VERSIONS[game]}, module: ${game}.wasm, players: [${players}], mode: turns, ${more}}
   - {id: thanks, type: end, file: thanks.md}
 `);
   await writeFile(path.join(study, 'thanks.md'), '# Thanks\n');
@@ -63,7 +65,8 @@ async function finish({ server, people }, names) {
 
 sideBySide(2, () => {
   test('two people choose at the same time, and see what both chose once they have', async t => {
-    const game = await play(t, 'matrix_game', 2, 'config: {rounds: 3}, hud: [{label: Yours, value: "scores[seat]"}]');
+    const game = await play(t, 'matrix_game', 2, 'config: {rounds: 3}, '
+      + 'hud: [{label: Yours, value: "scores[seat]"}, {label: Both, value: "{{ sum(rewards) }} points"}]');
     const bySeat = [];
     for (const person of game.people) bySeat[(await person.report()).seat] = person;
     const [first, second] = bySeat;
@@ -78,8 +81,8 @@ sideBySide(2, () => {
       await second.says(/your turn/i);
       await second.page.keyboard.press(other);
     }
-    assert.match(await first.page.locator('.figure').innerText(), /Yours\s+4/);
-    assert.match(await second.page.locator('.figure').innerText(), /Yours\s+9/);
+    assert.match(await first.page.locator('.hud').innerText(), /Yours\s+4[^]*Both\s+13 points/);
+    assert.match(await second.page.locator('.hud').innerText(), /Yours\s+9[^]*Both\s+13 points/);
     const { steps, step_events: events, seats } = await finish(game, ['steps', 'step_events', 'seats']);
     const chosen = seat => steps.filter(row => row.seat === seat).map(row => row.action_name);
     assert.deepEqual([chosen('0'), chosen('1')], [['cooperate', 'defect', 'cooperate'], ['defect', 'defect', 'cooperate']]);
@@ -90,16 +93,40 @@ sideBySide(2, () => {
 
   for (const way of ['page', 'host']) {
     test(`two people give to both, in a module whose world runs on a ${way}`, async t => {
-      const game = await play(t, 'public_goods', 2, `run: ${way}, config: {seats: 2, rounds: 2}`);
+      const game = await play(t, 'public_goods', 2,
+        `run: ${way}, config: {seats: 2, rounds: 2}, hud: [{label: Mine, value: "rewards[seat]"}]`);
+      const shown = [];
       for (const number of [0, 1]) {
         await round(game.people, number);
+        for (const person of game.people) {
+          const [, mine] = /Mine\s+([\d.]+)/.exec(await person.page.locator('.hud').innerText());
+          shown[(await person.report()).seat] = Number(mine);
+        }
         await Promise.all(game.people.map((person, at) => person.page.keyboard.press(`Digit${at + 2}`)));
       }
       const { steps, episodes } = await finish(game, ['steps', 'episodes']);
       assert.deepEqual(steps.map(row => row.action_name).sort(), ['give_2', 'give_2', 'give_3', 'give_3']);
       assert.deepEqual(episodes.map(row => row.way), [way]);
+      const earned = [0, 1].map(seat => steps.find(row => row.tick === '0' && row.seat === String(seat)).reward);
+      assert.deepEqual(shown, earned.map(Number), 'the rewards so far stand beside the picture');
     });
   }
+
+  test('four people play a matrix game, each against each other one, up to an end by rewards', async t => {
+    const game = await play(t, 'matrix_game', 4, 'config: {seats: 4, rounds: 5}, until: max(rewards) >= 20');
+    const bySeat = [];
+    for (const person of game.people) bySeat[(await person.report()).seat] = person;
+    for (const [number, keys] of [['Digit1', 'Digit1', 'Digit1', 'Digit2'], Array(4).fill('Digit1')].entries()) {
+      await round(game.people, number);
+      await Promise.all(bySeat.map((person, seat) => person.page.keyboard.press(keys[seat])));
+    }
+    const { steps, seats, episodes } = await finish(game, ['steps', 'seats', 'episodes']);
+    const rewards = tick => steps.filter(row => row.tick === String(tick)).map(row => [row.seat, Number(row.reward)]).sort();
+    assert.deepEqual(rewards(0), [['0', 6], ['1', 6], ['2', 6], ['3', 15]], 'who defects earns 5 from each of the others');
+    assert.deepEqual(rewards(1), [['0', 9], ['1', 9], ['2', 9], ['3', 9]]);
+    assert.deepEqual(seats.map(row => [row.seat, row.seat_score]).sort(), [['0', '15'], ['1', '15'], ['2', '15'], ['3', '24']]);
+    assert.deepEqual(episodes.map(row => [row.ended_on, row.ticks]), [['played', '2']]);
+  });
 
   test('four people give to all, and who takes too long gives what the study says', async t => {
     const game = await play(t, 'public_goods', 4, 'config: {rounds: 2}, turn_limit_s: 5, turn_default: give_3');

@@ -30,8 +30,8 @@ host       what a host adds to the environment's own step: natively, and in Pyth
            keep time; from key to picture at three round trips, and the bytes that a page receives
 rollback   the session beside GGRS 0.13 in one run: ticks natively and in wasm, and matches in
            virtual time on one simulated network, with the targets
-data       the data of a study: episodes verified per second and core, rows exported per second,
-           bytes per participant-hour in each format, and memory; a replay opened and sought through,
+data       100 hours of play: episodes verified per second and core, rows exported per second,
+           bytes per participant-hour and the greatest memory of each format; a replay opened and sought through,
            and branches per second
 server     crowds of 100 to 2,000 people who play in pairs over real sockets, beside NiceWebRL: processor, memory
            per session, acknowledgements, bytes, and whether anything acknowledged is lost

@@ -50,6 +50,7 @@ fn node(workspace: &Workspace, chromium: &Path, files: u32) -> Command {
     let mut node = workspace.node(chromium);
     node.env("COPLAY_BIN", workspace.checked("coplay"));
     node.env("COPLAY_SCENES", workspace.checked("examples/scenes"));
+    node.env("COPLAY_KITCHENS", workspace.checked("examples/kitchens"));
     node.args(["--test", "--test-reporter=spec"]);
     node.arg(format!("--test-concurrency={files}"));
     node.current_dir(workspace.root.join("tests/e2e"));

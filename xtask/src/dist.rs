@@ -167,7 +167,7 @@ impl Release {
     }
 }
 
-/// The date that is so many days after 1970-01-01: year, month, day.
+/// The date that is this many days after 1970-01-01: year, month, day.
 fn civil(days: u64) -> (u64, u64, u64) {
     let is_leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

@@ -287,7 +287,7 @@ pub(crate) fn tests(workspace: &Workspace, which: &[&str]) -> Result<Command> {
 /// Programs that the tests start.
 fn programs(workspace: &Workspace) -> Result<Command> {
     let bins = ["coplay", "coplay-net", "honest", "dst", "parity", "bundle"];
-    let examples = ["scenes", "seeds", "trim"];
+    let examples = ["kitchens", "scenes", "seeds", "trim"];
     let bins = bins.iter().flat_map(|name| ["--bin", name]);
     let examples = examples.iter().flat_map(|name| ["--example", name]);
     let which: Vec<&str> = bins.chain(examples).collect();

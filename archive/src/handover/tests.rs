@@ -16,7 +16,7 @@ fn pressed(seat: Seat, tick: u32) -> u16 {
 
 /// An upload of the page that plays a seat now: its inputs up to `to`, after those that the archive has.
 fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
-    let from = episode.said(seat).0;
+    let from = episode.next_input(seat).0;
     let inputs = (from..to).map(|tick| pressed(seat, tick));
     let block = PageScript::resume(episode, seat).block(from, inputs.collect());
     Upload {
@@ -40,7 +40,7 @@ fn say(episode: &mut Episode, seat: Seat, to: u32) -> AppendedUpload {
 /// The pages of all people say their inputs up to `to`, which are then final.
 fn advance(episode: &mut Episode, to: u32) {
     for seat in [ZERO, ONE] {
-        if episode.controller(seat) == Some(&PERSON) && episode.said(seat) < Tick(to) {
+        if episode.controller(seat) == Some(&PERSON) && episode.next_input(seat) < Tick(to) {
             say(episode, seat, to);
         }
     }
@@ -55,7 +55,9 @@ fn two_people() -> (tempfile::TempDir, Episode) {
 
 fn give(episode: &mut Episode, seat: Seat, due: u32) -> Change {
     let page = Some(key(seat).verifying_key().to_bytes());
-    episode.give(seat, PERSON, page, Some(Tick(due))).unwrap()
+    episode
+        .give_seat(seat, PERSON, page, Some(Tick(due)))
+        .unwrap()
 }
 
 #[test]
@@ -63,7 +65,7 @@ fn nothing_moves_until_the_only_person_is_back() {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header([PERSON, ai("idle")], 40)).unwrap();
     say(&mut episode, ZERO, 6);
-    episode.take(ZERO, VACANT).unwrap();
+    episode.take_seat(ZERO, VACANT).unwrap();
     assert_eq!(
         episode.through(),
         Tick(6),
@@ -88,7 +90,7 @@ fn a_cut_is_where_the_own_page_said_last_and_brings_its_last_inputs() {
     say(&mut episode, ZERO, 4);
     say(&mut episode, ONE, 8);
     assert_eq!(episode.through(), Tick(4));
-    let change = episode.take(ONE, ai("random")).unwrap();
+    let change = episode.take_seat(ONE, ai("random")).unwrap();
     let expected = Change {
         number: 0,
         seat: ONE,
@@ -122,7 +124,7 @@ fn ticks_that_only_the_taken_seat_kept_back_are_final_at_once() {
     say(&mut episode, ONE, 3);
     say(&mut episode, ZERO, 9);
     assert_eq!(episode.through(), Tick(3));
-    let change = episode.take(ONE, VACANT).unwrap();
+    let change = episode.take_seat(ONE, VACANT).unwrap();
     assert_eq!((change.tick, episode.through()), (Tick(3), Tick(9)));
     let noop = episode.replica.spec().noop;
     assert!(episode.rows.chunks(2).skip(3).all(|row| row[1] == noop));
@@ -141,13 +143,13 @@ fn a_change_brings_no_more_inputs_than_a_page_can_lack_and_none_of_an_earlier_pa
     assert_eq!(lacked(&episode), 440);
     episode.pages[0].agreed = Tick(500);
     let first = 500 - MAX_INPUTS as u32;
-    let change = episode.take(ONE, VACANT).unwrap();
+    let change = episode.take_seat(ONE, VACANT).unwrap();
     let inputs = (first..510).map(|tick| pressed(ONE, tick));
     assert_eq!(change.inputs, inputs.collect::<Vec<_>>());
     advance(&mut episode, 520);
     let given = give(&mut episode, ONE, 521);
     advance(&mut episode, given.tick.0 + 3);
-    let change = episode.take(ONE, VACANT).unwrap();
+    let change = episode.take_seat(ONE, VACANT).unwrap();
     assert_eq!(change.inputs.len(), 3);
 }
 
@@ -171,7 +173,7 @@ fn inputs_far_beyond_what_is_final_are_told_in_order_and_cut_where_a_page_can_be
         (rest.first, known.inputs.len()),
         (Tick(known.first.0 + 8_192), 8_192)
     );
-    let change = episode.take(ONE, VACANT).unwrap();
+    let change = episode.take_seat(ONE, VACANT).unwrap();
     assert_eq!(change.tick, Tick(50 + 8_192 - 8 * MAX_INPUTS as u32));
     let first = change.tick.0 - change.inputs.len() as u32;
     assert_eq!(first, known.first.0, "everybody can go on from there");
@@ -188,7 +190,7 @@ fn nobody_is_named_for_inputs_that_no_change_has_told() {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header([PERSON, PERSON], 600)).unwrap();
     advance(&mut episode, 500);
-    let change = episode.take(ONE, VACANT).unwrap();
+    let change = episode.take_seat(ONE, VACANT).unwrap();
     let told = change.tick.0 - change.inputs.len() as u32;
     assert!(told > 0, "{told}");
     advance(&mut episode, 520);
@@ -217,13 +219,13 @@ fn nobody_is_named_for_inputs_that_no_change_has_told() {
 fn who_comes_back_gets_every_input_from_where_it_begins() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    episode.take(ONE, VACANT).unwrap();
+    episode.take_seat(ONE, VACANT).unwrap();
     advance(&mut episode, 6);
     let given = give(&mut episode, ONE, 7);
     assert_eq!((given.from, given.tick), (Tick(6), Tick(11)));
     // The page of seat 1 begins with tick 6 and has not said anything yet.
     say(&mut episode, ZERO, 10);
-    let change = episode.take(ZERO, VACANT).unwrap();
+    let change = episode.take_seat(ZERO, VACANT).unwrap();
     assert_eq!(change.tick, Tick(10));
     let told = change.tick.0 - change.inputs.len() as u32;
     assert!(told <= 6, "{told}");
@@ -240,7 +242,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
         ..Timing::default()
     };
     late.timing = Some(words.clone());
-    episode.take(ONE, ai("idle")).unwrap();
+    episode.take_seat(ONE, ai("idle")).unwrap();
     let heard = AppendedUpload {
         through: Tick(4),
         own: Tick(4),
@@ -281,7 +283,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
 fn a_seat_is_given_after_what_is_due_with_the_state_that_is_durable() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    episode.take(ONE, ai("random")).unwrap();
+    episode.take_seat(ONE, ai("random")).unwrap();
     advance(&mut episode, 11);
     let change = give(&mut episode, ONE, 14);
     // A second at 4 Hz.
@@ -329,9 +331,9 @@ fn a_seat_is_given_after_what_is_due_with_the_state_that_is_durable() {
 fn a_partner_enters_a_vacant_seat() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    episode.take(ONE, VACANT).unwrap();
+    episode.take_seat(ONE, VACANT).unwrap();
     let change = episode
-        .give(ONE, ai("random"), None, Some(Tick(9)))
+        .give_seat(ONE, ai("random"), None, Some(Tick(9)))
         .unwrap();
     assert_eq!((change.tick, change.from), (Tick(13), Tick(4)));
     advance(&mut episode, 40);
@@ -345,9 +347,9 @@ fn a_partner_enters_a_vacant_seat() {
 fn a_seat_is_taken_and_given_again_before_its_person_is_in() {
     let (_dir, mut episode) = two_people();
     advance(&mut episode, 4);
-    episode.take(ONE, ai("random")).unwrap();
+    episode.take_seat(ONE, ai("random")).unwrap();
     assert_eq!(give(&mut episode, ONE, 9).tick, Tick(13));
-    let taken = episode.take(ONE, VACANT).unwrap();
+    let taken = episode.take_seat(ONE, VACANT).unwrap();
     assert_eq!((taken.tick, taken.life), (Tick(13), Life(3)));
     // Never before the change that lies ahead.
     let given = give(&mut episode, ONE, 5);
@@ -370,26 +372,32 @@ fn what_cannot_change_hands_is_refused_and_leaves_no_trace() {
     let cannot = |why: &str| format!("the seat cannot change hands: {why}");
     let due = Some(Tick(5));
     for (found, why) in [
-        (episode.take(ONE, VACANT), "no person has it"),
-        (episode.take(Seat(9), VACANT), "no person has it"),
-        (episode.take(ZERO, PERSON), "a person cannot take it"),
-        (episode.give(ZERO, VACANT, None, due), "a person has it"),
+        (episode.take_seat(ONE, VACANT), "no person has it"),
+        (episode.take_seat(Seat(9), VACANT), "no person has it"),
+        (episode.take_seat(ZERO, PERSON), "a person cannot take it"),
         (
-            episode.give(ONE, PERSON, None, due),
+            episode.give_seat(ZERO, VACANT, None, due),
+            "a person has it",
+        ),
+        (
+            episode.give_seat(ONE, PERSON, None, due),
             "no person has lost it",
         ),
-        (episode.give(Seat(9), PERSON, None, due), "it is not there"),
+        (
+            episode.give_seat(Seat(9), PERSON, None, due),
+            "it is not there",
+        ),
     ] {
         assert_eq!(refused(found), cannot(why));
     }
     assert_eq!(
-        refused(episode.take(ZERO, ai("nobody"))),
+        refused(episode.take_seat(ZERO, ai("nobody"))),
         "there is no policy `nobody` for overcooked"
     );
     assert_eq!(episode.file.read().unwrap(), stored);
     advance(&mut episode, 12);
     assert_eq!(
-        refused(episode.take(ZERO, VACANT)),
+        refused(episode.take_seat(ZERO, VACANT)),
         cannot("the episode is over")
     );
     assert_eq!(episode.changes(), []);
@@ -403,8 +411,8 @@ fn changes_always_fit_into_a_message() {
     let page = Some(key(ONE).verifying_key().to_bytes());
     let mut count = 0;
     let full = loop {
-        let taken = episode.take(ONE, ai("idle"));
-        match taken.and_then(|_| episode.give(ONE, PERSON, page, None)) {
+        let taken = episode.take_seat(ONE, ai("idle"));
+        match taken.and_then(|_| episode.give_seat(ONE, PERSON, page, None)) {
             Ok(_) => count += 2,
             Err(error) => break error,
         }
@@ -433,8 +441,8 @@ fn finish(episode: &mut Episode) {
         if episode.changes().len() < changes {
             match changes {
                 2 => drop(give(episode, ONE, 5)),
-                1 => drop(episode.take(ONE, ai("random")).unwrap()),
-                _ => drop(episode.take(ONE, VACANT).unwrap()),
+                1 => drop(episode.take_seat(ONE, ai("random")).unwrap()),
+                _ => drop(episode.take_seat(ONE, VACANT).unwrap()),
             }
         }
         if episode.through().0 < to {

@@ -266,12 +266,12 @@ fn a_seat_is_taken_and_given_back_at_the_next_tick() {
     let mut chooser = Chooser::new(&header, ONE);
     chooser.say(&mut episode, ONE, 2);
     step(&mut episode);
-    let taken = episode.take(ONE, ai("cook")).unwrap();
+    let taken = episode.take_seat(ONE, ai("cook")).unwrap();
     assert_eq!((taken.tick, taken.inputs.len()), (Tick(1), 0));
     step(&mut episode);
     let public = key(ONE).verifying_key().to_bytes();
     let given = episode
-        .give(ONE, PERSON, Some(public), Some(Tick(30)))
+        .give_seat(ONE, PERSON, Some(public), Some(Tick(30)))
         .unwrap();
     assert_eq!(given.tick, Tick(2));
     let snapshot = episode.snapshot();
@@ -341,4 +341,38 @@ fn a_choice_that_its_page_did_not_sign_is_refused() {
     step(&mut episode);
     flush(&mut episode);
     assert_eq!(log_of(&mut episode).rows(), [6, 6]);
+}
+
+#[test]
+fn views_tell_the_sums_of_the_rewards_where_the_study_shows_them() {
+    let dir = tempfile::tempdir().unwrap();
+    // With this seed, the person stands in nobody's way.
+    let header = Header {
+        seed: 43,
+        ..hosted([ai("cook"), PERSON], 400)
+    };
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut shown = ViewWorld::new(episode.replica.spec().clone());
+    let mut look = |episode: &mut Episode, tells_rewards: bool| {
+        let report = episode.host(HostWork {
+            steps: true,
+            views: vec![ViewOrder {
+                seat: ONE,
+                is_new: false,
+                size: [0; 2],
+            }],
+            tells_rewards,
+            ..HostWork::default()
+        });
+        shown.restore(&report.views[0].1.bytes).unwrap();
+        [0, 1].map(|seat| shown.reward_sum(seat))
+    };
+    assert_eq!(look(&mut episode, false), [None; 2]);
+    let mut told = [None; 2];
+    while episode.over().is_none() {
+        told = look(&mut episode, true);
+    }
+    let sums = episode.replica.reward_sums();
+    assert!(sums[1] > 0.0, "the cook earns for both: {sums:?}");
+    assert_eq!(told, [Some(sums[0]), Some(sums[1])]);
 }

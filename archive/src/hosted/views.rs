@@ -7,7 +7,7 @@ use server_core::arbiter::{PointOrder, ViewOrder};
 
 use crate::Episode;
 
-/// Words are told after so many ticks at the earliest, seconds of ticks.
+/// Words are told after this many ticks at the earliest, seconds of ticks.
 const WORDS_S: u32 = 1;
 
 impl Episode {
@@ -23,7 +23,7 @@ impl Episode {
         (seat, order.number, meant)
     }
 
-    pub(super) fn view(&mut self, order: &ViewOrder) -> HostView {
+    pub(super) fn view(&mut self, order: &ViewOrder, tells_rewards: bool) -> HostView {
         let (seat, is_new) = (order.seat, order.is_new);
         let (tick, over) = (self.through(), self.over().is_some());
         let each = WORDS_S * u32::from(self.header.tick_hz.max(1));
@@ -39,6 +39,12 @@ impl Episode {
         if tells {
             page.told = Some(tick);
         }
+        let sums: &[f64] = if tells_rewards {
+            replica.reward_sums()
+        } else {
+            &[]
+        };
+        page.viewer.tell_rewards(sums);
         let bytes = page.viewer.view(replica.world(), seat.index(), tells);
         let entered = std::mem::take(&mut page.entered);
         let first = page.first;

@@ -63,14 +63,6 @@ impl Replica {
     /// Plays a recorded row, also one that the AI partners here would not choose. The recorded rewards count.
     fn step_again(&mut self, row: &[Action], recorded: &[Option<f32>]) -> Result<(), RowError> {
         self.check_row(row)?;
-        let before = self.rewards.clone();
-        self.advance(row)?;
-        for ((sum, before), recorded) in self.rewards.iter_mut().zip(before).zip(recorded) {
-            if let Some(reward) = recorded {
-                let reward = f64::from(*reward);
-                *sum = before + if reward.is_finite() { reward } else { 0.0 };
-            }
-        }
-        Ok(())
+        self.advance(row, recorded)
     }
 }

@@ -11,7 +11,7 @@ fn named(seat: Seat, tick: u32, expected: u64, found: u64) -> Record {
     }
 }
 
-/// The same upload, of a page that has followed so many requests to say its digests anew.
+/// The same upload, of a page that has followed this many requests to say its digests anew.
 fn rechecked(upload: Upload, recheck: u16) -> Upload {
     Upload { recheck, ..upload }
 }
@@ -53,12 +53,14 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
         episode = Episode::recover(&path(dir.path(), "e-1").unwrap()).unwrap();
     }
     assert_eq!(diverged(&mut episode), [record]);
-    let change = episode.take(ZERO, Controller::Vacant).unwrap();
+    let change = episode.take_seat(ZERO, Controller::Vacant).unwrap();
     assert_eq!((change.tick, change.life), (Tick(8), Life(1)));
     assert!(!episode.append_upload(ZERO, &more).unwrap().diverged);
     // The next page of the seat is not blamed.
     let page = Some(key(ZERO).verifying_key().to_bytes());
-    let change = episode.give(ZERO, PERSON, page, Some(Tick(9))).unwrap();
+    let change = episode
+        .give_seat(ZERO, PERSON, page, Some(Tick(9)))
+        .unwrap();
     let mut back = PageScript::from(&header, ZERO, change.life, change.tick);
     let from = change.tick.0;
     let upload = Upload {
@@ -168,7 +170,7 @@ fn nobody_is_asked_for_states_that_a_change_has_undone() {
     episode
         .append_upload(ONE, &pages[1].part(&all, 0, 5))
         .unwrap();
-    let change = episode.take(ONE, Controller::Vacant).unwrap();
+    let change = episode.take_seat(ONE, Controller::Vacant).unwrap();
     assert_eq!(change.tick, Tick(5));
     assert_eq!(episode.through(), Tick(12), "nobody else is awaited");
     // What it says before it knows of the change is not compared either.
@@ -256,10 +258,10 @@ fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_
     let answer = episode.append_upload(ZERO, &misled).unwrap();
     assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
     // It is told everything while nobody else plays.
-    episode.take(ONE, Controller::Vacant).unwrap();
+    episode.take_seat(ONE, Controller::Vacant).unwrap();
     assert_eq!(episode.recheck(ZERO).inputs, []);
     let page = Some(key(ONE).verifying_key().to_bytes());
-    let change = episode.give(ONE, PERSON, page, Some(Tick(9))).unwrap();
+    let change = episode.give_seat(ONE, PERSON, page, Some(Tick(9))).unwrap();
     let mut own = |to: u32, recheck: u16, digests: Vec<(Tick, u64)>| Upload {
         changes: 2,
         recheck,

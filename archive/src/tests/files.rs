@@ -37,7 +37,7 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
         Err(Refused::Disk(_))
     ));
     assert!(matches!(
-        episode.take(ONE, Controller::Vacant),
+        episode.take_seat(ONE, Controller::Vacant),
         Err(Refused::Disk(_))
     ));
     drop(episode);
@@ -293,7 +293,7 @@ fn however_many_ticks_become_final_at_once_their_records_can_be_read_again() {
     for record in episode.played(Tick(0), rows.clone()) {
         writer.append(&record, &mut bytes).unwrap();
     }
-    assert_eq!(log::read(&bytes).unwrap().rows(), rows);
+    assert_eq!(log::read_log(&bytes).unwrap().rows(), rows);
     // The widest row has sixteen seats, and each action takes three bytes.
     let widest = Record::Actions {
         first: Tick(u32::MAX),

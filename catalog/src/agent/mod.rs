@@ -64,7 +64,7 @@ pub struct CompiledDescription {
 ///
 /// # Errors
 /// The file is no model, or it does not play the environment.
-pub fn show(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<AgentDescription> {
+pub fn describe_agent(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<AgentDescription> {
     let bytes = read(file)?;
     let name = file.display().to_string();
     let outline = onnx::outline(&bytes).with_context(|| name.clone())?;

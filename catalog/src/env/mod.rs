@@ -92,7 +92,7 @@ pub struct EnvironmentDescription {
 ///
 /// # Errors
 /// There is no such environment or file, the file is no sound module, or the parameters are refused.
-pub fn show(name: &str, params: &str) -> anyhow::Result<EnvironmentDescription> {
+pub fn describe_environment(name: &str, params: &str) -> anyhow::Result<EnvironmentDescription> {
     let facts = Source::find(name)?.facts_of(name, params)?;
     Ok(EnvironmentDescription {
         spec: facts.spec,
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     fn refused(name: &str, params: &str) -> String {
-        format!("{:#}", show(name, params).unwrap_err())
+        format!("{:#}", describe_environment(name, params).unwrap_err())
     }
 
     #[test]
@@ -258,7 +258,7 @@ mod tests {
         let listed = list().unwrap();
         assert_eq!(listed.environments.len(), envs::IDS.len());
         for line in &listed.environments {
-            let shown = show(&line.id, "").unwrap();
+            let shown = describe_environment(&line.id, "").unwrap();
             assert_eq!(shown.spec.observation_len(), line.observation);
             let text = shown.to_string();
             assert!(

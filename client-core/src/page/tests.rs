@@ -1,7 +1,9 @@
 use env_core::World;
 use peer::Partners;
 use protocol::change::Presence;
-use protocol::control::{Answer, EndReason, Entry, Line, Plan, StageView, Talk, Talker, encode};
+use protocol::control::{
+    Answer, ChatMember, ChatMessage, ChatView, EndReason, Entry, Plan, StageView, encode,
+};
 use protocol::rules::Rules;
 use protocol::{Controller, Era, Life, Tick};
 
@@ -188,16 +190,16 @@ fn ended(era: u16) -> ServerMessage {
     }
 }
 
-fn talk(next: u32) -> ServerMessage {
-    ServerMessage::Talk(Talk {
-        round: 3,
+fn chat_view(next: u32) -> ServerMessage {
+    ServerMessage::Chat(ChatView {
+        group_visit: 3,
         place: Seat(0),
-        company: vec![Talker::Here, Talker::Here],
+        members: vec![ChatMember::Here, ChatMember::Here],
         names: Vec::new(),
         max_length: 100,
         left_ms: None,
         next,
-        lines: Vec::new(),
+        messages: Vec::new(),
     })
 }
 

@@ -1,4 +1,4 @@
-//! The chat of the group, at a stage of its own or beside an episode, and the field in which the person writes.
+//! The chat of the group, at a chat stage or beside an episode, and the field in which the person writes.
 
 use peer::World;
 use protocol::Tick;
@@ -58,14 +58,14 @@ impl Writing {
         let known = self.chat.as_mut();
         let is_known = known.is_some_and(|chat| chat.handle(now_us, message));
         match message {
-            ServerMessage::Talk(talk) if !is_known => {
-                self.chat = Some(Chat::new(now_us, talk.clone()));
+            ServerMessage::Chat(view) if !is_known => {
+                self.chat = Some(Chat::new(now_us, view.clone()));
                 self.drafted = None;
             }
-            ServerMessage::Talk(_)
-            | ServerMessage::Said { .. }
-            | ServerMessage::Unsaid { .. }
-            | ServerMessage::Company { .. } => {}
+            ServerMessage::Chat(_)
+            | ServerMessage::ChatMessage { .. }
+            | ServerMessage::ChatRefused { .. }
+            | ServerMessage::ChatMembers { .. } => {}
             _ => return false,
         }
         true
@@ -119,7 +119,7 @@ impl<W: World> Page<W> {
         let Some(chat) = chat.filter(|chat| chat.is_heard()) else {
             return false;
         };
-        chat.say(chat::OutgoingMessage {
+        chat.queue_message(chat::OutgoingMessage {
             text,
             sent_us,
             tick,

@@ -1,4 +1,4 @@
-//! The chat of the group, at a stage of its own or beside an episode, and the field in which the person writes.
+//! The chat of the group, at a chat stage or beside an episode, and the field in which the person writes.
 
 use client_core::chat::Chat;
 
@@ -17,7 +17,7 @@ impl App {
             return;
         };
         if let Some(chat) = chat {
-            play.handle_talk(chat.talk());
+            play.handle_chat(chat.view());
         }
         if let Some(pane) = &mut play.screen.chat {
             pane.show(chat, is_connected);

@@ -1,8 +1,8 @@
 //! The episode on the page: its module, its connections to other people, and its picture.
 
 use client_core::{Now, PageEffect, Partners, Peer};
-use protocol::Era;
 use protocol::rules::SharedSeats;
+use protocol::{EnvWay, Era};
 
 use super::App;
 use super::stages::Card;
@@ -72,6 +72,7 @@ impl App {
         };
         let (way, module, params) = (plan.way, plan.module.clone(), plan.params.clone());
         let models = plan.networks.clone();
+        let keeps_rewards = plan.asks_rewards() && way != EnvWay::Host;
         let shared = plan.shared.clone();
         let shared = shared.map(|shared| (shared, SharedSeats::list_seats(&plan.controllers)));
         let inbox = self.inbox.clone();
@@ -84,7 +85,7 @@ impl App {
                     let world = module::load_world(way, &module, &params, told).await;
                     let world =
                         world.and_then(|it| module::share_seats(it, &partners, shared.as_ref()));
-                    world.map(|it| (it, partners))
+                    world.map(|it| (module::tally_rewards(it, keeps_rewards), partners))
                 }
                 Err(error) => Err(error),
             };

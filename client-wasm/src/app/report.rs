@@ -41,7 +41,7 @@ impl App {
                 "unsaid": chat.unsaid().len(),
                 "drafted": page.is_stored(),
                 "unsent": page.unsent().answers.iter().map(|answer| &answer.value).collect::<Vec<_>>(),
-                "lines": chat.talk().lines.iter().map(|line| &line.text).collect::<Vec<_>>(),
+                "lines": chat.view().messages.iter().map(|line| &line.text).collect::<Vec<_>>(),
             })),
             "clock_rtt_ms": page.server_rtt_us() as f64 / 1_000.0,
         });

@@ -7,6 +7,7 @@
 
 use env_core::World;
 use env_core::guest::{Engine, Export, Guest, MessageLimits};
+use env_core::tally::TalliedWorld;
 use env_core::view::{ViewFacts, ViewWorld};
 use js_sys::{Object, Reflect, Uint8Array, WebAssembly};
 use policy::Partners;
@@ -149,6 +150,17 @@ pub(crate) fn share_seats(
     };
     let world: Box<dyn World> = Box::new(world.ok_or_else(unknown)?);
     Ok(LoadedWorld { world, ..loaded })
+}
+
+/// Has a world keep the sums of its rewards, if the formulas of the plan ask for them; on a host, views tell them.
+pub(crate) fn tally_rewards(loaded: LoadedWorld, is_asked: bool) -> LoadedWorld {
+    if !is_asked {
+        return loaded;
+    }
+    LoadedWorld {
+        world: Box::new(TalliedWorld::new(loaded.world)),
+        ..loaded
+    }
 }
 
 /// Loads a module and opens an environment in it with these parameters.

@@ -2,7 +2,7 @@
 //!
 //! This module must not know where the names are shown.
 
-use protocol::control::{Plan, Talk};
+use protocol::control::{ChatView, Plan};
 use protocol::{Controller, Seat};
 
 use crate::messages::{self, Other};
@@ -39,15 +39,15 @@ impl PartnerNames {
     }
 
     /// The chat says who has which place; true if that is news.
-    pub fn handle_talk(&mut self, talk: &Talk) -> bool {
+    pub fn handle_chat(&mut self, view: &ChatView) -> bool {
         let is_known = self
             .group
             .as_ref()
-            .is_some_and(|group| (group.number, &group.names) == (talk.company.len(), &talk.names));
+            .is_some_and(|group| (group.number, &group.names) == (view.members.len(), &view.names));
         if !is_known {
             self.group = Some(GroupPlaces {
-                number: talk.company.len(),
-                names: talk.names.clone(),
+                number: view.members.len(),
+                names: view.names.clone(),
             });
         }
         !is_known
@@ -109,7 +109,7 @@ impl PartnerNames {
 
 #[cfg(test)]
 mod tests {
-    use protocol::control::Talker;
+    use protocol::control::ChatMember;
 
     use super::*;
     use crate::messages::name_writer;
@@ -128,16 +128,16 @@ mod tests {
         }
     }
 
-    fn talk(company: &[Talker], names: &[&str]) -> Talk {
-        Talk {
-            round: 0,
+    fn view(members: &[ChatMember], names: &[&str]) -> ChatView {
+        ChatView {
+            group_visit: 0,
             place: Seat(0),
-            company: company.to_vec(),
+            members: members.to_vec(),
             names: names.iter().map(|name| (*name).to_owned()).collect(),
             max_length: 500,
             left_ms: None,
             next: 0,
-            lines: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_person_has_the_number_and_the_name_that_the_chat_uses() {
-        let here = [Talker::Here; 3];
+        let here = [ChatMember::Here; 3];
         // The AI partner of the stage sits between the people, and has no place in their group.
         let between = [
             Controller::Human,
@@ -174,12 +174,12 @@ mod tests {
             Controller::Human,
         ];
         for given in [&[][..], &["Red", "Green", "Blue"]] {
-            let talk = talk(&here, given);
+            let view = view(&here, given);
             let mut names = names(&between, true);
-            assert!(names.handle_talk(&talk));
-            assert!(!names.handle_talk(&talk));
-            assert_eq!(names.name_at(Seat(2)), name_writer(&talk, Seat(1)));
-            assert_eq!(names.name_at(Seat(3)), name_writer(&talk, Seat(2)));
+            assert!(names.handle_chat(&view));
+            assert!(!names.handle_chat(&view));
+            assert_eq!(names.name_at(Seat(2)), name_writer(&view, Seat(1)));
+            assert_eq!(names.name_at(Seat(3)), name_writer(&view, Seat(2)));
             let everybody = match given {
                 [] => "Two other players and an AI",
                 _ => "Green, Blue and an AI",
@@ -190,10 +190,10 @@ mod tests {
 
     #[test]
     fn an_ai_partner_in_the_place_of_somebody_leaves_the_others_their_numbers() {
-        let talk = talk(&[Talker::Here, Talker::Left, Talker::Here], &[]);
+        let view = view(&[ChatMember::Here, ChatMember::Left, ChatMember::Here], &[]);
         let mut names = names(&[Controller::Human, ai(), Controller::Human], true);
-        names.handle_talk(&talk);
-        assert_eq!(names.name_at(Seat(2)), name_writer(&talk, Seat(2)));
+        names.handle_chat(&view);
+        assert_eq!(names.name_at(Seat(2)), name_writer(&view, Seat(2)));
         assert_eq!(names.name_at(Seat(2)), "Player 3");
     }
 }

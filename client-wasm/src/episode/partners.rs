@@ -3,7 +3,7 @@
 //! This module must not know where the sentences are shown.
 
 use protocol::change::{Change, Presence};
-use protocol::control::{Plan, Talk};
+use protocol::control::{ChatView, Plan};
 use protocol::{Controller, Seat};
 
 use super::partner_names::PartnerNames;
@@ -103,8 +103,8 @@ impl PartnerNotices {
     }
 
     /// The chat beside the episode says who has which place; true if that is news.
-    pub fn handle_talk(&mut self, talk: &Talk) -> bool {
-        let is_news = self.names.handle_talk(talk);
+    pub fn handle_chat(&mut self, view: &ChatView) -> bool {
+        let is_news = self.names.handle_chat(view);
         for person in self.people.iter_mut().filter(|_| is_news) {
             person.name = self.names.name_at(person.seat);
         }

@@ -10,7 +10,7 @@ mod show;
 
 use client_core::{Now, Peer};
 use env_core::{Policy, Spec, World};
-use protocol::control::{ClientMessage, Plan, Talk};
+use protocol::control::{ChatView, ClientMessage, Plan};
 use protocol::{EnvWay, Seat, Tick};
 
 use crate::episode::controls::KeyboardLayout;
@@ -116,8 +116,8 @@ impl Play {
     }
 
     /// The chat beside the episode says who has which place, and the names of the places.
-    pub(crate) fn handle_talk(&mut self, talk: &Talk) {
-        if self.partners.handle_talk(talk) {
+    pub(crate) fn handle_chat(&mut self, view: &ChatView) {
+        if self.partners.handle_chat(view) {
             self.screen.show_partner(&self.partners.name_everybody());
         }
     }

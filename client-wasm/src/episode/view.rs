@@ -349,7 +349,7 @@ fn picture(sprite: &Sprite) -> Result<Picture, JsValue> {
     Ok(Picture { image, loaded })
 }
 
-/// The document with a size of its own: some browsers draw nothing without one.
+/// The document with its own size: some browsers draw nothing without one.
 fn sized(svg: &str) -> String {
     let head = svg
         .find("<svg")

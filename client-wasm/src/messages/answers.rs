@@ -45,7 +45,7 @@ pub fn say_problem(problem: &AnswerProblem) -> String {
         AnswerProblem::After(last) => fill_in(current_words().choose_to, &[("last", last)]),
         AnswerProblem::Contradiction => current_words().check_others.to_owned(),
         AnswerProblem::Part { title, problem, .. } => format!("{title}: {}", say_problem(problem)),
-        AnswerProblem::Said(text) => text.clone(),
+        AnswerProblem::OwnText(text) => text.clone(),
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
                 title: "Age".to_owned(),
                 problem: Box::new(AnswerProblem::NotANumber),
             },
-            AnswerProblem::Said("Its name, please.".to_owned()),
+            AnswerProblem::OwnText("Its name, please.".to_owned()),
         ]
     }
 
@@ -96,7 +96,7 @@ mod tests {
         let english: Vec<String> = problems().iter().map(say_problem).collect();
         choose_language(["de"]);
         for (problem, english) in problems().iter().zip(english) {
-            let own = matches!(problem, AnswerProblem::Said(_));
+            let own = matches!(problem, AnswerProblem::OwnText(_));
             assert_eq!(say_problem(problem) == english, own, "{english}");
         }
         assert_eq!(

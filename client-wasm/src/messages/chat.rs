@@ -1,36 +1,36 @@
 //! The page's words around the messages of a group.
 
 use protocol::Seat;
-use protocol::control::{Talk, Talker};
+use protocol::control::{ChatMember, ChatView};
 
 use super::{about, current_words, fill_in, format_clock, name_partner, say_gone};
 
 /// The name of somebody of the group.
-pub fn name_writer(talk: &Talk, place: Seat) -> String {
-    let given = talk.names.get(place.index());
+pub fn name_writer(view: &ChatView, place: Seat) -> String {
+    let given = view.names.get(place.index());
     let given = given.filter(|name| !name.is_empty());
     match given {
-        Some(name) if place == talk.place => fill_in(current_words().you_as, &[("name", name)]),
+        Some(name) if place == view.place => fill_in(current_words().you_as, &[("name", name)]),
         Some(name) => name.clone(),
-        None if place == talk.place => current_words().you.to_owned(),
-        None => name_partner(place, talk.company.len() <= 2),
+        None if place == view.place => current_words().you.to_owned(),
+        None => name_partner(place, view.members.len() <= 2),
     }
 }
 
 /// The presence of the others who could write.
-pub fn say_company(talk: &Talk) -> String {
-    let places = (0..).map(Seat).zip(&talk.company);
-    let others = places.filter(|(place, _)| *place != talk.place);
-    let how = |(place, talker): (Seat, &Talker)| {
-        let name = self::name_writer(talk, place);
-        match talker {
-            Talker::Here => about(current_words().chat_here, &name),
-            Talker::Away => say_gone(&name, false),
-            Talker::Left => about(current_words().chat_left, &name),
-            Talker::Ai if name == current_words().your_partner => {
+pub fn say_members(view: &ChatView) -> String {
+    let places = (0..).map(Seat).zip(&view.members);
+    let others = places.filter(|(place, _)| *place != view.place);
+    let how = |(place, member): (Seat, &ChatMember)| {
+        let name = self::name_writer(view, place);
+        match member {
+            ChatMember::Here => about(current_words().chat_here, &name),
+            ChatMember::Away => say_gone(&name, false),
+            ChatMember::Left => about(current_words().chat_left, &name),
+            ChatMember::Ai if name == current_words().your_partner => {
                 current_words().chat_with_ai.to_owned()
             }
-            Talker::Ai => about(current_words().chat_ai, &name),
+            ChatMember::Ai => about(current_words().chat_ai, &name),
         }
     };
     others.map(how).collect::<Vec<_>>().join(" ")
@@ -88,25 +88,28 @@ mod tests {
     use super::super::choose_language;
     use super::*;
 
-    fn talk(company: &[Talker]) -> Talk {
-        Talk {
-            round: 0,
+    fn view(members: &[ChatMember]) -> ChatView {
+        ChatView {
+            group_visit: 0,
             place: Seat(0),
-            company: company.to_vec(),
+            members: members.to_vec(),
             names: Vec::new(),
             max_length: 500,
             left_ms: None,
             next: 0,
-            lines: Vec::new(),
+            messages: Vec::new(),
         }
     }
 
     #[test]
     fn people_are_called_as_the_study_says_or_as_in_the_game() {
-        let mut two = talk(&[Talker::Here; 2]);
+        let mut two = view(&[ChatMember::Here; 2]);
         assert_eq!(name_writer(&two, Seat(0)), "You");
         assert_eq!(name_writer(&two, Seat(1)), "Your partner");
-        assert_eq!(name_writer(&talk(&[Talker::Here; 3]), Seat(2)), "Player 3");
+        assert_eq!(
+            name_writer(&view(&[ChatMember::Here; 3]), Seat(2)),
+            "Player 3"
+        );
         two.names = vec!["Red".to_owned(), "Blue".to_owned()];
         assert_eq!(name_writer(&two, Seat(0)), "Red (you)");
         assert_eq!(name_writer(&two, Seat(1)), "Blue");
@@ -115,11 +118,15 @@ mod tests {
     #[test]
     fn an_ai_partner_is_told_plainly() {
         assert_eq!(
-            say_company(&talk(&[Talker::Here, Talker::Ai])),
+            say_members(&view(&[ChatMember::Here, ChatMember::Ai])),
             "Your partner is an AI program and does not write."
         );
         assert_eq!(
-            say_company(&talk(&[Talker::Here, Talker::Left, Talker::Away])),
+            say_members(&view(&[
+                ChatMember::Here,
+                ChatMember::Left,
+                ChatMember::Away
+            ])),
             "Player 2 has left the chat. Player 3 has lost connection and may come back."
         );
     }
@@ -134,15 +141,20 @@ mod tests {
     #[test]
     fn a_chat_speaks_german() {
         choose_language(["de"]);
-        let mut talk = talk(&[Talker::Here, Talker::Ai]);
-        assert_eq!(name_writer(&talk, Seat(0)), "Sie");
+        let mut view = view(&[ChatMember::Here, ChatMember::Ai]);
+        assert_eq!(name_writer(&view, Seat(0)), "Sie");
         assert_eq!(
-            say_company(&talk),
+            say_members(&view),
             "Sie spielen mit einem KI-Programm; es schreibt nicht."
         );
-        talk.company = vec![Talker::Here, Talker::Left, Talker::Away, Talker::Ai];
+        view.members = vec![
+            ChatMember::Here,
+            ChatMember::Left,
+            ChatMember::Away,
+            ChatMember::Ai,
+        ];
         assert_eq!(
-            say_company(&talk),
+            say_members(&view),
             "Person 2 hat den Chat verlassen. Person 3 hat die Verbindung verloren und kommt vielleicht zurück. \
              Person 4 ist ein KI-Programm und schreibt nicht."
         );

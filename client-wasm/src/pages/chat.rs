@@ -1,10 +1,10 @@
 //! The chat of a group on the page: the messages, the people who are there, and the field for one's own.
 //!
-//! It stands on a page of its own ([`Card`]), or beside the world. This module must not know how messages travel.
+//! It stands on its own page ([`Card`]), or beside the world. This module must not know how messages travel.
 
 use client_core::chat::Chat;
 use protocol::Seat;
-use protocol::control::Line;
+use protocol::control::ChatMessage;
 use web_sys::{Event, HtmlElement, HtmlTextAreaElement, KeyboardEvent};
 
 use crate::messages;
@@ -148,11 +148,11 @@ impl Pane {
         let Some(chat) = chat else {
             return dom::set_text(&self.company, messages::current_words().chat_not_yet);
         };
-        self.field.set_max_length(i32::from(chat.talk().max_length));
+        self.field.set_max_length(i32::from(chat.view().max_length));
         let company = match (is_connected, chat.is_closed()) {
             (false, _) => messages::current_words().chat_lost.to_owned(),
             (true, true) => messages::current_words().chat_closed.to_owned(),
-            (true, false) => messages::say_company(chat.talk()),
+            (true, false) => messages::say_members(chat.view()),
         };
         dom::set_text(&self.company, &company);
         self.draw(chat);
@@ -162,22 +162,22 @@ impl Pane {
         let at_end =
             self.scroll.scroll_height() - self.scroll.scroll_top() - self.scroll.client_height()
                 < 80;
-        let talk = chat.talk();
-        let key = |line: &Line| (line.place, line.number);
-        let all: Vec<_> = talk.lines.iter().map(key).collect();
+        let view = chat.view();
+        let key = |message: &ChatMessage| (message.place, message.number);
+        let all: Vec<_> = view.messages.iter().map(key).collect();
         if !all.starts_with(&self.drawn) {
             self.lines.set_text_content(None);
             self.drawn.clear();
         }
-        for line in &talk.lines[self.drawn.len()..] {
-            let is_own = line.place == talk.place;
-            let name = messages::name_writer(talk, line.place);
-            let entry = bubbles::make_bubble(is_own, &name, &line.text, "");
+        for message in &view.messages[self.drawn.len()..] {
+            let is_own = message.place == view.place;
+            let name = messages::name_writer(view, message.place);
+            let entry = bubbles::make_bubble(is_own, &name, &message.text, "");
             dom::add_children(&self.lines, &[&entry]);
-            self.drawn.push(key(line));
+            self.drawn.push(key(message));
         }
         self.waiting.set_text_content(None);
-        let own = messages::name_writer(talk, talk.place);
+        let own = messages::name_writer(view, view.place);
         for draft in chat.unsaid() {
             let say = messages::current_words();
             let entry = bubbles::make_refused_bubble(&own, &draft.text, say.not_sent);
@@ -192,9 +192,14 @@ impl Pane {
             self.scroll.set_scroll_top(self.scroll.scroll_height());
         }
         self.mark_read();
-        let last = talk.lines.last();
-        let last =
-            last.map(|line| format!("{}: {}", messages::name_writer(talk, line.place), line.text));
+        let last = view.messages.last();
+        let last = last.map(|message| {
+            format!(
+                "{}: {}",
+                messages::name_writer(view, message.place),
+                message.text
+            )
+        });
         dom::set_text(
             &self.news,
             last.as_deref().unwrap_or(messages::current_words().chat),

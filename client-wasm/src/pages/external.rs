@@ -16,7 +16,7 @@ fn way_back(ticket: &str) -> String {
     format!("{origin}{}?{TICKET}={ticket}", read_path())
 }
 
-/// A page of another site, which opens in a tab of its own. Nothing of this page is told to it but what the study says.
+/// A page of another site, which opens in its own tab. Nothing of this page is told to it but what the study says.
 pub(crate) fn make_page(inbox: &Inbox, view: &StageView) -> HtmlElement {
     let StageView::External {
         url,

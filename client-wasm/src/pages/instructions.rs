@@ -39,7 +39,7 @@ struct Wait {
 type Shared = Rc<RefCell<Book>>;
 
 impl Instructions {
-    /// Pages of sanitised HTML, each for so many seconds at least, from the page of a draft on.
+    /// Pages of sanitised HTML, each for this many seconds at least, from the page of a draft on.
     pub(crate) fn new(
         inbox: &Inbox,
         title: &str,

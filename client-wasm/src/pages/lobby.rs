@@ -2,7 +2,7 @@
 //!
 //! Nothing on it moves when something is asked: question and picture share one place.
 
-use protocol::control::{Ask, Choice, ClientMessage, Waiting};
+use protocol::control::{Ask, ClientMessage, LobbyChoice, Waiting};
 use web_sys::HtmlElement;
 
 use crate::episode::sound;
@@ -134,7 +134,7 @@ fn answers(waiting: &Waiting) -> Vec<(String, ClientMessage)> {
             messages::current_words().come_back.to_owned(),
             ClientMessage::Here,
         )],
-        Ask::Choice => [Choice::Wait, Choice::Ai, Choice::Leave]
+        Ask::Choice => [LobbyChoice::Wait, LobbyChoice::Ai, LobbyChoice::Leave]
             .map(|choice| {
                 let label = messages::name_choice(choice, waiting.paid);
                 (label, ClientMessage::Choose(choice))

@@ -111,7 +111,7 @@ pub fn say_attempts_left(left: u8) -> String {
     }
 }
 
-/// Something took so many milliseconds, and may take so many.
+/// The time that something took, and the longest time that it may take, milliseconds.
 fn slower(sentence: &str, ms: String, most: &dyn Display) -> String {
     fill_in(sentence, &[("ms", &format_number(ms)), ("most", most)])
 }

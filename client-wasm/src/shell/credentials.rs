@@ -70,7 +70,7 @@ pub(crate) fn preferred_languages(credentials: &Credentials) -> impl Iterator<It
     all.map(String::as_str)
 }
 
-/// The address of the study in a window of its own, for a page that a recruiter shows in a frame. A page that the
+/// The address of the study in its own window, for a page that a recruiter shows in a frame. A page that the
 /// researcher declares has made room for it.
 pub(crate) fn window_address(credentials: &Credentials) -> Option<String> {
     let stays = !iframe::is_framed() || !iframe::list_parents().is_empty();
@@ -138,7 +138,7 @@ fn storage() -> Option<Storage> {
     storage.ok().flatten()
 }
 
-/// The path of this page: `/` on a server of its own, longer on a host of many sites.
+/// The path of this page: `/` on its own server, longer on a host of many sites.
 pub(crate) fn read_path() -> String {
     let path = dom::window().location().pathname();
     path.unwrap_or_else(|_| "/".to_owned())

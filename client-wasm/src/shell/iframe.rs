@@ -1,4 +1,4 @@
-//! The page in a frame of another site: the way to a window of its own, and back, as Mechanical Turk wants it; and the
+//! The page in a frame of another site: the way to its own window, and back, as Mechanical Turk wants it; and the
 //! message to a page that the server declares.
 //!
 //! A game needs room and the keys, which a frame may not have; work is handed in from the frame alone, as the site
@@ -70,7 +70,7 @@ pub(crate) fn hands_work_in() -> bool {
     true
 }
 
-/// The page of a frame: opens the study by this address in a window of its own, or goes on in the frame.
+/// The page of a frame: opens the study by this address in its own window, or goes on in the frame.
 pub(crate) fn make_gate(inbox: &Inbox, address: String) -> HtmlElement {
     let card = dom::make_element("section.card.gate");
     let actions = dom::make_element("div.actions");

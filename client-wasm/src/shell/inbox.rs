@@ -75,7 +75,7 @@ pub(crate) enum Input {
     Alive,
     /// The person has answered what the server asks in a lobby.
     Say(ClientMessage),
-    /// The person is done with a stage, after so many milliseconds on each of its pages; none if it has but one, whose
+    /// The person is done with a stage, after this many milliseconds on each of its pages; none if it has but one, whose
     /// time is that of the stage.
     StageDone(Vec<Answer>, Vec<u32>),
     /// The part of a stage that the person has done so far.

@@ -1,4 +1,4 @@
-//! Arguments of `coplay erase` and `coplay backup`.
+//! Arguments of `coplay erase`, `coplay backup` and `coplay restore`.
 
 use std::path::PathBuf;
 
@@ -41,12 +41,15 @@ pub struct EraseArgs {
 Works with and without a running server. The archive is the data folder as it was at one moment; a server that starts
 with it continues as after a power failure at that moment. The archive gets its name when it is complete. Only its owner
 can read it.
+Where several servers share a PostgreSQL database, name the data folder of one of them: rows and logs are read from the
+database and the object store, and the archive is a data folder that one server can run alone. --out then needs twice the
+room for a while.
 The key of recruiters' identifiers is not in it: keep a copy of that file in another place.
 
 Examples:
   coplay backup --data /srv/my-study --out /mnt/backup/my-study.tar
-  mkdir -m 700 restored && tar -xf /mnt/backup/my-study.tar -C restored
-      Restore it into a new folder. Then start the server with --data restored.")]
+  coplay restore /mnt/backup/my-study.tar --data /srv/restored
+      Restore it into a new folder. Then start the server with --data /srv/restored.")]
 pub struct BackupArgs {
     /// Data folder.
     #[arg(long, default_value = "coplay-data")]
@@ -54,6 +57,33 @@ pub struct BackupArgs {
     /// File to write, an archive that `tar` reads.
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
+    /// Print one JSON object for scripts.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `coplay restore`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Makes a new data folder from an archive of `coplay backup`. The folder gets its name when it is complete.
+With --database, the study goes into an empty PostgreSQL database, wherever the backup came from, and the folder names it:
+start servers with the same --database, and with this data folder or new ones. So a study moves from one server to
+several, and without --database from several servers to one.
+People who withdrew or were erased after the backup are in it: erase them again.
+
+Examples:
+  coplay restore /mnt/backup/my-study.tar --data /srv/restored
+  coplay restore my-study.tar --data /srv/restored --database \"postgres://coplay@db.example.edu/new\"")]
+pub struct RestoreArgs {
+    /// Archive of `coplay backup`.
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Data folder to make.
+    #[arg(long)]
+    pub data: PathBuf,
+    /// Address of an empty PostgreSQL database for several servers. Without it, the folder has its own database.
+    #[arg(long, value_name = "ADDRESS")]
+    pub database: Option<String>,
     /// Print one JSON object for scripts.
     #[arg(long)]
     pub json: bool,

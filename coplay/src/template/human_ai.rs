@@ -254,7 +254,7 @@ fn plays(agent: &Agent, layout: &str) -> anyhow::Result<()> {
     catalog::agent::check_env("overcooked", &params)
         .with_context(|| format!("`{layout}` is no kitchen of {ENV}"))?;
     let played = match &agent.file {
-        Some(file) => catalog::agent::show(file, Some(("overcooked", &params))).map(drop),
+        Some(file) => catalog::agent::describe_agent(file, Some(("overcooked", &params))).map(drop),
         None => catalog::agent::check_script(&agent.policy, "overcooked", &params),
     };
     played.with_context(|| format!("`{}` cannot play `{layout}`", agent.name))

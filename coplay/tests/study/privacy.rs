@@ -69,7 +69,7 @@ fn log_file(data: &Path) -> PathBuf {
 }
 
 fn read_log(data: &Path) -> log::Log {
-    log::read(&std::fs::read(log_file(data)).unwrap()).unwrap()
+    log::read_log(&std::fs::read(log_file(data)).unwrap()).unwrap()
 }
 
 /// The signatures of the page of a seat, each in two halves.
@@ -138,7 +138,7 @@ async fn who_withdraws_from_an_episode_with_others_leaves_the_actions_alone() {
     assert_eq!(tables.count_rows("steps"), Some(u64::from(HORIZON)));
 }
 
-/// A server that is a process of its own, and can be killed.
+/// A server that is its own process, and can be killed.
 struct Process {
     child: Child,
     running: Running,

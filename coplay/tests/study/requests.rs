@@ -6,7 +6,7 @@
 use dataset::export::export;
 use dataset::pay::{self, PaymentFormat, PaymentOrder};
 use protocol::control::{
-    Answer, Ask, Choice, ClientMessage, Entry, Plan, ServerMessage, StageView, Waiting,
+    Answer, Ask, ClientMessage, Entry, LobbyChoice, Plan, ServerMessage, StageView, Waiting,
 };
 use signaling_server::server::ServerOptions;
 use store::StudyStore;
@@ -144,16 +144,16 @@ async fn who_leaves_a_lobby_is_not_counted_and_is_paid_for_the_time() {
 /// Empirica #598: waiting without an exit. Here the person is asked, and may wait on, play with an AI or leave.
 #[tokio::test]
 async fn who_waits_for_long_is_asked_what_to_do_and_each_answer_leads_on() {
-    for choice in [Choice::Ai, Choice::Leave, Choice::Wait] {
+    for choice in [LobbyChoice::Ai, LobbyChoice::Leave, LobbyChoice::Wait] {
         let host = lobby("timeout_s: 5, on_timeout: ask, bot: {policy: cook}");
         let server = host.start().await;
         let mut anna = comes(&server, "pid-anna").await;
         while waiting(&mut anna).await.ask != Ask::Choice {}
         anna.say(&ClientMessage::Choose(choice)).await;
         match choice {
-            Choice::Ai => assert_eq!(matched(&mut anna).await.controllers.len(), 2),
-            Choice::Leave => assert_eq!(end(&mut anna).await.0, "lobby_timeout"),
-            Choice::Wait => {
+            LobbyChoice::Ai => assert_eq!(matched(&mut anna).await.controllers.len(), 2),
+            LobbyChoice::Leave => assert_eq!(end(&mut anna).await.0, "lobby_timeout"),
+            LobbyChoice::Wait => {
                 while waiting(&mut anna).await.ask != Ask::Nothing {}
                 let mut bert = comes(&server, "pid-bert").await;
                 assert_eq!(

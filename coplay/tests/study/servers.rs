@@ -1,5 +1,5 @@
 //! Two processes of one study over a real PostgreSQL server: one is killed or stopped in a running episode, and the other
-//! takes over. `cargo xtask postgres` runs them with a server of its own.
+//! takes over. `cargo xtask postgres` runs them with its own server.
 
 mod objects;
 
@@ -29,7 +29,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// Time from when pages are told the start to the first tick, and some more.
 const COUNTDOWN: Duration = Duration::from_secs(4);
 
-/// A server in a process of its own.
+/// A server in its own process.
 struct Process {
     child: tokio::process::Child,
     data: PathBuf,

@@ -46,7 +46,7 @@ pub(super) fn write_table(
     known: &KnownData,
     report: &mut ExportReport,
 ) -> anyhow::Result<()> {
-    let agents = agents::read(data)?;
+    let agents = agents::read_agents(data)?;
     let mut table = Table::create::<AgentRow<'_>>(output, "agents")?;
     let sessions: BTreeSet<&str> = known.sessions.iter().map(|of| of.id.as_str()).collect();
     let is_exported = |of: &&AgentSession| sessions.contains(of.session_id.as_str());

@@ -35,7 +35,7 @@ pub struct ExportOptions {
     pub stop: StopFlag,
 }
 
-/// A kind of observations, which has a table of its own.
+/// A kind of observations, which has its own table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObservationKind {
     /// All values that policies see.

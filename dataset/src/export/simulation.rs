@@ -111,7 +111,7 @@ pub(super) struct Simulation {
 /// one that was changed. One on a host whose world does not repeat itself is taken from its log.
 pub(super) fn simulate_episode(path: &Path, known: &KnownLogs) -> anyhow::Result<Simulation> {
     let bytes = fs::read(path)?;
-    let log = log::read(&bytes)?;
+    let log = log::read_log(&bytes)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let (mut steps, mut happenings) = (Vec::new(), Vec::new());
     let episodes = path.parent().unwrap_or(Path::new(""));

@@ -161,10 +161,10 @@ async fn the_controller_flips_at_the_tick_of_its_change() {
     let header = header([PERSON, PERSON], 40);
     let mut episode = archive::Episode::create(&dir, header.clone()).unwrap();
     say(&mut episode, 0, 3);
-    episode.take(Seat(1), Controller::Vacant).unwrap();
+    episode.take_seat(Seat(1), Controller::Vacant).unwrap();
     // At 4 Hz a second has four ticks.
     episode
-        .give(Seat(1), ai("idle"), None, Some(Tick(8)))
+        .give_seat(Seat(1), ai("idle"), None, Some(Tick(8)))
         .unwrap();
     let mut page = PageScript::resume(&mut episode, ZERO);
     let upload = Upload {
@@ -323,7 +323,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
             at_us,
             presence,
         };
-        episode.note(record).unwrap();
+        episode.append_note(record).unwrap();
     }
     for (at_us, link) in [(3_500, Link::Relay), (1_500_000, Link::Direct)] {
         let record = Record::Route {
@@ -332,7 +332,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
             at_us: header.t0_us - 5_000 + at_us,
             link,
         };
-        episode.note(record).unwrap();
+        episode.append_note(record).unwrap();
     }
     let nobody = Record::Route {
         seat: Seat(1),
@@ -340,7 +340,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         at_us: 0,
         link: Link::Relay,
     };
-    assert!(episode.note(nobody).is_err());
+    assert!(episode.append_note(nobody).is_err());
     let durable = all.rows[2 * 3 + 1];
     assert_ne!(durable, 0);
     let mut records = log_of(&mut episode).records;

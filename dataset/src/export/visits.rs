@@ -20,6 +20,7 @@ use super::known::KnownData;
 use super::output::Output;
 use super::report::{ExportReport, WrittenTable};
 use super::table::Table;
+use crate::environment_file::EnvironmentFile;
 use crate::time::parse_unix_us;
 use crate::verify::way_name;
 
@@ -95,6 +96,9 @@ row! {
         score: Option<i64>,
         /// Where the world was stepped: `page` or `host`; missing without a file.
         way: &'static str,
+        /// The kind of the environment: `module` for a WebAssembly module, also one that Coplay brings, or `python`;
+        /// missing without a file, or without the environment.
+        environment: &'static str,
         /// On a host, `verified` if the server ran the world again after the end and everything was equal, else
         /// `recorded`; missing without a tick, and for `page`, whose inputs `coplay verify` simulates again.
         claim: &'static str,
@@ -279,7 +283,7 @@ pub(super) async fn write_episodes(
     let own = Designs::read(data).await?.of_episodes();
     let rows = known.episodes.iter();
     let rows = rows.map(|episode| {
-        let mut row = episode_row(episode, read_claim(data, episode))?;
+        let mut row = episode_row(episode, &read_file_facts(data, episode))?;
         row.0.round = known.round(&episode.id);
         anyhow::Ok(row)
     });
@@ -290,13 +294,22 @@ pub(super) async fn write_episodes(
     Ok(())
 }
 
-/// Where an episode was stepped, what its file claims of that, and whether it is a demonstration; nothing without a file
-/// that can be read.
-fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str, bool) {
+/// Facts of an episode's file; nothing without one that can be read.
+#[derive(Default)]
+struct FileFacts {
+    way: &'static str,
+    environment: &'static str,
+    claim: &'static str,
+    demonstration: bool,
+}
+
+/// Reads where an episode was stepped, what its environment is, what its file claims of that, and whether it is a
+/// demonstration.
+fn read_file_facts(data: &Path, episode: &Episode) -> FileFacts {
     let path = archive::path(&data.join(archive::FOLDER), &episode.id).ok();
     let bytes = path.and_then(|path| std::fs::read(path).ok());
-    let Some(log) = bytes.and_then(|bytes| protocol::log::read(&bytes).ok()) else {
-        return ("", "", false);
+    let Some(log) = bytes.and_then(|bytes| protocol::log::read_log(&bytes).ok()) else {
+        return FileFacts::default();
     };
     let claim = match (log.header.way, log.repetition()) {
         (EnvWay::Module, _) => "",
@@ -306,14 +319,16 @@ fn read_claim(data: &Path, episode: &Episode) -> (&'static str, &'static str, bo
         (EnvWay::Host, _) => "recorded",
     };
     let course = log.header.course.as_ref();
-    let is_demonstration = course.is_some_and(|course| is_demonstration(&course.names));
-    (way_name(log.header.way), claim, is_demonstration)
+    let environment = EnvironmentFile::find(data, &log.header.module);
+    FileFacts {
+        way: way_name(log.header.way),
+        environment: environment.map_or("", EnvironmentFile::name),
+        claim,
+        demonstration: course.is_some_and(|course| is_demonstration(&course.names)),
+    }
 }
 
-fn episode_row(
-    episode: &Episode,
-    (way, claim, demonstration): (&'static str, &'static str, bool),
-) -> anyhow::Result<(EpisodeRow, StudyCells)> {
+fn episode_row(episode: &Episode, file: &FileFacts) -> anyhow::Result<(EpisodeRow, StudyCells)> {
     let damaged = || format!("what {} was played with is damaged", episode.id);
     let bindings: Map<String, Value> =
         serde_json::from_str(&episode.bindings).with_context(damaged)?;
@@ -330,9 +345,10 @@ fn episode_row(
         ended_on: episode.reason.map_or("", reason_name),
         ticks: episode.ending.map(|ending| ending.ticks.0),
         score: episode.ending.map(|ending| ending.score),
-        way,
-        claim,
-        demonstration,
+        way: file.way,
+        environment: file.environment,
+        claim: file.claim,
+        demonstration: file.demonstration,
     };
     let value = |value: &Value| match value {
         Value::String(text) => text.clone(),

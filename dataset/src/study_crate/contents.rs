@@ -12,15 +12,21 @@ use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::described::METADATA;
+use crate::environment_file::EnvironmentFile;
 use crate::export::{Skipped, StopFlag};
 use crate::progress::Progress;
 use crate::verify::check_copy;
+
+/// The folder of environments, from the root.
+const ENVIRONMENTS: &str = "record/modules/";
 
 /// A file, by its path from the root with slashes.
 pub(super) struct CrateFile {
     pub(super) path: String,
     pub(super) bytes: u64,
     pub(super) sha256: String,
+    /// The kind of a stored environment; `None` for every other file.
+    pub(super) environment: Option<EnvironmentFile>,
 }
 
 /// Copies recordings, and the modules and models that they need. Recordings of groups from which somebody withdrew, and
@@ -40,7 +46,7 @@ pub(super) async fn copy_record(
     for path in files {
         stop.check()?;
         let bytes = fs::read(&path)?;
-        let reason = match log::read(&bytes) {
+        let reason = match log::read_log(&bytes) {
             Err(error) => Some(error.to_string()),
             Ok(log) if log.through.0 == 0 => Some("nobody has played it".to_owned()),
             Ok(log) => {
@@ -112,7 +118,9 @@ fn add_files(folder: &Path, prefix: &str, files: &mut Vec<CrateFile>) -> anyhow:
             add_files(&entry.path(), &format!("{path}/"), files)?;
         } else if kind.is_file() {
             let bytes = fs::read(entry.path())?;
+            let is_environment = path.starts_with(ENVIRONMENTS);
             files.push(CrateFile {
+                environment: EnvironmentFile::of(&bytes).filter(|_| is_environment),
                 path,
                 bytes: bytes.len() as u64,
                 sha256: sha256_hex(&bytes),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::contents::CrateFile;
 use super::described::{DATA, Described, METADATA, RECORD, STUDIES, TABLES};
+use crate::environment_file::EnvironmentFile;
 
 /// `ro-crate-metadata.json`.
 pub(super) fn metadata(described: &Described<'_>, files: &[CrateFile]) -> Value {
@@ -82,14 +83,19 @@ pub(super) fn metadata(described: &Described<'_>, files: &[CrateFile]) -> Value 
         graph.push(json!({"@id": format!("{folder}/"), "@type": "Dataset", "name": folder, "description": description}));
     }
     graph.extend(files.iter().map(|file| {
-        json!({
+        let media_type = file.environment.map(EnvironmentFile::media_type);
+        let mut described = json!({
             "@id": file.path,
             "@type": "File",
             "name": file.path,
             "contentSize": file.bytes.to_string(),
             "sha256": file.sha256,
-            "encodingFormat": media_type(&file.path),
-        })
+            "encodingFormat": media_type.unwrap_or_else(|| media_type_of(&file.path)),
+        });
+        if let Some(environment) = file.environment {
+            described["description"] = environment.description().into();
+        }
+        described
     }));
     json!({"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": graph})
 }
@@ -101,14 +107,13 @@ pub(super) fn published(described: &Described<'_>) -> String {
     stated.or(last).unwrap_or_else(|| "1970-01-01".to_owned())
 }
 
-fn media_type(path: &str) -> &'static str {
+fn media_type_of(path: &str) -> &'static str {
     match path.rsplit('.').next() {
         Some("csv") => "text/csv",
         Some("json") => "application/json",
         Some("md") => "text/markdown",
         Some("parquet") => "application/vnd.apache.parquet",
         Some("tsv") => "text/tab-separated-values",
-        Some("wasm") => "application/wasm",
         _ => "application/octet-stream",
     }
 }

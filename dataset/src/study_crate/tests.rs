@@ -156,6 +156,16 @@ async fn every_standard_describes_every_column_and_nothing_names_a_person() {
             .iter()
             .any(|entity| entity["@id"] == "croissant.json")
     );
+    let environment = |entity: &&Value| {
+        let id = entity["@id"].as_str().unwrap_or_default();
+        id.starts_with("record/modules/")
+    };
+    let environment = listed.iter().find(environment).unwrap();
+    assert_eq!(environment["encodingFormat"], "application/wasm");
+    assert_eq!(
+        environment["description"],
+        "An environment as a WebAssembly module."
+    );
     let files = contents::list_files(&out).unwrap();
     assert!(
         files

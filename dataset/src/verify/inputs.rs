@@ -28,12 +28,12 @@ pub(super) struct Pages<'a> {
     log: &'a Log,
     changes: Vec<Change>,
     /// The lives of every seat that a person has played.
-    lives: Vec<Vec<Said>>,
+    lives: Vec<Vec<PageInputs>>,
     through: u32,
 }
 
 /// The inputs that the page of a seat has said in one life.
-struct Said {
+struct PageInputs {
     life: Life,
     key: [u8; 32],
     chain: Chain,
@@ -106,7 +106,7 @@ impl<'a> Pages<'a> {
     }
 
     fn begin(&mut self, seat: Seat, life: Life, first: Tick, key: [u8; 32]) {
-        let said = Said {
+        let said = PageInputs {
             life,
             key,
             chain: Chain::new(&self.log.header.episode, seat, life, first),
@@ -117,10 +117,10 @@ impl<'a> Pages<'a> {
     }
 
     /// The page that plays a seat in this life.
-    fn page(&mut self, seat: Seat, life: Life) -> Result<&mut Said, String> {
+    fn page(&mut self, seat: Seat, life: Life) -> Result<&mut PageInputs, String> {
         let lives = self.lives.get_mut(seat.index());
         let page = lives.and_then(|lives| lives.last_mut());
-        let is_it = |page: &&mut Said| page.life == life;
+        let is_it = |page: &&mut PageInputs| page.life == life;
         let foreign = || format!("seat {}: inputs of a page that does not have it", seat.0);
         page.filter(is_it).ok_or_else(foreign)
     }

@@ -124,7 +124,7 @@ async fn damage_and_forgery_are_found() {
     );
 
     // Every checksum is right, but the score is not, or a page had something else.
-    let log = log::read(&bytes).unwrap();
+    let log = log::read_log(&bytes).unwrap();
     let mut score = log.records.clone();
     score.pop();
     score.push(Record::End(Ending {
@@ -288,10 +288,10 @@ fn handed_over(header: &Header) -> Vec<Record> {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     say(&mut episode, 0, 4);
-    episode.take(Seat(1), Controller::Vacant).unwrap();
+    episode.take_seat(Seat(1), Controller::Vacant).unwrap();
     let public = key(Seat(1)).verifying_key().to_bytes();
     episode
-        .give(Seat(1), PERSON, Some(public), Some(Tick(4)))
+        .give_seat(Seat(1), PERSON, Some(public), Some(Tick(4)))
         .unwrap();
     log_of(&mut episode).records
 }
@@ -397,7 +397,7 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     episode.recheck(Seat(1));
     wrong.recheck = 1;
     assert!(episode.append_upload(Seat(1), &wrong).unwrap().diverged);
-    episode.take(Seat(1), ai("idle")).unwrap();
+    episode.take_seat(Seat(1), ai("idle")).unwrap();
     let records = log_of(&mut episode).records;
     let (found, because) = judged(&header, &records).await;
     let named = DivergedPage {
@@ -521,7 +521,7 @@ async fn every_frame_that_was_shown_is_rebuilt() {
         episode.append_upload(seat, &page.upload).unwrap();
     }
     let path = archive::path(dir.path(), "e-1").unwrap();
-    let records = log::read(&fs::read(path).unwrap()).unwrap().records;
+    let records = log::read_log(&fs::read(path).unwrap()).unwrap().records;
     let (found, because) = judged(&header, &records).await;
     let count: usize = pages.iter().map(|page| page.shown.len()).sum();
     assert_eq!((found.frames, because.as_str()), (count as u64, ""));

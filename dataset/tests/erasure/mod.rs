@@ -59,7 +59,7 @@ fn found_in(folder: &Path, traces: &Traces) -> Vec<String> {
 
 /// The traces of a participant's page in a log: each record as its bytes are in the file, and the keys.
 fn traces_of_log(path: &Path, participant: &str) -> Traces {
-    let log = log::read(&fs::read(path).unwrap()).unwrap();
+    let log = log::read_log(&fs::read(path).unwrap()).unwrap();
     let Header {
         participants,
         episode,
@@ -143,7 +143,7 @@ async fn leave_words(data: &Path, participant: &str) -> Traces {
         place: 0,
         stage: "talk".into(),
         visit: 90,
-        round: 0,
+        group_visit: 0,
         turn: 0,
         episode: None,
         tick: None,

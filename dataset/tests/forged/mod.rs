@@ -31,7 +31,7 @@ fn folder(name: &str) -> tempfile::TempDir {
 /// The file of the first episode, and its log.
 fn first_log(data: &Path) -> (PathBuf, Log) {
     let path = archive::files(data).unwrap().remove(0);
-    let log = log::read(&fs::read(&path).unwrap()).unwrap();
+    let log = log::read_log(&fs::read(&path).unwrap()).unwrap();
     (path, log)
 }
 
@@ -55,7 +55,7 @@ async fn end_anew(data: &Path) {
     let store = StudyStore::open(data).await.unwrap();
     for path in archive::files(data).unwrap() {
         let bytes = fs::read(path).unwrap();
-        let log = log::read(&bytes).unwrap();
+        let log = log::read_log(&bytes).unwrap();
         let Some(ending) = log.ending else { continue };
         let (id, fingerprint) = (&log.header.episode, Fingerprint::of(&bytes));
         let ended = store.end_episode(id, ending.reason, Some(ending), fingerprint);
@@ -248,7 +248,7 @@ async fn a_log_is_entered_again_when_somebody_withdraws_and_a_forged_one_is_not(
         end_anew(data).await;
         let together = data.join("episodes/E-FZ5WFX9V4B.coplay");
         if is_forged {
-            let mut log = log::read(&fs::read(&together).unwrap()).unwrap();
+            let mut log = log::read_log(&fs::read(&together).unwrap()).unwrap();
             remove(&mut log, |record| matches!(record, Record::Digest { .. }));
             fs::write(&together, log.to_bytes().unwrap()).unwrap();
         }

@@ -259,7 +259,7 @@ fn field_of(spec: &Spec, at: usize) -> &str {
     field.map_or("", |field| &field.name)
 }
 
-/// Checks a picture that may show so many sprites.
+/// Checks a picture that may show this many sprites.
 ///
 /// # Errors
 /// The first law that it breaks.

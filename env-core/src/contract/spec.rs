@@ -90,6 +90,32 @@ pub struct Spec {
     pub pointer: bool,
 }
 
+/// The range of sums of `f32` numbers, each part of which lies between its two bounds. Whole numbers add up exactly;
+/// others are rounded at every addition, so their range reaches a hundred-thousandth further.
+pub fn range_of_sums(parts: impl IntoIterator<Item = [f64; 2]>) -> [f32; 2] {
+    let (mut range, mut is_whole) = ([0.0_f64; 2], true);
+    for part in parts {
+        for (sum, bound) in range.iter_mut().zip(part) {
+            *sum += bound;
+            is_whole &= bound % 1.0 == 0.0 && *sum <= WHOLE && *sum >= -WHOLE;
+        }
+    }
+    let [least, greatest] = range;
+    let room = if is_whole { 0.0 } else { 1e-5 };
+    let size = if -least > greatest { -least } else { greatest };
+    [least - room * size, greatest + room * size].map(|bound| {
+        let bound = bound as f32;
+        if bound.is_finite() {
+            bound
+        } else {
+            f32::MAX * bound.signum()
+        }
+    })
+}
+
+/// Up to here `f32` has every whole number.
+const WHOLE: f64 = 16_777_216.0;
+
 fn yes() -> bool {
     true
 }

@@ -14,7 +14,7 @@ use super::state::State;
 use super::tables::Tables;
 use super::world::GridWorld;
 use super::{describe, draw, interactions, reset, step};
-use crate::contract::{Action, Environment, ParamError, Spec, StepOutcome};
+use crate::contract::{Action, Environment, ParamError, Spec, StepOutcome, range_of_sums};
 use crate::draw::{DrawList, Sprite};
 use crate::observer::BatchObserver;
 
@@ -46,6 +46,13 @@ impl<W: GridWorld, C> Grid<W, C> {
     /// Steps after which an episode is truncated.
     pub fn horizon(&self) -> u32 {
         self.horizon
+    }
+
+    /// The range of a seat's reward in a step, if the world says how much each of its rewards can pay.
+    fn reward_range(&self) -> Option<[f32; 2]> {
+        let rewards = 0..self.rewards.len();
+        let parts = rewards.map(|reward| self.world.reward_bounds(&self.tables, reward));
+        parts.collect::<Option<Vec<_>>>().map(range_of_sums)
     }
 }
 
@@ -102,6 +109,7 @@ impl<W: GridWorld, C: CogridRules<W>> Environment for Grid<W, C> {
             events: rewards.clone(),
             components: rewards,
             compact: self.observer.is_compact(),
+            reward_range: self.reward_range(),
             perfect_information: self.tables.fog == 0,
             ..Spec::default()
         }

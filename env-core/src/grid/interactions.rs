@@ -23,7 +23,7 @@ enum Effect {
     Place,
     /// The hand gets one of these.
     Get(KindId),
-    /// The fixture takes what the hand holds; it will be ready after so many steps.
+    /// The fixture takes what the hand holds; it will be ready after this many steps.
     Add { fixture: usize, timer: u8 },
     /// The hand gets the result of the fixture, which is empty then.
     Serve {
@@ -33,7 +33,7 @@ enum Effect {
     },
     /// The thing in the hand is gone.
     Deliver,
-    /// The fixture is lit for so many steps.
+    /// The fixture is lit for this many steps.
     Light { fixture: usize, time: u8 },
     /// The thing becomes another.
     Become { into: KindId, keeps: bool },

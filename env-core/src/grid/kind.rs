@@ -146,7 +146,7 @@ pub enum Use {
     },
     /// It consumes things of these kinds.
     Sink(Names),
-    /// A toggle with an empty hand lights it for so many steps.
+    /// A toggle with an empty hand lights it for this many steps.
     Switch {
         /// Steps, 1 to 255.
         time: u8,

@@ -41,7 +41,7 @@ pub use observe::{ContainerSet, OwnFeature, ViewWindow};
 pub use plan::{Layout, WorldPlan};
 pub use random_draws::{Draws, Injected, StepDraws};
 pub(crate) use refusal::tell_unknown;
-pub use reward::{Act, CompiledWhen, Interaction, Pay, Reward, When};
+pub use reward::{Act, CompiledReward, CompiledWhen, Interaction, Pay, Reward, When};
 pub use rules::RuleSet;
 pub use state::{Agent, Direction, Fixture, State};
 pub use tables::Tables;

@@ -28,7 +28,7 @@ pub enum Motion {
     Walk(Direction),
     /// Steps to where it looks.
     Forward,
-    /// Turns clockwise by so many quarters.
+    /// Turns clockwise by this many quarters.
     Turn(u8),
     /// Picks up or drops.
     Reach,

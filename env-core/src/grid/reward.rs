@@ -165,6 +165,14 @@ pub struct CompiledReward {
 }
 
 impl CompiledReward {
+    /// The least and the greatest sum of so many payments of a worth between two bounds, or of fewer.
+    pub fn bounds([least, greatest]: [f32; 2], times: usize) -> [f64; 2] {
+        let times = times as f64;
+        let least = if least < 0.0 { least } else { 0.0 };
+        let greatest = if greatest > 0.0 { greatest } else { 0.0 };
+        [f64::from(least) * times, f64::from(greatest) * times]
+    }
+
     /// Checks whether an agent that looks there is paid.
     #[inline]
     pub(super) fn is_for(&self, facing: Direction) -> bool {

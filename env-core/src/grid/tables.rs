@@ -62,7 +62,7 @@ pub enum Hand {
     Container(u8),
     /// It consumes these.
     Sink(KindSet),
-    /// It lights for so many steps.
+    /// It lights for this many steps.
     Switch(u8),
     /// A toggle turns it into another kind.
     Becomes {
@@ -296,6 +296,29 @@ impl Tables {
     #[inline]
     pub(super) fn fixture_place(&self, index: usize) -> usize {
         2 * self.cells + index * self.stride
+    }
+
+    /// The least and the greatest sum that a seat gets in a step from a reward that its declaration pays; `None` if the
+    /// world pays it. Each agent earns it once at most, as it acts once a step and stands in one cell.
+    pub fn declared_bounds(&self, reward: usize) -> Option<[f64; 2]> {
+        let paid = self.rewards.get(reward)?;
+        let is_declared = paid.due != CompiledWhen::Own;
+        is_declared.then(|| CompiledReward::bounds([paid.worth; 2], self.payments(paid.common)))
+    }
+
+    /// How often a seat is paid a reward in a step if each agent earns it once.
+    pub fn payments(&self, common: bool) -> usize {
+        if common { self.seats } else { 1 }
+    }
+
+    /// The longest time of a container or a switch, steps.
+    pub(super) fn longest_time(&self) -> u8 {
+        let switches = self.hands.iter().map(|hand| match hand {
+            Hand::Switch(time) => *time,
+            _ => 0,
+        });
+        let containers = self.containers.iter().map(|container| container.idle);
+        switches.chain(containers).max().unwrap_or(0)
     }
 
     fn resolve(&mut self) -> Result<(), ParamError> {

@@ -135,6 +135,12 @@ pub trait GridWorld: Sized + Debug {
     ) {
     }
 
+    /// The least and the greatest sum that a seat gets from the reward with an index in one step; `None` if the world does
+    /// not say. A world that pays the declared rewards alone gives [`Tables::declared_bounds`].
+    fn reward_bounds(&self, _tables: &Tables, _reward: usize) -> Option<[f64; 2]> {
+        None
+    }
+
     /// Checks whether a seat has reached a terminal state: by default, whether it stands on a kind that is one.
     fn terminated(&self, tables: &Tables, state: &State<Self::Extra>, seat: usize) -> bool {
         tables.terminal.has(state.kind(state.agents[seat].cell))
@@ -158,6 +164,11 @@ pub trait GridWorld: Sized + Debug {
     /// The names of the features of the world's own, for whoever misspells one.
     fn features() -> &'static [&'static str] {
         &[]
+    }
+
+    /// The least and the greatest value of a feature that the world writes; `None` if the world does not say.
+    fn feature_range(&self, _tables: &Tables, _name: &str) -> Option<[f32; 2]> {
+        None
     }
 
     /// Writes a feature of the world for a seat; of `local_view` only the channels that the world added.

@@ -44,7 +44,7 @@ pub(super) fn is_photo(rgb: &[u8]) -> bool {
     false
 }
 
-/// Width and height of the JPEG of so many tiles, pixels.
+/// Width and height of the JPEG of this many tiles, pixels.
 fn size_of(tiles: usize) -> [usize; 2] {
     [tiles.min(ROW) * TILE, tiles.div_ceil(ROW) * TILE]
 }
@@ -68,7 +68,7 @@ pub(super) fn encode(tiles: &[u8]) -> Option<Vec<u8>> {
     Some(jpeg)
 }
 
-/// The pixels of so many tiles from their JPEG, one tile after the other.
+/// The pixels of this many tiles from their JPEG, one tile after the other.
 ///
 /// # Errors
 /// [`StateError`] if the bytes are no JPEG of that size.

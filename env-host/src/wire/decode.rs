@@ -14,6 +14,9 @@ const STEP_HEAD: usize = 16;
 /// Bytes of a seat in a step.
 const STEP_SEAT: usize = 28;
 
+/// The most parts of a reward.
+const MOST_COMPONENTS: usize = 1_024;
+
 /// The most bytes of the infos of a step.
 const LONGEST_INFOS: usize = 64 << 10;
 
@@ -69,6 +72,11 @@ fn check_facts(facts: &HostFacts) -> Result<(), WireError> {
             "`seat_actions` needs a set for every seat, with the action that does nothing in each",
         );
     }
+    if spec.components.len() > MOST_COMPONENTS {
+        return broken(format!(
+            "a reward has more than {MOST_COMPONENTS} components"
+        ));
+    }
     let values = spec.observation.iter().try_fold(0_u32, |sum, field| {
         let size = (field.shape.iter()).try_fold(1_u32, |size, &side| size.checked_mul(side))?;
         sum.checked_add(size)
@@ -79,7 +87,7 @@ fn check_facts(facts: &HostFacts) -> Result<(), WireError> {
     }
 }
 
-/// Reads the result of a reset or a step, for a world of so many seats and kinds of events.
+/// Reads the result of a reset or a step, for a world of this many seats and kinds of events.
 ///
 /// # Errors
 /// [`WireError`] with what is wrong; `step` is then in an undefined, valid state.
@@ -108,6 +116,7 @@ pub fn decode_step(body: &[u8], facts: &HostFacts, step: &mut HostStep) -> Resul
         decode_seat(row, seat, step)?;
     }
     let rest = decode_events(rest, facts, step)?;
+    let rest = decode_components(rest, facts, step)?;
     decode_infos(rest, seats, step)
 }
 
@@ -155,6 +164,26 @@ fn decode_events<'a>(
             return broken(format!("there is no such event: {event:?}"));
         }
         step.outcome.events.push(event);
+    }
+    Ok(rest)
+}
+
+/// Reads the parts of the rewards: all of seat 0, then those of seat 1, and so on.
+fn decode_components<'a>(
+    rest: &'a [u8],
+    facts: &HostFacts,
+    step: &mut HostStep,
+) -> Result<&'a [u8], WireError> {
+    let parts = usize::from(facts.spec.seats) * facts.spec.components.len();
+    let Some((bytes, rest)) = rest.split_at_checked(4 * parts) else {
+        return broken("a step is shorter than the components of its rewards");
+    };
+    for bytes in bytes.as_chunks::<4>().0 {
+        let part = f32::from_le_bytes(*bytes);
+        if !part.is_finite() {
+            return broken(format!("a component of a reward is {part}"));
+        }
+        step.outcome.components.push(part);
     }
     Ok(rest)
 }
@@ -285,7 +314,7 @@ fn decode_item(item: &[Value], sprites: usize) -> Option<DrawItem> {
     })
 }
 
-/// Reads an observation of so many values.
+/// Reads an observation of this many values.
 ///
 /// # Errors
 /// [`WireError`] if it has another length.

@@ -1,15 +1,15 @@
-//! A matrix game, played again and again: two people choose at the same time, and a table says what each of them earns.
+//! A matrix game, played again and again: people choose at the same time, and a table says what each of them earns.
 //!
-//! By default it is the prisoner's dilemma.
+//! By default it is the prisoner's dilemma of two. More people play it each against each other one, with one choice.
 //! Source: Axelrod, "Effective choice in the prisoner's dilemma", 1980.
 
-use env_core::contract::{ActionSpec, FieldSpec, ParamError};
+use env_core::contract::{ActionSpec, FieldSpec, ParamError, range_of_sums};
 use env_core::draw::{DrawList, Shape, Sprite};
 use env_core::{Action, Environment, Spec, StepEvent, StepOutcome};
 use serde::{Deserialize, Serialize};
 
-/// Players.
-const SEATS: usize = 2;
+/// The most players.
+const MOST_SEATS: u8 = 8;
 /// The most choices of a player.
 const MOST: usize = 6;
 /// The width of the column with the names of one's own choices, and the height of the row with the partner's, cells.
@@ -24,11 +24,13 @@ const CHOSEN: u32 = 0xf6c8_5fff;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// Names of the choices, the same for both.
+    /// Players, 2 to 8.
+    pub seats: u8,
+    /// Names of the choices, the same for all.
     pub choices: Vec<String>,
-    /// Earnings of a player: for each own choice, a number for each choice of the partner.
+    /// Earnings of a player against another: for each own choice, a number for each choice of the other.
     pub payoffs: Vec<Vec<f32>>,
-    /// The same for the second player; empty if the game is the same for both.
+    /// The same for the second of two players; empty if the game is the same for both.
     pub payoffs_second: Vec<Vec<f32>>,
     /// Rounds of an episode.
     pub rounds: u32,
@@ -37,6 +39,7 @@ pub struct Params {
 impl Default for Params {
     fn default() -> Self {
         Self {
+            seats: 2,
             choices: vec!["cooperate".into(), "defect".into()],
             payoffs: vec![vec![3.0, 0.0], vec![5.0, 1.0]],
             payoffs_second: Vec::new(),
@@ -56,14 +59,24 @@ pub struct MatrixGame {
 pub struct State {
     rounds: u32,
     /// Choice of each player in the last round, from 1; 0 for none.
-    chosen: [u16; SEATS],
+    chosen: Vec<u16>,
     /// Earnings of each player.
-    earned: [f32; SEATS],
+    earned: Vec<f32>,
 }
 
 impl MatrixGame {
     fn choices(&self) -> usize {
         self.params.choices.len()
+    }
+
+    fn seats(&self) -> usize {
+        self.params.seats.into()
+    }
+
+    /// The choices of the others in the last round.
+    fn others<'a>(&self, state: &'a State, seat: usize) -> impl Iterator<Item = u16> + use<'a> {
+        let others = state.chosen.iter().enumerate();
+        others.filter_map(move |(other, &chosen)| (other != seat).then_some(chosen))
     }
 
     fn over(&self, state: &State) -> bool {
@@ -113,7 +126,7 @@ fn check_table(field: &str, table: &[Vec<f32>], choices: usize) -> Result<(), Pa
 
 impl Environment for MatrixGame {
     const ID: &'static str = "matrix_game";
-    const VERSION: &'static str = "1.0.0";
+    const VERSION: &'static str = "2.0.0";
     type Params = Params;
     type State = State;
 
@@ -133,6 +146,12 @@ impl Environment for MatrixGame {
         if !params.payoffs_second.is_empty() {
             check_table("payoffs_second", &params.payoffs_second, choices)?;
         }
+        if !(2..=MOST_SEATS).contains(&params.seats) {
+            refuse("seats", "must be 2 to 8")?;
+        }
+        if params.seats > 2 && !params.payoffs_second.is_empty() {
+            refuse("payoffs_second", "is for two players: leave it out")?;
+        }
         if !(1..=1000).contains(&params.rounds) {
             refuse("rounds", "must be 1 to 1000")?;
         }
@@ -140,7 +159,7 @@ impl Environment for MatrixGame {
     }
 
     fn params_schema() -> &'static str {
-        r#"{"type":"object","properties":{"choices":{"type":"array","items":{"type":"string"}},"payoffs":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"payoffs_second":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"rounds":{"type":"integer"}}}"#
+        r#"{"type":"object","properties":{"seats":{"type":"integer"},"choices":{"type":"array","items":{"type":"string"}},"payoffs":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"payoffs_second":{"type":"array","items":{"type":"array","items":{"type":"number"}}},"rounds":{"type":"integer"}}}"#
     }
 
     fn sprites() -> &'static [Sprite] {
@@ -164,27 +183,28 @@ impl Environment for MatrixGame {
         // Who chooses nothing earns nothing.
         let cells = [&self.params.payoffs, &self.params.payoffs_second];
         let cells = cells.into_iter().flatten().flatten();
-        let reward_range = cells.fold([0.0_f32; 2], |[least, most], &cell| {
+        let [least, most] = cells.fold([0.0_f32; 2], |[least, most], &cell| {
             [least.min(cell), most.max(cell)]
         });
+        let others = (1..self.seats()).map(|_| [least, most].map(f64::from));
         Spec {
             id: Self::ID.into(),
             version: Self::VERSION.into(),
             title: "Matrix game".into(),
-            seats: SEATS as u8,
+            seats: self.params.seats,
             actions: core::iter::once(action("abstain", Vec::new()))
                 .chain(named)
                 .collect(),
             noop: 0,
             observation: vec![
-                field("chosen", SEATS, Some(self.choices() as f32)),
-                field("earned", SEATS, None),
+                field("chosen", self.seats(), Some(self.choices() as f32)),
+                field("earned", self.seats(), None),
                 field("rounds_left", 1, Some(self.params.rounds as f32)),
             ],
             tick_hz: 0,
             horizon: self.params.rounds,
             events: vec!["chose".into()],
-            reward_range: Some(reward_range),
+            reward_range: Some(range_of_sums(others)),
             pointer: true,
             ..Spec::default()
         }
@@ -193,8 +213,8 @@ impl Environment for MatrixGame {
     fn reset(&self, _seed: u64) -> State {
         State {
             rounds: 0,
-            chosen: [0; SEATS],
-            earned: [0.0; SEATS],
+            chosen: vec![0; self.seats()],
+            earned: vec![0.0; self.seats()],
         }
     }
 
@@ -203,32 +223,39 @@ impl Environment for MatrixGame {
         if !self.over(state) {
             let choice = |seat: usize| actions.get(seat).copied().unwrap_or(0);
             let is_choice = |choice: &u16| usize::from(*choice) <= self.choices();
-            state.chosen = [0, 1].map(|seat| Some(choice(seat)).filter(is_choice).unwrap_or(0));
-            for seat in 0..SEATS {
-                let (own, other) = (state.chosen[seat], state.chosen[1 - seat]);
-                let reward = self.payoff(seat, own, other);
+            let seats = self.seats();
+            let chosen = (0..seats).map(|seat| Some(choice(seat)).filter(is_choice).unwrap_or(0));
+            state.chosen = chosen.collect();
+            for seat in 0..seats {
+                let own = state.chosen[seat];
+                let earns = self
+                    .others(state, seat)
+                    .map(|other| self.payoff(seat, own, other));
+                let reward: f32 = earns.sum();
                 outcome.rewards[seat] = reward;
                 state.earned[seat] += reward;
                 outcome.events.push(StepEvent {
                     kind: 0,
                     seat: seat as u8,
-                    to: Some(1 - seat as u8),
+                    to: (seats == 2).then_some(1 - seat as u8 % 2),
                     value: f32::from(own),
                 });
             }
             state.rounds += 1;
-            outcome.truncated = if self.over(state) { 0b11 } else { 0 };
+            let all = (1_u16 << seats) - 1;
+            outcome.truncated = if self.over(state) { all } else { 0 };
         }
         outcome.over = self.over(state);
     }
 
     fn observe(&self, state: &State, seat: usize, out: &mut [f32]) {
         // One's own first.
-        let other = 1 - seat;
-        let chosen = [state.chosen[seat], state.chosen[other]].map(f32::from);
-        let earned = [state.earned[seat], state.earned[other]];
+        let others = || (0..self.seats()).filter(|&other| other != seat);
+        let order = || core::iter::once(seat).chain(others());
+        let chosen = order().map(|of| f32::from(state.chosen[of]));
+        let earned = order().map(|of| state.earned[of]);
         let left = (self.params.rounds - state.rounds) as f32;
-        let values = chosen.into_iter().chain(earned).chain([left]);
+        let values = chosen.chain(earned).chain([left]);
         out.iter_mut()
             .zip(values)
             .for_each(|(out, value)| *out = value);
@@ -248,7 +275,8 @@ impl Environment for MatrixGame {
         (row >= 0.0 && row < self.choices() as f32).then_some(row as u16 + 1)
     }
 
-    /// The table, from the side of a seat: its own choices are the rows, and what it earns comes first in a cell.
+    /// The table, from the side of a seat: its own choices are the rows, and what it earns comes first in a cell. Among more
+    /// than two, a cell of the last round says how many of the others made its choice.
     fn draw(&self, state: &State, seat: Option<usize>, out: &mut DrawList) {
         let (own, choices) = (seat.unwrap_or(0), self.choices());
         let size = MARGIN + choices as f32;
@@ -265,7 +293,11 @@ impl Environment for MatrixGame {
         for row in 0..choices {
             for column in 0..choices {
                 let (mine, theirs) = (row as u16 + 1, column as u16 + 1);
-                let is_chosen = [state.chosen[own], state.chosen[1 - own]] == [mine, theirs];
+                let others = self
+                    .others(state, own)
+                    .filter(|&other| other == theirs)
+                    .count();
+                let is_chosen = state.chosen[own] == mine && others > 0;
                 let color = if is_chosen { CHOSEN } else { CELL };
                 let [x, y] = [MARGIN + 0.6 + column as f32, MARGIN + row as f32];
                 let cell = Shape::Rect {
@@ -273,16 +305,13 @@ impl Environment for MatrixGame {
                     color,
                 };
                 out.push(0, [x + 0.04, y + 0.04, 0.92, 0.92], cell);
-                let earns = [
-                    self.payoff(own, mine, theirs),
-                    self.payoff(1 - own, theirs, mine),
-                ];
-                let [first, second] = earns;
-                text(
-                    out,
-                    [x + 0.1, y + 0.4, 0.8, 0.2],
-                    format!("{first} / {second}"),
-                );
+                let first = self.payoff(own, mine, theirs);
+                let second = self.payoff(usize::from(own == 0), theirs, mine);
+                let mut words = format!("{first} / {second}");
+                if is_chosen && self.seats() > 2 {
+                    words += &format!(" × {others}");
+                }
+                text(out, [x + 0.1, y + 0.4, 0.8, 0.2], words);
             }
         }
     }
@@ -292,9 +321,15 @@ impl Environment for MatrixGame {
             Some(at) => self.params.choices[at].as_str(),
             None => "nothing",
         };
-        let (own, other) = (state.chosen[seat], state.chosen[1 - seat]);
         if state.rounds > 0 {
-            *out += &format!("You chose {}, your partner {}.\n", name(own), name(other));
+            let own = name(state.chosen[seat]);
+            let others: Vec<&str> = self.others(state, seat).map(name).collect();
+            let who = if others.len() == 1 {
+                "your partner"
+            } else {
+                "the others"
+            };
+            *out += &format!("You chose {own}, {who} {}.\n", others.join(", "));
         }
         *out += &format!("You have earned {}.\n", state.earned[seat]);
         for mine in 1..=self.choices() as u16 {
@@ -312,8 +347,9 @@ impl Environment for MatrixGame {
 
     fn valid(&self, state: &State) -> bool {
         let is_choice = |choice: &u16| usize::from(*choice) <= self.choices();
-        let is_sum = |sum: &f32| (-1e6..=1e6).contains(sum);
+        let is_sum = |sum: &f32| (-1e7..=1e7).contains(sum);
         state.rounds <= self.params.rounds
+            && [state.chosen.len(), state.earned.len()] == [self.seats(); 2]
             && state.chosen.iter().all(is_choice)
             && state.earned.iter().all(is_sum)
     }

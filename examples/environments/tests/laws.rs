@@ -63,7 +63,11 @@ fn matrix_games_keep_the_laws() {
         payoffs_second: vec![vec![2.0, 0.0], vec![0.0, 3.0]],
         ..matrix_game::Params::default()
     };
-    let games = [matrix_game::Params::default(), zero_sum, of_sexes];
+    let of_four = matrix_game::Params {
+        seats: 4,
+        ..matrix_game::Params::default()
+    };
+    let games = [matrix_game::Params::default(), zero_sum, of_sexes, of_four];
     check::<matrix_game::MatrixGame>(games).unwrap();
 }
 
@@ -138,4 +142,28 @@ fn a_point_on_a_station_is_the_directive_to_go_there() {
     assert_eq!(at(&mut world, 7.5, 0.5).as_deref(), Some("go_b"));
     assert_eq!(at(&mut world, 4.1, 4.9).as_deref(), Some("go_c"));
     assert_eq!(at(&mut world, 3.5, 2.5), None);
+}
+
+#[test]
+fn in_a_matrix_game_of_four_each_plays_against_each_other_one() {
+    let params = matrix_game::Params {
+        seats: 4,
+        ..matrix_game::Params::default()
+    };
+    let env = env_core::Environment::new(params).unwrap();
+    let mut world = Instance::<matrix_game::MatrixGame>::new(env);
+    world.reset(1);
+    let (cooperate, defect) = (1, 2);
+    let outcome = world.step(&[cooperate, cooperate, defect, 0]);
+    // 3 from the other who cooperates and nothing from the rest; 5 from each of two; nothing chosen, nothing earned.
+    assert_eq!(outcome.rewards[..4], [3.0, 3.0, 10.0, 0.0]);
+    assert!(outcome.events.iter().all(|event| event.to.is_none()));
+    let (mut words, mut seen) = (String::new(), Vec::new());
+    world.describe(2, &mut words);
+    assert!(
+        words.contains("You chose defect, the others cooperate, cooperate, nothing."),
+        "{words}"
+    );
+    world.observe(2, &mut seen);
+    assert_eq!(seen[..8], [2.0, 1.0, 1.0, 0.0, 10.0, 3.0, 3.0, 0.0]);
 }

@@ -154,7 +154,7 @@ impl Lowering {
         })
     }
 
-    /// The first input of a node, whose last axis has so many values.
+    /// The first input of a node, whose last axis has this many values.
     fn rows(&mut self, node: &Node, inputs: usize) -> Lowered<Live> {
         let from = self.input(node, 0)?;
         let from = self.enlive(from)?;

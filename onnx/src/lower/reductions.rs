@@ -57,7 +57,7 @@ impl Lowering {
         })
     }
 
-    /// Arithmetic of rows of so many values with one value for each row.
+    /// Arithmetic of rows of this many values with one value for each row.
     fn by_row(&mut self, pair: Pair, from: &Live, row: &Live, len: usize) -> Lowered<Live> {
         let wide = Live {
             shape: vec![count(&row.shape)?, 1],
@@ -200,14 +200,14 @@ impl Lowering {
         Ok(Live { shape, ..found })
     }
 
-    /// Rows of so many values with mean 0 and variance 1.
+    /// Rows of this many values with mean 0 and variance 1.
     fn standardised(&mut self, rows: &Live, len: usize, epsilon: f32) -> Lowered<Live> {
         let mean = self.reduced(rows, len, Reduction::Mean)?;
         let apart = self.by_row(Pair::Sub, rows, &mean, len)?;
         self.divided_by_size(&apart, len, epsilon)
     }
 
-    /// Rows of so many values, each divided by the root of its mean square.
+    /// Rows of this many values, each divided by the root of its mean square.
     fn divided_by_size(&mut self, rows: &Live, len: usize, epsilon: f32) -> Lowered<Live> {
         let squares = self.pair(Pair::Mul, rows, rows)?;
         let variance = self.reduced(&squares, len, Reduction::Mean)?;

@@ -144,7 +144,7 @@ impl<W: World> Peer<W> {
             .tell(ClientMessage::ViewTaken { era, number, size });
     }
 
-    /// The picture has so many pixels of the screen, width and height: a host makes none that are finer.
+    /// The picture has this many pixels of the screen, width and height: a host makes none that are finer.
     pub fn set_picture_size(&mut self, size: [u16; 2]) {
         self.picture_size = size;
     }
@@ -344,7 +344,7 @@ impl<W: World> Peer<W> {
         {
             self.person.over(&mut recorder, ticks);
             (self.upload_us, self.chunk_us) = (0, 0);
-            recorder.absorb(0, &[], Some(ticks));
+            recorder.record_confirmed(0, &[], Some(ticks));
         }
     }
 }

@@ -106,7 +106,7 @@ impl Person {
         {
             join(before, &mut frame);
         }
-        recorder.seen(frame);
+        recorder.record_frame(frame);
     }
 
     fn frame(&mut self, recorder: &mut Recorder, shown_us: i64) {
@@ -117,7 +117,7 @@ impl Person {
                 self.since_us = [Some(shown_us), self.since_us[0]];
             }
             let at_ms = milliseconds(shown_us);
-            recorder.seen(Frame { at_ms, ..frame });
+            recorder.record_frame(Frame { at_ms, ..frame });
         }
         // A frame answers a press if it shows the tick that the press entered.
         let shows = self.drawn.as_ref().map_or(0, Frame::shows);

@@ -15,12 +15,12 @@ pub(super) struct Network<'a> {
     steps: Cow<'a, [KernelStep]>,
     memory: Cow<'a, [MemoryRegister]>,
     logits: u16,
-    choice: Choice,
+    choice: DecisionRule,
     weights: Cow<'a, [f32]>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Choice {
+struct DecisionRule {
     every: u8,
     temperature: Option<f32>,
 }
@@ -37,7 +37,7 @@ impl<'a> Network<'a> {
             steps: Cow::Borrowed(&network.steps),
             memory: Cow::Borrowed(&network.memory),
             logits: network.logits,
-            choice: Choice {
+            choice: DecisionRule {
                 every: network.choice.every,
                 temperature: network.choice.temperature,
             },

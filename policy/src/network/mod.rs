@@ -2,7 +2,7 @@
 //!
 //! A [`Network`] is plain data with bytes of its own, under whose SHA-256 it is kept and served: registers of `f32`
 //! values, steps that fill them in order, and how an action is chosen from the last. It is checked when it is read,
-//! so that playing cannot fail; this module must not know whence it comes.
+//! so that playing cannot fail; this module must not know where it comes from.
 
 mod choice;
 mod first;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::Partners;
 
-/// An environment with so many values and actions.
+/// An environment with this many values and actions.
 fn spec(values: u32, actions: usize) -> Spec {
     let action = |index: usize| ActionSpec {
         name: format!("a{index}"),

@@ -4,19 +4,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Seat;
 
-/// The most bytes of text in the lines of a [`Talk`].
-pub const MAX_TALK: usize = 64 * 1024;
+/// The most bytes of text in the lines of a [`ChatView`].
+pub const MAX_CHAT_BYTES: usize = 64 * 1024;
 
 /// The messages of a group at a visit that it makes together, and the members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Talk {
+pub struct ChatView {
     /// Index of the visit among those that the group makes together, from 0.
-    pub round: u16,
+    pub group_visit: u16,
     /// The place of this participant in the group.
     pub place: Seat,
     /// How each place is taken.
-    pub company: Vec<Talker>,
+    pub members: Vec<ChatMember>,
     /// The name of each place; empty for the page's own names.
     pub names: Vec<String>,
     /// The longest message, characters.
@@ -26,13 +26,13 @@ pub struct Talk {
     /// The number of the next message of this participant.
     pub next: u32,
     /// The messages, the newest last. Old ones are left out.
-    pub lines: Vec<Line>,
+    pub messages: Vec<ChatMessage>,
 }
 
 /// Something that somebody wrote: it is durable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub struct Line {
+pub struct ChatMessage {
     /// Their place in the group.
     pub place: Seat,
     /// How many messages they had written before at this visit.
@@ -46,7 +46,7 @@ pub struct Line {
 /// How a place is taken of a group whose people write to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Talker {
+pub enum ChatMember {
     /// By a person who is there.
     Here,
     /// By a person whose page is gone, and may come back.
@@ -60,7 +60,7 @@ pub enum Talker {
 /// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Unsaid {
+pub enum MessageRefusal {
     /// There were too many in a short time: it is to be sent again after a pause.
     TooFast,
     /// Nobody writes there any more, or not yet.

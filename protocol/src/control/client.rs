@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Choice, Link, Recount, Upload};
+use super::{Link, LobbyChoice, Recount, Upload};
 use crate::{Era, Life, Seat, Tick};
 
 /// How a page comes in.
@@ -151,7 +151,7 @@ pub enum ClientMessage {
     /// The person is there: a key, a touch, a click, or an answer to [`super::Ask::Presence`] or [`super::Ask::Return`].
     Here,
     /// Answers [`super::Ask::Choice`].
-    Choose(Choice),
+    Choose(LobbyChoice),
     /// The page is being closed or reloaded.
     Unloading,
     /// The page wants its seat in the running episode back: its own session has lost it.
@@ -166,11 +166,11 @@ pub enum ClientMessage {
         /// The told inputs, and the seal.
         recount: Recount,
     },
-    /// The person writes to the others of the group: answered by [`super::ServerMessage::Said`] with this number, or by
-    /// [`super::ServerMessage::Unsaid`].
-    Say {
-        /// As [`super::Talk`] has it.
-        round: u16,
+    /// The person writes to the others of the group: answered by [`super::ServerMessage::ChatMessage`] with this number, or by
+    /// [`super::ServerMessage::ChatRefused`].
+    WriteToGroup {
+        /// As [`super::ChatView`] has it.
+        group_visit: u16,
         /// How many messages the person has written before at this visit.
         number: u32,
         /// When the person sent it, by the page's estimate of the server clock.

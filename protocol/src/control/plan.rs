@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::rules::{Gauge, Rules, SharedSeats};
+use crate::rules::{Gauge, Rules, SharedSeats, asks_rewards};
 use crate::{Controller, EnvWay, Era, Life, Seat};
 
 /// An ICE server.
@@ -74,7 +74,7 @@ pub struct Plan {
     pub countdown_s: Option<u8>,
     /// The values shown beside the picture.
     pub hud: Vec<Gauge>,
-    /// True if the people of the group write to each other meanwhile: [`super::ServerMessage::Talk`] follows once it runs.
+    /// True if the people of the group write to each other meanwhile: [`super::ServerMessage::Chat`] follows once it runs.
     pub chat: bool,
     /// In turns, how long a person may take for a choice; none without a limit.
     pub turn: Option<TurnLimit>,
@@ -96,6 +96,12 @@ pub struct TurnLimit {
 }
 
 impl Plan {
+    /// Checks whether its formulas ask for the sum of each seat's rewards. The page then keeps it with the state, and
+    /// [`super::Return`] brings it behind the state: 8 bytes for each seat, `f64`, little-endian.
+    pub fn asks_rewards(&self) -> bool {
+        self.rules.ask_rewards() || self.hud.iter().any(|gauge| asks_rewards(&gauge.value))
+    }
+
     /// A plan for tests: people in that many seats, and nothing that a study may add.
     pub fn for_testing(people: usize) -> Self {
         Self {

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absent, Draft, Exchange, Line, MAX_MESSAGE, Plan, StageView, Talk, Talker, Unsaid, Waiting,
+    Absent, ChatMember, ChatMessage, ChatView, Draft, Exchange, MAX_MESSAGE, MessageRefusal, Plan,
+    StageView, Waiting,
 };
 use crate::change::{Change, Presence};
 use crate::{Era, Life, Seat, Tick};
@@ -220,29 +221,29 @@ pub enum ServerMessage {
     /// A page that is ready comes back into the running episode.
     Return(Return),
     /// The people of the group write to each other from now on: what was written so far.
-    Talk(Talk),
+    Chat(ChatView),
     /// Somebody of the group has written something, the participant of this page included.
-    Said {
-        /// As [`super::Talk`] has it.
-        round: u16,
+    ChatMessage {
+        /// As [`super::ChatView`] has it.
+        group_visit: u16,
         /// The message.
-        line: Line,
+        message: ChatMessage,
     },
     /// A message of this page was not taken.
-    Unsaid {
-        /// As [`super::Talk`] has it.
-        round: u16,
+    ChatRefused {
+        /// As [`super::ChatView`] has it.
+        group_visit: u16,
         /// Its number.
         number: u32,
         /// The reason.
-        why: Unsaid,
+        why: MessageRefusal,
     },
     /// Others of those who write have come or gone.
-    Company {
-        /// As [`super::Talk`] has it.
-        round: u16,
+    ChatMembers {
+        /// As [`super::ChatView`] has it.
+        group_visit: u16,
         /// How each place is taken.
-        company: Vec<Talker>,
+        members: Vec<ChatMember>,
     },
     /// The view that a seat has of a hosted world now.
     View(HostView),
@@ -262,7 +263,7 @@ pub enum ServerMessage {
         /// Its number.
         number: u32,
         /// The reason.
-        why: Unsaid,
+        why: MessageRefusal,
     },
 }
 
@@ -298,13 +299,13 @@ pub struct Return {
     pub era: Era,
     /// When tick 0 was due, server clock.
     pub t0_us: u64,
-    /// Ticks are due so many milliseconds later by now, as far as the server knows.
+    /// Ticks are due this many milliseconds later by now, as far as the server knows.
     pub delay_ms: u32,
     /// Input delay of every seat, ticks.
     pub input_delay: u8,
     /// Every change so far; the last one of this page's seat says from which tick on it plays.
     pub changes: Vec<Change>,
-    /// The state after so many steps: all of them are durable.
+    /// The state after this many steps: all of them are durable.
     pub tick: Tick,
     /// The digest of that state.
     pub digest: u64,

@@ -37,7 +37,7 @@ pub struct Timing {
     /// Smoothed round trip to each seat, microseconds; 0 for none.
     pub rtt_us: Vec<u32>,
     /// When ticks were put off, because this page or the network could not keep up: from this tick on they are due
-    /// so many milliseconds later than `T0` says, in all.
+    /// this many milliseconds later than `T0` says, in all.
     pub delays: Vec<(Tick, u32)>,
     /// Predictions that were shown and wrong.
     pub mispredictions: Vec<Misprediction>,

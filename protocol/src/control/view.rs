@@ -100,7 +100,7 @@ pub enum StageView {
         /// The codes that the participant takes along: everything of theirs is durable.
         farewell: Farewell,
     },
-    /// Time in which the group writes to each other; [`super::ServerMessage::Talk`] follows. Done without answers once the
+    /// Time in which the group writes to each other; [`super::ServerMessage::Chat`] follows. Done without answers once the
     /// person goes on, or when the time is up.
     Chat {
         /// The text above it, sanitised HTML; may be empty.
@@ -190,11 +190,11 @@ pub enum Lack {
         /// From top to bottom.
         height: u16,
     },
-    /// A round trip to the server of at most so many milliseconds.
+    /// A round trip to the server of at most this many milliseconds.
     Rtt(u16),
-    /// At least so many frames per second.
+    /// At least this many frames per second.
     Fps(u16),
-    /// Steps of the worlds of at most so many microseconds.
+    /// Steps of the worlds of at most this many microseconds.
     Step(u32),
     /// Something that the study says itself in these words; empty if it says nothing.
     Other(String),
@@ -298,7 +298,7 @@ pub enum Ask {
 /// The choice of somebody whose time in a lobby is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
-pub enum Choice {
+pub enum LobbyChoice {
     /// They wait on.
     Wait,
     /// They play with an AI partner.

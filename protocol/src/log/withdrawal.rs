@@ -108,7 +108,7 @@ fn without_traces<'a>(
 mod tests {
     use super::*;
     use crate::Tick;
-    use crate::log::{Ending, read};
+    use crate::log::{Ending, read_log};
 
     fn contains(bytes: &[u8], part: &[u8]) -> bool {
         bytes.windows(part.len()).any(|window| window == part)
@@ -200,7 +200,7 @@ mod tests {
         let after = log.to_bytes().unwrap();
         assert!(own.iter().all(|part| !contains(&after, part)));
         assert!(others.iter().all(|part| contains(&after, part)));
-        let found = read(&after).unwrap();
+        let found = read_log(&after).unwrap();
         assert_eq!((found.rows(), found.ending), (rows, ending));
         assert_eq!(found.header.list_withdrawn_seats(), [Seat(1)]);
         assert_eq!(found.records.len(), 5);
@@ -248,7 +248,7 @@ mod tests {
         for version in 4..=crate::VERSION {
             let log = Log { version, ..log() };
             let bytes = log.to_bytes().unwrap();
-            let again = read(&bytes).unwrap();
+            let again = read_log(&bytes).unwrap();
             assert_eq!((again.version, &again.records), (version, &log.records));
             assert_eq!(again.to_bytes().unwrap(), bytes);
         }

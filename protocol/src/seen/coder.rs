@@ -11,7 +11,7 @@ use crate::DecodeError;
 const HALF: u16 = 1 << 15;
 /// Bits of a chance that count.
 const PRECISION: u32 = 12;
-/// A chance remembers about so many bits.
+/// A chance remembers about this many bits.
 const MEMORY: u16 = 60;
 /// Below this the range is widened by a byte.
 const NARROW: u32 = 1 << 24;

@@ -61,6 +61,7 @@ class Facts:
         self.observation = self._find_observation()
         self.horizon = int(self._say("horizon", self._limit_of_steps()))
         self.events = [str(kind) for kind in self.attribute("event_names") or []]
+        self.components = [str(name) for name in self.attribute("component_names") or []]
         self.sprites = {str(name): str(svg) for name, svg in (self.attribute("sprites") or {}).items()}
 
     def attribute(self, name: str) -> Any:
@@ -195,6 +196,14 @@ class Facts:
             return [_chord(name)]
         return [f"Digit{at + 1}"] if name == f"action_{at}" and at < 9 and at != self.noop else []
 
+    def _find_directives(self) -> set[str]:
+        """The actions that the environment carries out over several steps."""
+        directives = {str(name) for name in self.attribute("directives") or []}
+        unknown = sorted(directives - set(self.names))
+        if unknown:
+            raise Refusal(f"the directive `{unknown[0]}` is no action; there are {', '.join(self.names)}")
+        return directives
+
     def _reward_range(self) -> list[float] | None:
         own = self.attribute("reward_range")
         try:
@@ -214,8 +223,14 @@ class Facts:
         """The facts as the protocol sends them."""
         packages = list_packages(self._world)
         momentary = set(self.attribute("momentary") or MOMENTARY)
+        directives = self._find_directives()
         actions = [
-            {"name": name, "momentary": name in momentary, "keys": self._keys(name, at), "directive": False}
+            {
+                "name": name,
+                "momentary": name in momentary or name in directives,
+                "keys": self._keys(name, at),
+                "directive": name in directives,
+            }
             for at, name in enumerate(self.names)
         ]
         lengths = {len(own) for own in self._sets}
@@ -234,6 +249,7 @@ class Facts:
             "events": self.events,
             "seat_actions": sets,
             "reward_range": self._reward_range(),
+            "components": self.components,
             "perfect_information": bool(self._say("perfect_information", False)),
             "secret": bool(self.attribute("secret")),
             "pointer": callable(self.attribute("point")),

@@ -97,7 +97,8 @@ class PageWorld:
         """Steps with the actions in the inbox; 1 if the episode is over."""
         world, spec = self.world, self._facts["spec"]
         if world.adapter.over:
-            _give(bytes(4 * min(seats, 16)) + TAIL.pack(0, 0, 1, 0))
+            nothing = bytes(len(world.pack_components()))
+            _give(bytes(4 * min(seats, 16)) + TAIL.pack(0, 0, 1, 0) + nothing)
             return 1
         noop, count = spec["noop"], len(spec["actions"])
         given = struct.unpack_from(f"<{min(seats, 16)}H", inbox)
@@ -110,6 +111,7 @@ class PageWorld:
             struct.pack(f"<{len(rewards)}f", *rewards),
             TAIL.pack(adapter.terminated & 0xFFFF, adapter.truncated & 0xFFFF, int(adapter.over), len(events)),
             *(EVENT.pack(kind, seat, 0 if to == 0xFF else to + 1, value) for kind, seat, to, value in events),
+            world.pack_components(),
         ]
         _give(b"".join(parts))
         return int(adapter.over)

@@ -71,6 +71,7 @@ class World:
         self.adapter.begin_step()
         self.adapter.reset(seed)
         self._totals = [0.0] * self.seats
+        self._parts = self._no_parts()
         self.steps = 0
 
     def step(self, actions: Any) -> list[bytes]:
@@ -84,15 +85,18 @@ class World:
         chosen = [facts.value_of(seat, action) for seat, action in enumerate(actions)]
         waits = adapter.turns and any(self._is_wait(seat, action) for seat, action in enumerate(actions))
         events: list[Event] = []
+        self._parts = self._no_parts()
         for _ in range(0 if waits else self._skip):
             adapter.step(chosen)
             self._collect_events(events)
+            self._collect_parts()
             if adapter.over:
                 break
         self.steps += 1
         self._totals = [total + reward for total, reward in zip(self._totals, adapter.rewards, strict=True)]
         if not all(map(math.isfinite, self._totals)):
             raise ValueError(f"a reward is no finite number: {adapter.rewards}")
+        self._check_parts()
         if self.steps >= facts.horizon and not adapter.over:
             adapter.truncated, adapter.over = (1 << self.seats) - 1, True
         return events
@@ -125,6 +129,7 @@ class World:
             parts.append(SEAT.pack(reward, self.seat_score(seat), self._mask(seat, acting), observed))
         parts.append(struct.pack("<H", len(events)))
         parts += [EVENT.pack(*event) for event in events]
+        parts.append(self.pack_components())
         parts.append(self._infos())
         return parts
 
@@ -168,6 +173,31 @@ class World:
                 to = event.get("to")
                 kind, who = names.index(event["kind"]), int(event.get("seat", seat))
                 events.append((kind, who, NOBODY if to is None else int(to), float(event.get("value", 1))))
+
+    def _no_parts(self) -> list[list[float]]:
+        return [[0.0] * len(self._facts.components) for _ in range(self.seats)]
+
+    def _collect_parts(self) -> None:
+        """Adds the parts of the rewards that the infos of a step name."""
+        names = self._facts.components
+        for seat, info in enumerate(self.adapter.infos if names else []):
+            for name, value in (info.get("components") or {}).items():
+                if name not in names:
+                    raise Refusal(f"the component {name!r} is none of `component_names`, which are {names}")
+                self._parts[seat][names.index(name)] += float(value)
+
+    def _check_parts(self) -> None:
+        """Refuses parts of a reward that do not add up to it."""
+        if not self._facts.components:
+            return
+        for seat, (parts, reward) in enumerate(zip(self._parts, self.adapter.rewards, strict=True)):
+            if not abs(sum(parts) - reward) <= 1e-5 * (1 + abs(reward)):
+                raise ValueError(f"the components of seat {seat} add up to {sum(parts)}, and its reward is {reward}")
+
+    def pack_components(self) -> bytes:
+        """The parts of the rewards of the last step: all of seat 0, then those of seat 1, and so on."""
+        flat = [part for parts in self._parts for part in parts]
+        return struct.pack(f"<{len(flat)}f", *flat)
 
     def _infos(self) -> bytes:
         if not self._named:

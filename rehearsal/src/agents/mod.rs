@@ -187,5 +187,5 @@ async fn write_agents(
         Some(policy.describe(&session.participant, &session.id))
     };
     let agents: Vec<AgentSession> = stored.iter().filter_map(of_session).collect();
-    dataset::agents::write(data, &agents)
+    dataset::agents::write_agents(data, &agents)
 }

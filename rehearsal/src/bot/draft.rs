@@ -4,8 +4,8 @@ use client_core::ShownStage;
 use protocol::control::{Draft, StageView};
 use survey::Form;
 
+use super::chat::WORDS;
 use super::person::Act;
-use super::talk::WORDS;
 use super::{Bot, S};
 use crate::answers::to_answers;
 

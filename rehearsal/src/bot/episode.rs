@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use client_core::Peer;
 use client_core::{PageEffect, Verdict};
+use env_core::tally::TalliedWorld;
 use env_core::view::ViewWorld;
 use protocol::control::{ClientMessage, Link, Plan, ServerMessage};
 use protocol::rules::SharedSeats;
@@ -89,7 +90,7 @@ impl Bot {
                     "> Hello by a link"
                 },
             ),
-            message => self.record.lock().trace.said(now_us, message),
+            message => self.record.lock().trace.note_sent(now_us, message),
         }
         let Some(tab) = &self.tab else { return };
         if let ClientMessage::Draft { number, draft, .. } = &message {
@@ -251,6 +252,15 @@ impl Bot {
         };
         let world = world
             .map_err(|error| format!("the environment `{}` does not open: {error}", plan.env))?;
+        let world = self.share_seats(plan, world)?;
+        Ok(match plan.asks_rewards() {
+            true => TalliedWorld::boxed(world),
+            false => world,
+        })
+    }
+
+    /// The world in which people share their seats with AI partners, if the plan says so.
+    fn share_seats(&self, plan: &Plan, world: Native) -> Result<Native, String> {
         let Some(shared) = &plan.shared else {
             return Ok(world);
         };

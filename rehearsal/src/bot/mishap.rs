@@ -5,7 +5,7 @@ use protocol::{Era, Seat, Tick};
 
 use client_core::{PageEffect, ShownStage};
 
-use super::talk::Talking;
+use super::chat::BotChat;
 use super::{Bot, BotEffect, RawFrame, S, TOLD_WITHIN_S};
 use crate::fault::Fault;
 use crate::record::Phase;
@@ -111,7 +111,7 @@ impl Bot {
         let Some((_, wire)) = tab.wire else { return };
         while let Some(effect) = tab.page.poll_effect() {
             if let PageEffect::Send(message) = effect {
-                self.record.lock().trace.said(now_us, &message);
+                self.record.lock().trace.note_sent(now_us, &message);
                 if let ClientMessage::Draft { number, draft, .. } = &message {
                     self.drafts.sent(tab.number, *number, draft);
                 }
@@ -149,7 +149,7 @@ impl Bot {
         self.record.lock().returns += 1;
         self.tab = None;
         self.late.clear();
-        self.talking = Talking::default();
+        self.chat = BotChat::default();
         (self.act, self.done, self.outcome_us) = (None, None, None);
         (self.has_left, self.offline_us) = (false, None);
         self.opens_us = Some(at_us);

@@ -8,6 +8,7 @@
 //! All times are the server's clock, microseconds. This module must not know of sockets, clocks and threads.
 
 mod channels;
+mod chat;
 mod draft;
 mod episode;
 mod mishap;
@@ -15,7 +16,6 @@ mod person;
 mod shell;
 mod stage;
 mod tab;
-mod talk;
 
 #[cfg(test)]
 mod tests;
@@ -39,10 +39,10 @@ use super::entry::EntryWay;
 use super::fault::Fault;
 use super::hands::{AgentHands, Hands};
 use super::record::{Phase, Shared};
+use chat::BotChat;
 use draft::Drafts;
 use episode::Late;
 use tab::Tab;
-use talk::Talking;
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
@@ -176,7 +176,7 @@ pub(super) struct Bot {
     done: Option<ShownStage>,
     has_left: bool,
     drafts: Drafts,
-    talking: Talking,
+    chat: BotChat,
     /// When the person has read the outcome of an episode.
     outcome_us: Option<u64>,
     hands: Hands,
@@ -229,7 +229,7 @@ impl Bot {
             done: None,
             has_left: false,
             drafts: Drafts::default(),
-            talking: Talking::default(),
+            chat: BotChat::default(),
             outcome_us: None,
             hands,
             agent: agent.map(AgentHands::new),
@@ -269,7 +269,7 @@ impl Bot {
             (self.outcome_us, "outcome"),
             (self.late.due_us(), "datagram"),
             (self.drafts.due_us(), "draft"),
-            (self.talking.due_us(), "message"),
+            (self.chat.due_us(), "message"),
             (Some(overdue_us + 1), "deadline"),
         ];
         let times = times.into_iter();
@@ -339,7 +339,7 @@ impl Bot {
             self.drain_old(now_us);
         }
         self.draft(now_us);
-        self.talk(now_us);
+        self.write_chat_message(now_us);
         if self.outcome_us.take_if(|at_us| *at_us <= now_us).is_some()
             && let Some(tab) = &mut self.tab
         {
@@ -396,7 +396,7 @@ impl Bot {
                 .as_ref()
                 .is_some_and(|tab| tab.socket(wire).is_some())
             {
-                bot.record.lock().trace.heard(now_us, &message);
+                bot.record.lock().trace.note_received(now_us, &message);
                 bot.handle_news(now_us, wire, message)?;
             }
             Ok(None)

@@ -1,7 +1,7 @@
 //! The person in front of the page: how long they read, what they answer, when they leave.
 
 use client_core::ShownStage;
-use protocol::control::{Answer, Ask, Choice, ClientMessage, Device, StageView};
+use protocol::control::{Answer, Ask, ClientMessage, Device, LobbyChoice, StageView};
 use study::StageKind;
 use study::screening::Measured;
 use study::stage::AGREED;
@@ -36,7 +36,7 @@ impl Bot {
             Ask::Nothing => {}
             // Agents are always there, and came for partners.
             Ask::Choice if self.agent.is_some() => {
-                self.say(ClientMessage::Choose(Choice::Wait));
+                self.say(ClientMessage::Choose(LobbyChoice::Wait));
             }
             Ask::Presence { .. } if self.agent.is_some() => self.say(ClientMessage::Here),
             // A person who overlooks the question is asked to come back.
@@ -45,7 +45,7 @@ impl Bot {
             }
             Ask::Presence { .. } | Ask::Return => self.say(ClientMessage::Here),
             Ask::Choice => {
-                let choices = [Choice::Wait, Choice::Ai, Choice::Leave];
+                let choices = [LobbyChoice::Wait, LobbyChoice::Ai, LobbyChoice::Leave];
                 let choice = choices[self.rng.below(choices.len())];
                 self.say(ClientMessage::Choose(choice));
             }

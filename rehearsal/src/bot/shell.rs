@@ -89,7 +89,7 @@ impl Bot {
             let wire = tab.wire.map(|(_, wire)| wire);
             match (tab.page.poll_effect(), wire) {
                 (Some(PageEffect::Send(message)), Some(wire)) => {
-                    self.record.lock().trace.said(now_us, &message);
+                    self.record.lock().trace.note_sent(now_us, &message);
                     self.effects.push_back(BotEffect::Send(wire, message));
                 }
                 (Some(PageEffect::CloseSocket), wire) => {

@@ -3,8 +3,8 @@
 use client_core::ShownStage;
 use protocol::control::{Answer, ServerMessage, StageView};
 
+use super::chat::BotChat;
 use super::person::Act;
-use super::talk::Talking;
 use super::{Bot, WireId};
 use crate::record::{Given, Phase, Waited, cuts};
 
@@ -26,7 +26,7 @@ impl Bot {
             message,
             ServerMessage::Start { .. } | ServerMessage::Return(_)
         );
-        let mut talk = None;
+        let mut view = None;
         match &message {
             ServerMessage::Stage {
                 index,
@@ -53,11 +53,13 @@ impl Bot {
                 let tab = self.tab.as_ref().map_or(0, |tab| tab.number);
                 self.drafts.kept(tab, *number);
             }
-            ServerMessage::Talk(told) => {
-                told.lines.iter().for_each(|line| self.read_line(line));
-                talk = Some(told.clone());
+            ServerMessage::Chat(told) => {
+                told.messages
+                    .iter()
+                    .for_each(|message| self.read_chat_message(message));
+                view = Some(told.clone());
             }
-            ServerMessage::Said { line, .. } => self.read_line(line),
+            ServerMessage::ChatMessage { message, .. } => self.read_chat_message(message),
             _ => {}
         }
         let Some(tab) = &mut self.tab else {
@@ -74,10 +76,11 @@ impl Bot {
         }
         // A chat that comes while an outcome is read is met with its stage.
         let chat = self.tab.as_ref().and_then(|tab| tab.page.chat());
-        let known = chat.map(|chat| chat.talk());
-        if let Some(talk) = talk.filter(|talk| known.is_some_and(|known| known.round == talk.round))
+        let known = chat.map(|chat| chat.view());
+        if let Some(view) =
+            view.filter(|view| known.is_some_and(|known| known.group_visit == view.group_visit))
         {
-            self.meet_talk(now_us, &talk);
+            self.meet_chat(now_us, &view);
         }
         Ok(())
     }
@@ -99,15 +102,15 @@ impl Bot {
         }
         (self.act, self.outcome_us) = (None, None);
         self.drafts.stop();
-        self.talking = Talking::default();
+        self.chat = BotChat::default();
         self.meet(now_us, &stage)?;
         if !matches!(stage.view, Lobby { .. }) {
             self.tempt(now_us, &stage);
         }
         // It came while the outcome of the episode before was read.
         let chat = self.tab.as_ref().and_then(|tab| tab.page.chat());
-        if let Some(talk) = chat.map(|chat| chat.talk().clone()) {
-            self.meet_talk(now_us, &talk);
+        if let Some(view) = chat.map(|chat| chat.view().clone()) {
+            self.meet_chat(now_us, &view);
         }
         Ok(())
     }

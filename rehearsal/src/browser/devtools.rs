@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const ANSWERS_WITHIN: Duration = Duration::from_secs(60);
 
 /// An event of a page: its name, and its parameters.
-pub(super) type Event = (String, Value);
+pub(super) type DevToolsEvent = (String, Value);
 
 type Answer = Result<Value, String>;
 
@@ -34,7 +34,7 @@ struct Shared {
     /// Calls that wait for their answers.
     calls: BTreeMap<u64, oneshot::Sender<Answer>>,
     /// Listeners to the events of a page.
-    listeners: BTreeMap<String, mpsc::UnboundedSender<Event>>,
+    listeners: BTreeMap<String, mpsc::UnboundedSender<DevToolsEvent>>,
 }
 
 impl DevTools {
@@ -100,7 +100,7 @@ impl DevTools {
     }
 
     /// The events of the page of a session, from now on.
-    pub(super) fn listen(&self, session: &str) -> mpsc::UnboundedReceiver<Event> {
+    pub(super) fn listen(&self, session: &str) -> mpsc::UnboundedReceiver<DevToolsEvent> {
         let (tell, told) = mpsc::unbounded_channel();
         lock(&self.shared)
             .listeners

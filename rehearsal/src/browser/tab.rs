@@ -4,7 +4,7 @@ use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::devtools::{DevTools, Event};
+use super::devtools::{DevTools, DevToolsEvent};
 
 /// A page in the browser.
 #[derive(Debug)]
@@ -13,7 +13,7 @@ pub(super) struct Tab {
     target: String,
     session: String,
     /// Its events.
-    pub(super) events: mpsc::UnboundedReceiver<Event>,
+    pub(super) events: mpsc::UnboundedReceiver<DevToolsEvent>,
 }
 
 impl Tab {

@@ -7,7 +7,7 @@ use protocol::Controller;
 use protocol::control::{self, ClientMessage, Plan, Refusal, ServerMessage, StageView};
 use serde_json::Value;
 
-use super::devtools::Event;
+use super::devtools::DevToolsEvent;
 use crate::record::{Given, Phase, Shared, Waited, cuts};
 
 /// A stage as the server sent it to the page.
@@ -49,7 +49,7 @@ impl Watch {
     ///
     /// # Errors
     /// A sentence, if it must not happen.
-    pub(super) fn event(&mut self, now_us: u64, (name, of): &Event) -> Result<(), String> {
+    pub(super) fn event(&mut self, now_us: u64, (name, of): &DevToolsEvent) -> Result<(), String> {
         let frame = || {
             let frame = &of["response"];
             let is_binary = frame["opcode"] == 2;
@@ -80,7 +80,7 @@ impl Watch {
     }
 
     /// Returns true if an event tells a page that another one has taken over.
-    pub(super) fn supersedes((name, of): &Event) -> bool {
+    pub(super) fn supersedes((name, of): &DevToolsEvent) -> bool {
         let payload = of["response"]["payloadData"].as_str().unwrap_or_default();
         let bytes = STANDARD.decode(payload).unwrap_or_default();
         name == "Network.webSocketFrameReceived"
@@ -95,7 +95,7 @@ impl Watch {
 
     fn said(&mut self, now_us: u64, message: ClientMessage) {
         let mut record = self.record.lock();
-        record.trace.said(now_us, &message);
+        record.trace.note_sent(now_us, &message);
         match message {
             ClientMessage::StageDone { stage, answers, .. } => {
                 let Some(told) = self.stage.as_ref().filter(|told| told.index == stage) else {
@@ -116,7 +116,7 @@ impl Watch {
                     self.done = Some((stage, given));
                 }
             }
-            ClientMessage::Say { text, .. } => drop(record.wrote.insert(text)),
+            ClientMessage::WriteToGroup { text, .. } => drop(record.wrote.insert(text)),
             ClientMessage::Trouble { message } => {
                 record.phase = Phase::Stuck(format!("the page told of trouble: {message}"));
             }
@@ -125,7 +125,7 @@ impl Watch {
     }
 
     fn heard(&mut self, now_us: u64, message: ServerMessage) -> Result<(), String> {
-        self.record.lock().trace.heard(now_us, &message);
+        self.record.lock().trace.note_received(now_us, &message);
         match message {
             ServerMessage::Welcome { session, .. } => {
                 let mut record = self.record.lock();
@@ -135,12 +135,12 @@ impl Watch {
             ServerMessage::Stage {
                 index, id, view, ..
             } => self.told(now_us, Told { index, id, view })?,
-            ServerMessage::Talk(talk) => {
-                let all = talk.lines.into_iter().map(|line| line.text);
+            ServerMessage::Chat(chat) => {
+                let all = chat.messages.into_iter().map(|message| message.text);
                 self.record.lock().heard.extend(all);
             }
-            ServerMessage::Said { line, .. } => {
-                self.record.lock().heard.insert(line.text);
+            ServerMessage::ChatMessage { message, .. } => {
+                self.record.lock().heard.insert(message.text);
             }
             ServerMessage::Superseded => {
                 return Err("this page is superseded by none of ours".to_owned());

@@ -1,4 +1,4 @@
-//! A rehearsal over the real program: its server in a process of its own, real sockets, and `kill -9`.
+//! A rehearsal over the real program: its server in its own process, real sockets, and `kill -9`.
 //!
 //! The clocks of server and bots run faster than real time, as fast as the machine keeps up with: when it lags behind,
 //! time slows down, so that a busy machine is not mistaken for a bad network. Everything else is as in a study.

@@ -196,7 +196,7 @@ impl Pacer {
     }
 }
 
-/// The highest speed in an episode of so many ticks a second.
+/// The highest speed in an episode of this many ticks a second.
 pub(super) fn most_in_play(tick_hz: u16, has_webrtc: bool) -> f64 {
     let by_ticks = 1.0 / (TICK_S * f64::from(tick_hz.max(1)));
     match has_webrtc {

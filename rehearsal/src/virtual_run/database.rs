@@ -1,4 +1,4 @@
-//! The database of a virtual rehearsal, on a thread of its own: writes follow behind, in their order, and nobody waits
+//! The database of a virtual rehearsal, on its own thread: writes follow behind, in their order, and nobody waits
 //! for them but a server that starts.
 
 use std::path::Path;
@@ -43,7 +43,7 @@ pub(super) struct Database {
 }
 
 impl Database {
-    /// Opens the database of a new data folder, with so many participant links.
+    /// Opens the database of a new data folder, with this many participant links.
     ///
     /// # Errors
     /// The system has no more threads.

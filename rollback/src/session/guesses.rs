@@ -18,7 +18,7 @@ pub(super) struct Guesses {
 }
 
 impl Guesses {
-    /// For so many ticks at once. A guess is replaced when an earlier input comes, so no list outgrows the
+    /// For this many ticks at once. A guess is replaced when an earlier input comes, so no list outgrows the
     /// window; as many times it may lie beyond an end.
     pub(super) fn new(seats: usize, window: u8) -> Self {
         let slots = usize::from(window) + 1;

@@ -22,7 +22,7 @@ impl<W: World> Session<W> {
         self.look_ahead(ahead, self.presses.peek(), show);
     }
 
-    /// Shows so many ticks more, or less to an end, in which the local person wants this.
+    /// Shows this many ticks more, or less to an end, in which the local person wants this.
     pub(crate) fn look_ahead(&mut self, ahead: u32, wish: Action, show: impl FnOnce(&mut W)) {
         if ahead == 0 {
             return show(&mut self.world);
@@ -51,7 +51,7 @@ impl<W: World> Session<W> {
         self.load(slot);
     }
 
-    /// The frame that the preview shows, presented so many milliseconds after `T0`. Each frame brings the inputs since
+    /// The frame that the preview shows, presented this many milliseconds after `T0`. Each frame brings the inputs since
     /// the last.
     pub fn seen(&mut self, at_ms: u32, hidden: bool) -> Frame {
         self.resimulate();

@@ -50,7 +50,7 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// True if the study ends the episode where the world is, after so many ticks.
+    /// True if the study ends the episode where the world is, after this many ticks.
     pub(super) fn is_ended_by_study(&mut self, ticks: u32) -> bool {
         let until = self.config.rules.until.as_ref();
         until.is_some_and(|until| Live::of(&mut self.world, ticks, self.config.tick_hz).ends(until))

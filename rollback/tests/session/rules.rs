@@ -1,6 +1,8 @@
 //! A study's rules: an end by a formula, and turns.
 
+use env_core::tally::TalliedWorld;
 use formula::{Expr, Op};
+use protocol::control::Return;
 use protocol::rules::Rules;
 
 use super::*;
@@ -75,6 +77,57 @@ fn a_formula_may_ask_for_the_score_of_a_seat() {
         Some(Tick(1)),
         "the toy counts for the group"
     );
+}
+
+/// A world in which walking against a wall costs, with the sums of the rewards.
+fn costly() -> TalliedWorld<Box<dyn World + Send>> {
+    TalliedWorld::new(env_core::envs::open("goal_seeking", r#"{"seats":2}"#).unwrap())
+}
+
+#[test]
+fn a_formula_may_ask_for_the_rewards_of_a_seat_and_a_page_that_comes_back_knows_them() {
+    let mut known = costly();
+    known.reset(5);
+    let noop = known.spec().noop;
+    let (mut ticks, mut state) = (0_u32, Vec::new());
+    while known.reward_sum(0).unwrap() >= -0.5 {
+        if ticks == 8 {
+            known.state(&mut state);
+        }
+        assert!(!known.step(&[0, noop]).over, "it walks against a wall");
+        ticks += 1;
+    }
+    let leaf = |op| Expr::new(op, Vec::new()).unwrap();
+    let rewards = leaf(Op::Variable("rewards".to_owned()));
+    let own = Expr::new(Op::Index, vec![rewards, leaf(Op::Number(0.0))]).unwrap();
+    let poor = Expr::new(Op::Less, vec![own, leaf(Op::Number(-0.5))]).unwrap();
+    let config = || Config {
+        controllers: vec![Controller::Human, Controller::Vacant],
+        ..until(poor.clone())
+    };
+    let walk = |session: &mut Session<_>| {
+        session.handle_action(T0_US - 1, 0);
+        (0..ticks + 5).for_each(|tick| session.handle_timeout(due(tick.into())));
+        session.ended()
+    };
+    let mut session = Session::new(config(), costly(), Vec::new());
+    assert_eq!(walk(&mut session), Some(Tick(ticks)));
+    let mut before = costly();
+    before.reset(5);
+    before.restore(&state).unwrap();
+    let start = Return {
+        era: Era(3),
+        t0_us: T0_US,
+        delay_ms: 0,
+        input_delay: 0,
+        changes: Vec::new(),
+        tick: Tick(8),
+        digest: before.digest(),
+        state,
+        partners: Vec::new(),
+    };
+    let mut back = Session::resume(config(), costly(), |_| None, &start).unwrap();
+    assert_eq!(walk(&mut back), Some(Tick(ticks)));
 }
 
 #[test]

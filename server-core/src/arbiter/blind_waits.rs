@@ -39,7 +39,7 @@ impl Arbiter {
             if let Some(came_us) = came_us.filter(|_| is_whole && self.is_blind(key, who)) {
                 let kind = self.meeting_kind(who);
                 self.meeting_times
-                    .note(kind, now_us.saturating_sub(came_us));
+                    .add_time(kind, now_us.saturating_sub(came_us));
             }
         }
     }

@@ -3,18 +3,18 @@
 //! Messages are numbered for each writer, so that one which is sent again is stored once; each is durable before
 //! anybody sees it. Only the latest messages, which a joining page receives, stay in memory; all are stored.
 
-use protocol::control::{Line, ServerMessage, Talker, Unsaid};
+use protocol::control::{ChatMember, ChatMessage, MessageRefusal, ServerMessage};
 use protocol::{Era, Seat};
 use study::StageKind;
 use study::stage::{Chat, Writing};
 
 use super::episode::Phase;
 use super::group::GroupId;
-use super::talk::Saying;
+use super::group_chat::SentChatMessage;
 use super::{Arbiter, Effect, MessageRow, Place, SessionId, Write};
 
 /// Time from message to message of one person, microseconds; a few may come at once.
-const SAY_EACH_US: u64 = 1_000_000;
+const CHAT_MESSAGE_EACH_US: u64 = 1_000_000;
 
 impl Arbiter {
     /// Where a session writes now: its group, and the episode that runs.
@@ -57,12 +57,15 @@ impl Arbiter {
             return;
         };
         let most_s = self.chat(self.stage_of(first)).map_or(0, |chat| chat.max_s);
-        let Some(round) = self.round_in(key, first).map(|round| round.number) else {
+        let Some(group_visit) = self
+            .group_visit_in(key, first)
+            .map(|group_visit| group_visit.number)
+        else {
             return;
         };
-        if let Some(talk) = self.groups.talk_at(key, round) {
-            talk.since_us = Some(now_us);
-            talk.until_us = Some(now_us + u64::from(most_s) * 1_000_000);
+        if let Some(chat) = self.groups.chat_at(key, group_visit) {
+            chat.since_us = Some(now_us);
+            chat.until_us = Some(now_us + u64::from(most_s) * 1_000_000);
         }
         self.keep_group(key);
         for &who in here {
@@ -84,19 +87,21 @@ impl Arbiter {
         let shown = self.stage_message(who, self.stage_of(who), None);
         self.sessions[who].note_shown(now_us);
         self.tell_session(who, shown);
-        self.tell_talk(now_us, who);
+        self.show_chat_messages(now_us, who);
     }
 
     /// Sends the messages so far to a page that chats, if its person chats now.
-    pub(super) fn tell_talk(&mut self, now_us: u64, who: SessionId) {
+    pub(super) fn show_chat_messages(&mut self, now_us: u64, who: SessionId) {
         if let Some(era) = self.writes_to_model(who) {
-            return self.tell_model_talk(who, era);
+            return self.show_model_chat(who, era);
         }
         let Some((key, era)) = self.writes_in(who) else {
             return;
         };
-        let (Some(place), Some(round)) = (self.groups.place_of(key, who), self.round_in(key, who))
-        else {
+        let (Some(place), Some(group_visit)) = (
+            self.groups.place_of(key, who),
+            self.group_visit_in(key, who),
+        ) else {
             return;
         };
         let stage = self.stage_of(who);
@@ -108,27 +113,27 @@ impl Arbiter {
             return;
         };
         let (max_length, names) = (writing.max_length, writing.names(&self.study.language));
-        let company = self.company(key, round.number);
-        let Some(talk) = self.groups.talk_at(key, round.number) else {
+        let members = self.chat_members(key, group_visit.number);
+        let Some(chat) = self.groups.chat_at(key, group_visit.number) else {
             return;
         };
-        let talk = protocol::control::Talk {
-            round: round.number,
+        let chat = protocol::control::ChatView {
+            group_visit: group_visit.number,
             place,
-            company,
+            members,
             names,
             max_length,
             left_ms,
-            next: talk.turn(place),
-            lines: talk.lines.iter().cloned().collect(),
+            next: chat.turn(place),
+            messages: chat.messages.iter().cloned().collect(),
         };
-        self.tell_session(who, ServerMessage::Talk(talk));
+        self.tell_session(who, ServerMessage::Chat(chat));
     }
 
     /// Milliseconds until somebody can continue from a chat, and until everybody does.
     fn chat_left_ms(&self, now_us: u64, key: GroupId, who: SessionId) -> Option<(u32, u32)> {
         let chat = self.chat(self.stage_of(who))?;
-        let since_us = self.groups.get(key)?.talk.as_ref()?.since_us?;
+        let since_us = self.groups.get(key)?.chat.as_ref()?.since_us?;
         let left = |seconds: u32| {
             let until_us = since_us + u64::from(seconds) * 1_000_000;
             let left_us = until_us.saturating_sub(now_us);
@@ -143,124 +148,169 @@ impl Arbiter {
         let Place::Chat(key) = self.sessions[who].place else {
             return false;
         };
-        let round = self.round_in(key, who).map_or(0, |round| round.number);
-        let company = (0..).map(Seat).zip(self.company(key, round));
+        let group_visit = self
+            .group_visit_in(key, who)
+            .map_or(0, |group_visit| group_visit.number);
+        let members = (0..).map(Seat).zip(self.chat_members(key, group_visit));
         let own = self.groups.place_of(key, who);
-        let mut others = company.filter(|(place, _)| Some(*place) != own);
+        let mut others = members.filter(|(place, _)| Some(*place) != own);
         let left = self.chat_left_ms(now_us, key, who);
         left.is_some_and(|(may_ms, _)| may_ms > 0)
-            && others.any(|(_, talker)| matches!(talker, Talker::Here | Talker::Away))
+            && others.any(|(_, member_state)| {
+                matches!(member_state, ChatMember::Here | ChatMember::Away)
+            })
     }
 
     /// How each place of a group is taken at a visit at which it writes.
-    fn company(&self, key: GroupId, round: u16) -> Vec<Talker> {
+    fn chat_members(&self, key: GroupId, group_visit: u16) -> Vec<ChatMember> {
         let Some(group) = self.groups.get(key) else {
             return Vec::new();
         };
-        let talker = |place: &Option<super::group::Member>| {
+        let member_state = |place: &Option<super::group::Member>| {
             let Some(member) = place else {
-                return Talker::Ai;
+                return ChatMember::Ai;
             };
             let who = member.who;
             let writes = self.writes_in(who).is_some_and(|(of, _)| of == key);
-            let at = self.round_in(key, who);
+            let at = self.group_visit_in(key, who);
             match self.sessions[who].conn {
-                _ if member.gone.is_some() => Talker::Left,
-                Some(_) if writes => Talker::Here,
-                None if writes => Talker::Away,
-                _ if at.is_some_and(|at| at.is_here && at.number == round) => Talker::Away,
-                _ => Talker::Left,
+                _ if member.gone.is_some() => ChatMember::Left,
+                Some(_) if writes => ChatMember::Here,
+                None if writes => ChatMember::Away,
+                _ if at.is_some_and(|at| at.is_here && at.number == group_visit) => {
+                    ChatMember::Away
+                }
+                _ => ChatMember::Left,
             }
         };
-        group.places.iter().map(talker).collect()
+        group.places.iter().map(member_state).collect()
     }
 
     /// Tells those of a group who write if others of them have come or gone.
-    pub(super) fn tell_company(&mut self, key: GroupId) {
-        let talk = self.groups.get(key).and_then(|group| group.talk.as_ref());
-        let Some(round) = talk.map(|talk| talk.round) else {
+    pub(super) fn tell_chat_members(&mut self, key: GroupId) {
+        let chat = self.groups.get(key).and_then(|group| group.chat.as_ref());
+        let Some(group_visit) = chat.map(|chat| chat.group_visit) else {
             return;
         };
         let writers = self.writers(key);
         if writers.is_empty() {
             return;
         }
-        let company = self.company(key, round);
-        let Some(talk) = self.groups.talk_at(key, round) else {
+        let members = self.chat_members(key, group_visit);
+        let Some(chat) = self.groups.chat_at(key, group_visit) else {
             return;
         };
-        if std::mem::replace(&mut talk.told, company.clone()) == company {
+        if std::mem::replace(&mut chat.told, members.clone()) == members {
             return;
         }
         for (_, who) in writers {
-            let company = company.clone();
-            self.tell_session(who, ServerMessage::Company { round, company });
+            let members = members.clone();
+            self.tell_session(
+                who,
+                ServerMessage::ChatMembers {
+                    group_visit,
+                    members,
+                },
+            );
         }
     }
 
     /// A person writes something: it is durable, and then everybody sees it who is there.
-    pub(super) fn handle_say(&mut self, now_us: u64, who: SessionId, saying: Saying) {
-        let (round, number) = (saying.round, saying.number);
-        let said = match self.writes_to_model(who) {
-            Some(era) => self.say_to_model(now_us, who, era, &saying),
-            None => self.say(now_us, who, saying),
+    pub(super) fn handle_chat_message(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        sent: SentChatMessage,
+    ) {
+        let (group_visit, number) = (sent.group_visit, sent.number);
+        let result = match self.writes_to_model(who) {
+            Some(era) => self.say_to_model(now_us, who, era, &sent),
+            None => self.say(now_us, who, sent),
         };
-        match said {
+        match result {
             Ok(()) => self.note_sign(now_us, who),
-            Err(None) => self.tell_talk(now_us, who),
-            Err(Some(why)) => self.tell_session(who, ServerMessage::Unsaid { round, number, why }),
+            Err(None) => self.show_chat_messages(now_us, who),
+            Err(Some(why)) => self.tell_session(
+                who,
+                ServerMessage::ChatRefused {
+                    group_visit,
+                    number,
+                    why,
+                },
+            ),
         }
     }
 
     /// Takes a message. The error is the reason; `None` if the page has another number than the server.
-    fn say(&mut self, now_us: u64, who: SessionId, saying: Saying) -> Result<(), Option<Unsaid>> {
-        let (key, era) = self.writes_in(who).ok_or(Unsaid::Closed)?;
-        let place = self.groups.place_of(key, who).ok_or(Unsaid::Closed)?;
-        let here = self.round_in(key, who).ok_or(Unsaid::Closed)?;
-        if here.number != saying.round {
-            return Err(Some(Unsaid::Closed));
-        }
-        let talk = self
+    fn say(
+        &mut self,
+        now_us: u64,
+        who: SessionId,
+        sent: SentChatMessage,
+    ) -> Result<(), Option<MessageRefusal>> {
+        let (key, era) = self.writes_in(who).ok_or(MessageRefusal::Closed)?;
+        let place = self
             .groups
-            .talk_at(key, saying.round)
-            .ok_or(Unsaid::Closed)?;
-        if saying.number != talk.turn(place) {
+            .place_of(key, who)
+            .ok_or(MessageRefusal::Closed)?;
+        let here = self
+            .group_visit_in(key, who)
+            .ok_or(MessageRefusal::Closed)?;
+        if here.number != sent.group_visit {
+            return Err(Some(MessageRefusal::Closed));
+        }
+        let chat = self
+            .groups
+            .chat_at(key, sent.group_visit)
+            .ok_or(MessageRefusal::Closed)?;
+        if sent.number != chat.turn(place) {
             return Err(None);
         }
         let writing: &Writing =
-            (self.stage_kind(self.stage_of(who)).writing()).ok_or(Unsaid::Closed)?;
-        let text = writing.cleaned(&saying.text).ok_or(Unsaid::NotTaken)?;
-        if saying.number >= self.limits.sayings {
-            return Err(Some(Unsaid::NotTaken));
+            (self.stage_kind(self.stage_of(who)).writing()).ok_or(MessageRefusal::Closed)?;
+        let text = writing
+            .cleaned(&sent.text)
+            .ok_or(MessageRefusal::NotTaken)?;
+        if sent.number >= self.limits.chat_messages {
+            return Err(Some(MessageRefusal::NotTaken));
         }
-        if !self.sessions[who].says.take_token(now_us, SAY_EACH_US) {
-            return Err(Some(Unsaid::TooFast));
+        if !self.sessions[who]
+            .says
+            .take_token(now_us, CHAT_MESSAGE_EACH_US)
+        {
+            return Err(Some(MessageRefusal::TooFast));
         }
-        let line = Line {
+        let message = ChatMessage {
             place,
-            number: saying.number,
+            number: sent.number,
             at_us: now_us,
             text,
         };
-        self.store_line(key, who, era, &saying, &line);
-        if let Some(talk) = self.groups.talk_at(key, saying.round) {
-            talk.push_line(line.clone());
+        self.store_chat_message(key, who, era, &sent, &message);
+        if let Some(chat) = self.groups.chat_at(key, sent.group_visit) {
+            chat.push_message(message.clone());
         }
-        let round = saying.round;
+        let group_visit = sent.group_visit;
         for (_, who) in self.writers(key) {
-            let line = line.clone();
-            self.tell_session(who, ServerMessage::Said { round, line });
+            let message = message.clone();
+            self.tell_session(
+                who,
+                ServerMessage::ChatMessage {
+                    group_visit,
+                    message,
+                },
+            );
         }
         Ok(())
     }
 
-    fn store_line(
+    fn store_chat_message(
         &mut self,
         key: GroupId,
         who: SessionId,
         era: Option<Era>,
-        saying: &Saying,
-        line: &Line,
+        sent: &SentChatMessage,
+        message: &ChatMessage,
     ) {
         let Some(group) = self.groups.get_mut(key) else {
             return;
@@ -275,16 +325,16 @@ impl Arbiter {
             group: id,
             number,
             participant: session.participant.clone(),
-            place: line.place,
+            place: message.place,
             stage: self.stage_of(who),
             visit: session.progress.visit(),
-            round: saying.round,
-            turn: line.number,
-            tick: saying.tick.filter(|_| episode.is_some()),
+            group_visit: sent.group_visit,
+            turn: message.number,
+            tick: sent.tick.filter(|_| episode.is_some()),
             episode,
-            sent_us: saying.sent_us,
-            at_us: line.at_us,
-            text: line.text.clone(),
+            sent_us: sent.sent_us,
+            at_us: message.at_us,
+            text: message.text.clone(),
             partner: String::new(),
         };
         self.effects.push_back(Effect::Store(Write::Message(row)));
@@ -301,18 +351,18 @@ impl Arbiter {
         let Some(group) = self.groups.get_mut(key) else {
             return;
         };
-        let Some(talk) = group.talk.as_mut() else {
+        let Some(chat) = group.chat.as_mut() else {
             return;
         };
-        talk.until_us = None;
-        let round = talk.round;
+        chat.until_us = None;
+        let group_visit = chat.group_visit;
         let people: Vec<SessionId> = (group.members())
             .filter(|(_, member)| member.gone.is_none())
             .map(|(_, member)| member.who)
             .collect();
         for who in people {
-            let here = self.round_in(key, who);
-            if here.is_some_and(|here| here.is_here && here.number == round) {
+            let here = self.group_visit_in(key, who);
+            if here.is_some_and(|here| here.is_here && here.number == group_visit) {
                 let at = self.sessions[who].progress.position();
                 self.advance_session(who, study::ProgressEvent::StageDone { at, answers: &[] });
                 self.show_stage(now_us, who);
@@ -321,8 +371,8 @@ impl Arbiter {
     }
 
     /// Resumes the chat at which a group was, if somebody is still there.
-    pub(super) fn restore_chat(&mut self, key: GroupId, talk: Option<(u16, u64)>) {
-        let Some((round, since_us)) = talk else {
+    pub(super) fn restore_chat(&mut self, key: GroupId, chat: Option<(u16, u64)>) {
+        let Some((group_visit, since_us)) = chat else {
             return;
         };
         let people = self.groups.get(key).map(|group| group.members());
@@ -332,14 +382,14 @@ impl Arbiter {
             .map(|(_, member)| member.who)
             .collect();
         let mut stays = people.into_iter().filter(|who| {
-            let here = self.round_in(key, *who);
-            here.is_some_and(|here| here.is_here && here.number == round)
+            let here = self.group_visit_in(key, *who);
+            here.is_some_and(|here| here.is_here && here.number == group_visit)
         });
         let stage = stays.next().map(|who| self.stage_of(who));
         let chat = stage.and_then(|stage| self.chat(stage));
         let until_us = chat.map(|chat| since_us + u64::from(chat.max_s) * 1_000_000);
-        if let Some(talk) = self.groups.talk_at(key, round) {
-            (talk.since_us, talk.until_us) = (Some(since_us), until_us);
+        if let Some(chat) = self.groups.chat_at(key, group_visit) {
+            (chat.since_us, chat.until_us) = (Some(since_us), until_us);
         }
     }
 }

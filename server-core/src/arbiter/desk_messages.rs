@@ -1,7 +1,7 @@
 //! Messages between participants and researchers: each is durable before anybody sees it, and stays for a page that comes
 //! back. A participant's page has the whole exchange again whenever something of it changes, which is seldom.
 
-use protocol::control::{ServerMessage, Unsaid};
+use protocol::control::{MessageRefusal, ServerMessage};
 use study::StageKind;
 
 use super::rows::DeskMessageRow;
@@ -88,9 +88,9 @@ impl Arbiter {
         who: SessionId,
         number: u32,
         text: &str,
-    ) -> Result<(), Unsaid> {
+    ) -> Result<(), MessageRefusal> {
         if !self.can_write_to_desk(who) {
-            return Err(Unsaid::Closed);
+            return Err(MessageRefusal::Closed);
         }
         let limit = self.limits.desk_messages;
         let exchange = self.exchanges.get_mut(who);
@@ -98,12 +98,12 @@ impl Arbiter {
         if number != exchange.own_count() {
             return Ok(());
         }
-        let text = clean_desk_text(text).ok_or(Unsaid::NotTaken)?;
+        let text = clean_desk_text(text).ok_or(MessageRefusal::NotTaken)?;
         if number >= limit {
-            return Err(Unsaid::NotTaken);
+            return Err(MessageRefusal::NotTaken);
         }
         if !exchange.writes.take_token(now_us, WRITE_EACH_US) {
-            return Err(Unsaid::TooFast);
+            return Err(MessageRefusal::TooFast);
         }
         let message = DeskMessageText { text, check: None };
         self.add_desk_message(now_us, who, "", "researchers", &message);

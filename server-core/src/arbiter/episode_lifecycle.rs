@@ -104,7 +104,7 @@ impl Arbiter {
         let blind_us = self.blind_us(episode, took_us);
         let t0_us = now_us + self.countdown_us(episode.stage) + blind_us;
         if episode.people().count() > 1 {
-            self.linking_times.note(took_us);
+            self.linking_times.add_time(took_us);
         }
         let Some(rules) = self.absence_rules(episode.stage, &episode.facts) else {
             return;
@@ -210,7 +210,7 @@ impl Arbiter {
                     input_delay,
                 },
             );
-            self.tell_talk(now_us, who);
+            self.show_chat_messages(now_us, who);
         }
     }
 

@@ -99,6 +99,8 @@ pub struct HostWork {
     pub steps: bool,
     /// The views that pages get.
     pub views: Vec<ViewOrder>,
+    /// True if views tell the sums of the rewards, because the study shows them beside the picture.
+    pub tells_rewards: bool,
     /// The points whose meaning pages ask for.
     pub points: Vec<PointOrder>,
     /// True if everything so far becomes durable.
@@ -290,6 +292,8 @@ pub struct Snapshot {
     pub digest: u64,
     /// Its canonical bytes.
     pub state: Vec<u8>,
+    /// The sums of each seat's rewards, as pages that keep them have them behind the state.
+    pub rewards: Vec<u8>,
     /// The state of the policy of each AI seat, before it chooses for `tick`.
     pub partners: Vec<(Seat, Vec<u8>)>,
 }

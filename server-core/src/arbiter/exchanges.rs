@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use protocol::control::{AttentionCheck, DeskMessage, Exchange, MAX_TALK};
+use protocol::control::{AttentionCheck, DeskMessage, Exchange, MAX_CHAT_BYTES};
 
 use super::bucket::Bucket;
 use super::rows::DeskMessageRow;
@@ -108,7 +108,7 @@ impl DeskExchange {
         let mut bytes = 0;
         let newest = self.rows.iter().rev().take_while(|row| {
             bytes += row.size();
-            bytes <= MAX_TALK
+            bytes <= MAX_CHAT_BYTES
         });
         let mut messages: Vec<DeskMessage> = newest.map(view_message).collect();
         messages.reverse();

@@ -5,13 +5,13 @@
 use std::collections::BTreeSet;
 
 use protocol::Seat;
-use protocol::control::{Absent, Line};
+use protocol::control::{Absent, ChatMessage};
 use study::UnitAssignment;
 
+use super::group_chat::GroupChat;
 use super::lobbies::Room;
 use super::rows::MessageRow;
 use super::session::SessionId;
-use super::talk::Talk;
 
 /// A group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,7 +43,7 @@ pub(super) struct Group {
     /// The people who are missing, as those who wait were last told.
     pub told: Vec<Absent>,
     /// The chat of its people at their visit.
-    pub talk: Option<Talk>,
+    pub chat: Option<GroupChat>,
     /// Messages so far, at all visits.
     pub said: u32,
     /// When it must be settled even if nothing happens, microseconds.
@@ -54,7 +54,7 @@ pub(super) struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GroupWait {
     /// The number of the visit.
-    pub round: u16,
+    pub group_visit: u16,
     /// When it began, microseconds.
     pub since_us: u64,
     /// When those who are missing are given up, microseconds.
@@ -65,9 +65,9 @@ pub(super) struct GroupWait {
 
 impl GroupWait {
     /// A wait that begins, for at most this long.
-    pub(super) fn new(round: u16, now_us: u64, most_us: u64) -> Self {
+    pub(super) fn new(group_visit: u16, now_us: u64, most_us: u64) -> Self {
         Self {
-            round,
+            group_visit,
             since_us: now_us,
             until_us: now_us + most_us,
             is_paused: false,
@@ -75,9 +75,9 @@ impl GroupWait {
     }
 
     /// A wait that a stop of the server has interrupted.
-    pub(super) fn restored((round, until_us): (u16, u64), most_us: u64) -> Self {
+    pub(super) fn restored((group_visit, until_us): (u16, u64), most_us: u64) -> Self {
         Self {
-            round,
+            group_visit,
             since_us: until_us.saturating_sub(most_us),
             until_us,
             is_paused: true,
@@ -141,7 +141,7 @@ impl Group {
             blind_until_us: None,
             shown: BTreeSet::new(),
             told: Vec::new(),
-            talk: None,
+            chat: None,
             said: 0,
             wake_us: None,
         }
@@ -173,16 +173,16 @@ impl Group {
     /// Restores a message; those of the data folder come in their order.
     pub(super) fn restore_message(&mut self, row: MessageRow) {
         self.said = row.number + 1;
-        let round = self.talk.as_ref().map(|talk| talk.round);
+        let group_visit = self.chat.as_ref().map(|chat| chat.group_visit);
         // A chat may have begun since; what was written before it is not told there.
-        if round.is_some_and(|round| round > row.round) {
+        if group_visit.is_some_and(|group_visit| group_visit > row.group_visit) {
             return;
         }
-        if round.is_none_or(|round| round < row.round) {
-            self.talk = Some(Talk::new(row.round));
+        if group_visit.is_none_or(|group_visit| group_visit < row.group_visit) {
+            self.chat = Some(GroupChat::new(row.group_visit));
         }
-        if let Some(talk) = &mut self.talk {
-            talk.push_line(Line {
+        if let Some(chat) = &mut self.chat {
+            chat.push_message(ChatMessage {
                 place: row.place,
                 number: row.turn,
                 at_us: row.at_us,

@@ -14,7 +14,7 @@ use super::{Arbiter, Effect, GroupRow, Place, PlaceRow, SessionId, Write};
 /// Attendance of a group, as seen from the visit that is to be made next.
 struct GroupAttendance {
     /// The number of that visit.
-    round: u16,
+    group_visit: u16,
     /// The people who have come.
     here: Vec<SessionId>,
     /// The people who may still come, with their places.
@@ -53,8 +53,8 @@ impl Arbiter {
             self.sessions[*who].group = Some(key);
         }
         let together = |who: &SessionId| {
-            let round = self.look_ahead(*who, &draw).round(&self.study);
-            round.is_some_and(|round| round.is_here && round.number == 0)
+            let group_visit = self.look_ahead(*who, &draw).group_visit(&self.study);
+            group_visit.is_some_and(|group_visit| group_visit.is_here && group_visit.number == 0)
         };
         // A chat begins at once: nothing can undo the group any more.
         let next = self.look_ahead(first, &draw).index();
@@ -115,8 +115,8 @@ impl Arbiter {
             draw: group.draw.clone(),
             places: group.places.iter().map(place).collect(),
             has_ai: group.has_ai,
-            talk: (group.talk.as_ref()).and_then(|talk| Some((talk.round, talk.since_us?))),
-            wait: group.wait.map(|wait| (wait.round, wait.until_us)),
+            chat: (group.chat.as_ref()).and_then(|chat| Some((chat.group_visit, chat.since_us?))),
+            wait: group.wait.map(|wait| (wait.group_visit, wait.until_us)),
         };
         self.effects.push_back(Effect::Store(Write::Group(row)));
     }
@@ -127,16 +127,16 @@ impl Arbiter {
     }
 
     /// Where somebody is with this group; `None` once their way does not lead to it any more.
-    pub(super) fn round_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
+    pub(super) fn group_visit_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
         let draw = &self.groups.get(key)?.draw;
-        let round = self.sessions[who].progress.round(&self.study);
-        round.filter(|round| round.group == draw.seed)
+        let group_visit = self.sessions[who].progress.group_visit(&self.study);
+        group_visit.filter(|group_visit| group_visit.group == draw.seed)
     }
 
     /// Somebody has come to a stage that their group plays together.
     pub(super) fn join_group_visit(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         let key = self.sessions[who].group;
-        let key = key.filter(|&key| self.round_in(key, who).is_some());
+        let key = key.filter(|&key| self.group_visit_in(key, who).is_some());
         let member = key.and_then(|key| self.groups.find_member(key, who));
         let (Some(key), Some((_, member))) = (key, member) else {
             // The lobby has let them go on without a group; alone, there is nobody to write to.
@@ -152,8 +152,10 @@ impl Arbiter {
             self.advance_session(who, study::ProgressEvent::Cut(Outcome::TimedOut));
             return vec![Transition::Enter(who)];
         }
-        let round = self.round_in(key, who).map_or(0, |round| round.number);
-        if self.groups.is_chatting(key, round) {
+        let group_visit = self
+            .group_visit_in(key, who)
+            .map_or(0, |group_visit| group_visit.number);
+        if self.groups.is_chatting(key, group_visit) {
             self.join_chat(now_us, key, who);
             return Vec::new();
         }
@@ -176,7 +178,7 @@ impl Arbiter {
 
     fn settle_group(&mut self, now_us: u64, key: GroupId) {
         self.mark_departed(key);
-        self.tell_company(key);
+        self.tell_chat_members(key);
         let muster = self.count_attendance(key);
         let Some(muster) = muster else {
             if let Some(group) = self.groups.get_mut(key) {
@@ -208,12 +210,14 @@ impl Arbiter {
         let most_us = self.regroup_us(key);
         let least_us = self.limits.restart.as_micros() as u64;
         let group = self.groups.get_mut(key)?;
-        let wait = group.wait.filter(|wait| wait.round == muster.round);
+        let wait = group
+            .wait
+            .filter(|wait| wait.group_visit == muster.group_visit);
         let is_new = wait.is_none();
-        let mut wait = wait.unwrap_or_else(|| GroupWait::new(muster.round, now_us, most_us));
+        let mut wait = wait.unwrap_or_else(|| GroupWait::new(muster.group_visit, now_us, most_us));
         wait.resume(now_us, most_us, least_us);
         // Who is still at a chat of the group is not late.
-        let chats_us = group.talk.as_ref().and_then(|talk| talk.until_us);
+        let chats_us = group.chat.as_ref().and_then(|chat| chat.until_us);
         let latest_us = wait.since_us.max(chats_us.unwrap_or(0)) + most_us;
         let granted_us = |who: SessionId| {
             let session = &self.sessions[who];
@@ -272,7 +276,11 @@ impl Arbiter {
         let group = self.groups.get(key)?;
         let left = group.members().filter(|(_, member)| member.gone.is_none());
         let left = left.filter_map(|(seat, member)| {
-            Some((seat, member.who, self.round_in(key, member.who)?.number))
+            Some((
+                seat,
+                member.who,
+                self.group_visit_in(key, member.who)?.number,
+            ))
         });
         let left: Vec<(Seat, SessionId, u16)> = left.collect();
         let waits = |who: SessionId| {
@@ -280,18 +288,18 @@ impl Arbiter {
             session.place == Place::Group(key) && session.conn.is_some()
         };
         let waiting = left.iter().filter(|(_, who, _)| waits(*who));
-        let round = waiting.map(|(.., round)| *round).min()?;
+        let group_visit = waiting.map(|(.., group_visit)| *group_visit).min()?;
         let (mut here, mut coming) = (Vec::new(), Vec::new());
         for (seat, who, number) in left {
             match waits(who) {
-                true if number == round => here.push(who),
-                false if number <= round => coming.push((seat, who)),
+                true if number == group_visit => here.push(who),
+                false if number <= group_visit => coming.push((seat, who)),
                 // They are past this visit: nobody waits for them.
                 _ => {}
             }
         }
         Some(GroupAttendance {
-            round,
+            group_visit,
             here,
             coming,
         })
@@ -450,7 +458,7 @@ impl Arbiter {
                 self.sessions[who].group = Some(key);
             }
         }
-        self.restore_chat(key, row.talk);
+        self.restore_chat(key, row.chat);
     }
 }
 

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use protocol::Seat;
 
 use super::group::{DepartureReason, Group, GroupId, Member};
+use super::group_chat::GroupChat;
 use super::rows::MessageRow;
 use super::session::SessionId;
-use super::talk::Talk;
 
 /// The groups of a study.
 #[derive(Debug, Default)]
@@ -115,18 +115,21 @@ impl Groups {
     }
 
     /// The chat of a group at this visit; that of another visit is replaced by an empty one.
-    pub(super) fn talk_at(&mut self, key: GroupId, round: u16) -> Option<&mut Talk> {
-        let talk = &mut self.get_mut(key)?.talk;
-        if talk.as_ref().is_none_or(|talk| talk.round != round) {
-            *talk = Some(Talk::new(round));
+    pub(super) fn chat_at(&mut self, key: GroupId, group_visit: u16) -> Option<&mut GroupChat> {
+        let chat = &mut self.get_mut(key)?.chat;
+        if chat
+            .as_ref()
+            .is_none_or(|chat| chat.group_visit != group_visit)
+        {
+            *chat = Some(GroupChat::new(group_visit));
         }
-        talk.as_mut()
+        chat.as_mut()
     }
 
     /// True if a group has begun the chat of this visit.
-    pub(super) fn is_chatting(&self, key: GroupId, round: u16) -> bool {
-        let talk = self.get(key).and_then(|group| group.talk.as_ref());
-        talk.is_some_and(|talk| talk.round == round && talk.since_us.is_some())
+    pub(super) fn is_chatting(&self, key: GroupId, group_visit: u16) -> bool {
+        let chat = self.get(key).and_then(|group| group.chat.as_ref());
+        chat.is_some_and(|chat| chat.group_visit == group_visit && chat.since_us.is_some())
     }
 
     /// Restores the messages of the data folder.
@@ -146,15 +149,15 @@ impl Groups {
     pub(super) fn forget_messages(&mut self, who: SessionId, all: bool) {
         for group in self.by_key.values_mut() {
             let place = group.members().find(|(_, member)| member.who == who);
-            if let (Some((place, _)), Some(talk)) = (place, group.talk.as_mut()) {
-                talk.forget_lines(|line| all || line.place == place);
+            if let (Some((place, _)), Some(chat)) = (place, group.chat.as_mut()) {
+                chat.forget_messages(|message| all || message.place == place);
             }
         }
     }
 
     /// The groups whose chat is over by time.
     pub(super) fn ended_chats(&self, now_us: u64) -> Vec<GroupId> {
-        let until_us = |group: &Group| group.talk.as_ref()?.until_us;
+        let until_us = |group: &Group| group.chat.as_ref()?.until_us;
         let is_over = |group: &Group| until_us(group).is_some_and(|until_us| until_us <= now_us);
         let over = self.iter().filter(|(_, group)| is_over(group));
         over.map(|(key, _)| key).collect()
@@ -186,7 +189,7 @@ impl Groups {
     pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let groups = self.by_key.values();
         let times = groups.flat_map(|group| {
-            let chat_us = group.talk.as_ref().and_then(|talk| talk.until_us);
+            let chat_us = group.chat.as_ref().and_then(|chat| chat.until_us);
             let wait = group
                 .wake_us
                 .map(|at_us| (at_us, "end of the wait for a group"));

@@ -7,6 +7,7 @@ use std::collections::VecDeque;
 
 use protocol::control::{EndReason, ServerMessage};
 use protocol::{EnvWay, Era, Seat};
+use study::StageKind;
 
 use super::episode::{EpisodeState, Phase, Play};
 use super::seats::{Page, Seats};
@@ -216,9 +217,19 @@ impl Arbiter {
             return;
         }
         let work = (play.hosting.as_mut()).and_then(|host| host.poll_work(now_us, &play.seats));
-        if let Some(work) = work {
+        if let Some(mut work) = work {
+            work.tells_rewards = self.shows_rewards(era);
             self.effects
                 .push_back(Effect::Archive(era, Work::Host(work)));
+        }
+    }
+
+    /// True if the study shows the sums of the rewards beside the picture of an episode.
+    fn shows_rewards(&self, era: Era) -> bool {
+        let stage = self.episodes.get(era).map(|episode| episode.stage);
+        match stage.map(|stage| self.stage_kind(stage)) {
+            Some(StageKind::Env(env)) => env.shows_rewards(),
+            _ => false,
         }
     }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use protocol::change::Change;
-use protocol::control::{Line, ServerMessage};
+use protocol::control::{ChatMessage, ServerMessage};
 use protocol::log::Header;
 use protocol::{Controller, Era, Seat};
 use study::StageKind;
@@ -17,7 +17,7 @@ use study::timeline::fill_names;
 
 use super::episode::{EpisodeState, Phase};
 use super::model_play::{AskReason, CallStep, MODEL, ModelCall, ModelDeed, ModelPlay, PERSON};
-use super::model_words::{Said, cut_message, read_answer, write_prompt};
+use super::model_words::{ModelAnswer, cut_message, read_answer, write_prompt};
 use super::{Arbiter, Description, Directed, Effect, ModelCallRow, RecordWork, Work, Write};
 use crate::language_model::{Completion, ModelFailure, ModelReply, ModelRequest, write_body};
 
@@ -166,7 +166,7 @@ impl Arbiter {
             return self.fall_back(now_us, era, "no_description");
         };
         let of = Arc::clone(&model.model);
-        let lines: Vec<&Line> = model.talk.lines.iter().collect();
+        let lines: Vec<&ChatMessage> = model.chat.messages.iter().collect();
         let system = fill_names(&of.prompt, &episode.bindings);
         let prompt = write_prompt(&system, &described, &lines, MODEL, &model.last_directive);
         let last = lines.iter().rfind(|line| line.place == PERSON);
@@ -295,7 +295,7 @@ impl Arbiter {
             return;
         };
         let fallback = &model.model.fallback;
-        let said = Said {
+        let said = ModelAnswer {
             say: fallback.say.clone(),
             directive: fallback.directive.clone(),
         };
@@ -303,7 +303,7 @@ impl Arbiter {
     }
 
     /// Has a message shown after its typing delay, and a directive followed.
-    fn deliver(&mut self, now_us: u64, era: Era, said: Said, outcome: &str) {
+    fn deliver(&mut self, now_us: u64, era: Era, said: ModelAnswer, outcome: &str) {
         let episode = self.episodes.get(era);
         let env = episode.and_then(|episode| self.env_of(episode));
         let can_write = env.is_some_and(|env| env.screen.chat.is_some());

@@ -21,7 +21,7 @@ pub(super) struct LinkingTimes {
 
 impl LinkingTimes {
     /// Notes an episode of several people whose last page got ready this long after the match.
-    pub(super) fn note(&mut self, took_us: u64) {
+    pub(super) fn add_time(&mut self, took_us: u64) {
         self.took_us.push_back(took_us);
         if self.took_us.len() > MOST {
             self.took_us.pop_front();
@@ -48,13 +48,13 @@ mod tests {
         let mut times = LinkingTimes::default();
         let mut rng = Rng::of(7, &[1]);
         for _ in 0..4 {
-            times.note(9_000_000);
+            times.add_time(9_000_000);
             let usual_us = times.draw_delay_us(100_000, &mut rng);
             assert!((300_000..1_500_000).contains(&usual_us), "{usual_us}");
         }
-        times.note(9_000_000);
+        times.add_time(9_000_000);
         assert_eq!(times.draw_delay_us(100_000, &mut rng), 8_900_000);
-        (0..64).for_each(|at| times.note(1_000_000 + at * 10_000));
+        (0..64).for_each(|at| times.add_time(1_000_000 + at * 10_000));
         let mut drawn: Vec<u64> = (0..999).map(|_| times.draw_delay_us(0, &mut rng)).collect();
         drawn.sort_unstable();
         assert!(

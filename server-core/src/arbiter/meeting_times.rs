@@ -21,7 +21,7 @@ pub(super) struct MeetingTimes {
 }
 
 impl MeetingTimes {
-    pub(super) fn note(&mut self, kind: WaitKind, waited_us: u64) {
+    pub(super) fn add_time(&mut self, kind: WaitKind, waited_us: u64) {
         let waits = self.waited_us.entry(kind).or_default();
         waits.push_back(waited_us);
         if waits.len() > MOST {
@@ -51,14 +51,14 @@ mod tests {
         let mut drawn: Vec<u64> = (0..100).map(|_| times.draw_us(kind, &mut rng)).collect();
         drawn.sort_unstable();
         assert!(drawn[30] == 0 && drawn[70] > 0 && drawn[99] < 2_000_000);
-        (0..5).for_each(|at| times.note(kind, 7_000_000 + at));
+        (0..5).for_each(|at| times.add_time(kind, 7_000_000 + at));
         let drawn_us = times.draw_us(kind, &mut rng);
         assert!((7_000_000..7_000_005).contains(&drawn_us), "{drawn_us}");
         assert!(
             times.draw_us((3, false), &mut rng) < 2_000_000,
             "another kind"
         );
-        (0..MOST).for_each(|_| times.note(kind, 0));
+        (0..MOST).for_each(|_| times.add_time(kind, 0));
         assert_eq!(times.draw_us(kind, &mut rng), 0, "the latest");
     }
 }

@@ -26,6 +26,7 @@ mod events;
 mod exchanges;
 mod flow;
 mod group;
+mod group_chat;
 mod group_visits;
 mod groups;
 mod hosting;
@@ -62,7 +63,6 @@ mod signal_rates;
 mod signals;
 mod silence;
 mod simulated_waits;
-mod talk;
 #[cfg(test)]
 mod tests;
 mod uploads;
@@ -95,6 +95,7 @@ pub use events::{
 };
 use exchanges::Exchanges;
 pub use group::DepartureReason;
+use group_chat::SentChatMessage;
 use groups::Groups;
 use linking_times::LinkingTimes;
 use lobbies::Lobbies;
@@ -108,7 +109,6 @@ pub use rows::{
 use session::Place;
 pub use session::{ConnId, SessionId};
 use sessions::Sessions;
-use talk::Saying;
 pub use worked_time::Attendance;
 use worked_time::Unsaved;
 pub use writes::Write;
@@ -134,7 +134,7 @@ fn is_sign_of_life(message: &ClientMessage) -> bool {
             | ClientMessage::Upload(_)
             | ClientMessage::Here
             | ClientMessage::Choose(_)
-            | ClientMessage::Say { .. }
+            | ClientMessage::WriteToGroup { .. }
             | ClientMessage::TakeBack { .. }
             | ClientMessage::WriteToDesk { .. }
             | ClientMessage::AnswerCheck { .. }
@@ -420,21 +420,21 @@ impl Arbiter {
             ClientMessage::AnswerCheck { number, answer } => {
                 self.handle_check_answer(now_us, who, number, &answer);
             }
-            ClientMessage::Say {
-                round,
+            ClientMessage::WriteToGroup {
+                group_visit,
                 number,
                 sent_us,
                 tick,
                 text,
             } => {
-                let saying = Saying {
-                    round,
+                let sent = SentChatMessage {
+                    group_visit,
                     number,
                     sent_us,
                     tick,
                     text,
                 };
-                self.handle_say(now_us, who, saying);
+                self.handle_chat_message(now_us, who, sent);
             }
         }
     }

@@ -1,17 +1,17 @@
 //! The chat between a language model and somebody who plays alone. It must not know when the model is asked.
 
-use protocol::control::{Line, ServerMessage, Talk, Talker, Unsaid};
+use protocol::control::{ChatMember, ChatMessage, ChatView, MessageRefusal, ServerMessage};
 use protocol::{Era, Seat, Tick};
 use study::StageKind;
 use study::stage::Env;
 
 use super::episode::{EpisodeState, Phase};
+use super::group_chat::SentChatMessage;
 use super::model_play::{MODEL, ModelPlay, PERSON};
-use super::talk::Saying;
 use super::{Arbiter, Effect, MessageRow, Place, SessionId, Write};
 
 /// Time from message to message of one person, microseconds; a few may come at once.
-const SAY_EACH_US: u64 = 1_000_000;
+const CHAT_MESSAGE_EACH_US: u64 = 1_000_000;
 
 impl Arbiter {
     /// The episode in which a session writes to a language model now.
@@ -34,7 +34,7 @@ impl Arbiter {
     }
 
     /// Sends a page the messages so far between its person and a language model.
-    pub(super) fn tell_model_talk(&mut self, who: SessionId, era: Era) {
+    pub(super) fn show_model_chat(&mut self, who: SessionId, era: Era) {
         let Some(episode) = self.episodes.get(era) else {
             return;
         };
@@ -45,17 +45,17 @@ impl Arbiter {
             return;
         };
         let own = writing.names(&self.study.language).into_iter().next();
-        let talk = Talk {
-            round: 0,
+        let chat = ChatView {
+            group_visit: 0,
             place: PERSON,
-            company: vec![Talker::Here, Talker::Here],
+            members: vec![ChatMember::Here, ChatMember::Here],
             names: vec![own.unwrap_or_default(), model.model.shown_as.clone()],
             max_length: writing.max_length,
             left_ms: None,
-            next: model.talk.turn(PERSON),
-            lines: model.talk.lines.iter().cloned().collect(),
+            next: model.chat.turn(PERSON),
+            messages: model.chat.messages.iter().cloned().collect(),
         };
-        self.tell_session(who, ServerMessage::Talk(talk));
+        self.tell_session(who, ServerMessage::Chat(chat));
     }
 
     /// A person writes to a language model. The error is the reason; `None` if the page has another number than the server.
@@ -64,27 +64,32 @@ impl Arbiter {
         now_us: u64,
         who: SessionId,
         era: Era,
-        saying: &Saying,
-    ) -> Result<(), Option<Unsaid>> {
-        let limit = self.limits.sayings;
-        let episode = self.episodes.get(era).ok_or(Unsaid::Closed)?;
-        let env = self.env_of(episode).ok_or(Unsaid::Closed)?;
-        let writing = env.screen.chat.as_ref().ok_or(Unsaid::Closed)?;
-        let model = episode.model.as_ref().ok_or(Unsaid::Closed)?;
-        if saying.round != 0 {
-            return Err(Some(Unsaid::Closed));
+        sent: &SentChatMessage,
+    ) -> Result<(), Option<MessageRefusal>> {
+        let limit = self.limits.chat_messages;
+        let episode = self.episodes.get(era).ok_or(MessageRefusal::Closed)?;
+        let env = self.env_of(episode).ok_or(MessageRefusal::Closed)?;
+        let writing = env.screen.chat.as_ref().ok_or(MessageRefusal::Closed)?;
+        let model = episode.model.as_ref().ok_or(MessageRefusal::Closed)?;
+        if sent.group_visit != 0 {
+            return Err(Some(MessageRefusal::Closed));
         }
-        if saying.number != model.talk.turn(PERSON) {
+        if sent.number != model.chat.turn(PERSON) {
             return Err(None);
         }
-        let text = writing.cleaned(&saying.text).ok_or(Unsaid::NotTaken)?;
-        if saying.number >= limit {
-            return Err(Some(Unsaid::NotTaken));
+        let text = writing
+            .cleaned(&sent.text)
+            .ok_or(MessageRefusal::NotTaken)?;
+        if sent.number >= limit {
+            return Err(Some(MessageRefusal::NotTaken));
         }
-        if !self.sessions[who].says.take_token(now_us, SAY_EACH_US) {
-            return Err(Some(Unsaid::TooFast));
+        if !self.sessions[who]
+            .says
+            .take_token(now_us, CHAT_MESSAGE_EACH_US)
+        {
+            return Err(Some(MessageRefusal::TooFast));
         }
-        self.add_model_line(now_us, era, PERSON, text, (saying.sent_us, saying.tick));
+        self.add_model_line(now_us, era, PERSON, text, (sent.sent_us, sent.tick));
         if let Some(model) = self.model_mut(era) {
             model.note_message();
         }
@@ -108,15 +113,15 @@ impl Arbiter {
         let episode = self.episodes.get_mut(era)?;
         let (_, who) = episode.people().next()?;
         let model = episode.model.as_deref_mut()?;
-        let line = Line {
+        let message = ChatMessage {
             place,
-            number: model.talk.turn(place),
+            number: model.chat.turn(place),
             at_us: now_us,
             text,
         };
         let number = model.said;
         model.said += 1;
-        model.talk.push_line(line.clone());
+        model.chat.push_message(message.clone());
         let is_model = place == MODEL;
         let row = MessageRow {
             group: episode.header.group.clone(),
@@ -125,13 +130,13 @@ impl Arbiter {
             place,
             stage: episode.stage,
             visit: self.sessions[who].progress.visit(),
-            round: 0,
-            turn: line.number,
+            group_visit: 0,
+            turn: message.number,
             episode: Some(episode.header.episode.clone()),
             tick,
             sent_us,
             at_us: now_us,
-            text: line.text.clone(),
+            text: message.text.clone(),
             partner: if is_model {
                 model.model.name.clone()
             } else {
@@ -139,7 +144,13 @@ impl Arbiter {
             },
         };
         self.effects.push_back(Effect::Store(Write::Message(row)));
-        self.tell_session(who, ServerMessage::Said { round: 0, line });
+        self.tell_session(
+            who,
+            ServerMessage::ChatMessage {
+                group_visit: 0,
+                message,
+            },
+        );
         Some(number)
     }
 }

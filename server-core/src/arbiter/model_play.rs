@@ -6,8 +6,8 @@ use std::sync::Arc;
 use protocol::{Seat, Tick};
 use study::language_model::LanguageModel;
 
+use super::group_chat::GroupChat;
 use super::rows::{MessageRow, ModelCallRow};
-use super::talk::Talk;
 use crate::language_model::ModelReply;
 
 /// The place of the person in the chat with a language model.
@@ -98,7 +98,7 @@ pub(super) struct ModelPlay {
     /// The seat whose view it gets.
     pub view: Seat,
     /// The chat with the person.
-    pub talk: Talk,
+    pub chat: GroupChat,
     /// Messages of the chat, of both.
     pub said: u32,
     /// The number of the next request.
@@ -122,7 +122,7 @@ impl ModelPlay {
             model,
             seat,
             view,
-            talk: Talk::new(0),
+            chat: GroupChat::new(0),
             said: 0,
             next: 0,
             call: None,
@@ -136,7 +136,7 @@ impl ModelPlay {
     /// person that came after the last request was never asked about, and is now.
     pub(super) fn resume(&mut self, last_asked_us: Option<u64>) {
         self.wanted = None;
-        let mut lines = self.talk.lines.iter();
+        let mut lines = self.chat.messages.iter();
         let written = lines.rfind(|line| line.place == PERSON);
         if written.is_some_and(|line| last_asked_us.is_none_or(|asked_us| asked_us < line.at_us)) {
             self.note_message();
@@ -146,7 +146,7 @@ impl ModelPlay {
     /// A message that was stored before a restart.
     pub(super) fn restore_message(&mut self, row: MessageRow) {
         self.said = self.said.max(row.number + 1);
-        self.talk.push_line(protocol::control::Line {
+        self.chat.push_message(protocol::control::ChatMessage {
             place: row.place,
             number: row.turn,
             at_us: row.at_us,

@@ -1,7 +1,7 @@
 //! The words that a language model reads, and the meaning of its answer. Pure text; it must not know of episodes and time.
 
 use protocol::Seat;
-use protocol::control::Line;
+use protocol::control::ChatMessage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ const FORM_DIRECTIVES: &str = "Answer with one JSON object on one line and nothi
 
 /// The meaning of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct ModelAnswer {
     /// A message.
     pub say: Option<String>,
     /// The word of a directive.
@@ -40,7 +40,7 @@ struct Written {
 pub(super) fn write_prompt(
     system: &str,
     described: &Description,
-    lines: &[&Line],
+    lines: &[&ChatMessage],
     own: Seat,
     last: &str,
 ) -> Value {
@@ -83,7 +83,7 @@ pub(super) fn write_prompt(
 }
 
 /// Reads an answer; `None` if it means nothing. One that is no JSON is a message, where only messages are asked for.
-pub(super) fn read_answer(text: &str, may_direct: bool) -> Option<Said> {
+pub(super) fn read_answer(text: &str, may_direct: bool) -> Option<ModelAnswer> {
     let object = text
         .find('{')
         .zip(text.rfind('}'))
@@ -94,14 +94,14 @@ pub(super) fn read_answer(text: &str, may_direct: bool) -> Option<Said> {
         text.filter(|text| !text.is_empty())
     };
     match written {
-        Some(written) => Some(Said {
+        Some(written) => Some(ModelAnswer {
             say: tidy(written.say),
             directive: tidy(written.directive),
         }),
         None if may_direct || object.is_some() => None,
         None => {
             let say = tidy(Some(text.to_owned()))?;
-            Some(Said {
+            Some(ModelAnswer {
                 say: Some(say),
                 directive: None,
             })
@@ -142,14 +142,14 @@ mod tests {
             text: "A kitchen.".to_owned(),
             directives: vec![offered("wait", true), offered("serve", false)],
         };
-        let line = |place, text: &str| Line {
+        let line = |place, text: &str| ChatMessage {
             place: Seat(place),
             number: 0,
             at_us: 0,
             text: text.to_owned(),
         };
         let lines = [line(0, "hm\nYou: serve"), line(1, "Yes?")];
-        let lines: Vec<&Line> = lines.iter().collect();
+        let lines: Vec<&ChatMessage> = lines.iter().collect();
         let prompt = write_prompt(
             "Be a cook.",
             &described,
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn an_answer_is_an_object_and_a_plain_text_where_only_messages_are_asked_for() {
         let said = |say: Option<&str>, directive: Option<&str>| {
-            Some(Said {
+            Some(ModelAnswer {
                 say: say.map(str::to_owned),
                 directive: directive.map(str::to_owned),
             })

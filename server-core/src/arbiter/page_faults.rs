@@ -42,8 +42,8 @@ impl Arbiter {
             .lobby(group.lobby)
             .is_some_and(|lobby| lobby.rematch);
         let is_new = |who: SessionId| {
-            self.round_in(key, who)
-                .is_none_or(|round| round.number == 0)
+            self.group_visit_in(key, who)
+                .is_none_or(|group_visit| group_visit.number == 0)
         };
         let has_failed = |who: SessionId| {
             let outcome = self.sessions[who].progress.outcome(&self.study);

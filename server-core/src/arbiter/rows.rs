@@ -88,7 +88,7 @@ pub struct GroupRow {
     pub has_ai: bool,
     /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
     /// microseconds.
-    pub talk: Option<(u16, u64)>,
+    pub chat: Option<(u16, u64)>,
     /// The number of the visit for which it waited last, among those that it makes together, and until when at most,
     /// microseconds.
     pub wait: Option<(u16, u64)>,
@@ -110,7 +110,7 @@ pub struct MessageRow {
     /// Number of the visit among those of the participant.
     pub visit: u16,
     /// Number of the visit among those that the group makes together.
-    pub round: u16,
+    pub group_visit: u16,
     /// How many messages they had written before at this visit.
     pub turn: u32,
     /// Id of the episode that ran.
@@ -232,7 +232,7 @@ pub struct ModelCallRow {
     pub latency_us: Option<u64>,
     /// How often the request was repeated.
     pub retries: u8,
-    /// The tick that it was told of: so many steps were durable.
+    /// The tick that it was told of: this many steps were durable.
     pub tick_asked: Option<Tick>,
     /// The number of its message in the chat of the episode.
     pub message: Option<u32>,

@@ -350,11 +350,17 @@ impl Arbiter {
 
     /// A page that was given its seat begins at the replica's state.
     fn send_state(&mut self, now_us: u64, era: Era, seat: Seat, snapshot: Snapshot) {
-        let tick_hz = (self.episodes.get(era)).map_or(0, |episode| episode.header.tick_hz);
+        let episode = self.episodes.get(era);
+        let tick_hz = episode.map_or(0, |episode| episode.header.tick_hz);
+        let plan = episode.and_then(|episode| self.make_plan(now_us, era, episode, seat));
+        let asks_rewards = plan.is_some_and(|plan| plan.asks_rewards());
         let Some(play) = self.episodes.play_mut(era) else {
             return;
         };
         let mut state = snapshot.state;
+        if asks_rewards {
+            state.extend(snapshot.rewards);
+        }
         let mut parts = Vec::new();
         while state.len() > MAX_PART {
             let rest = state.split_off(MAX_PART);

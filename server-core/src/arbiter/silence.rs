@@ -16,7 +16,7 @@ const WITNESS_US: u64 = 500_000;
 /// microseconds: a page whose connection breaks has a new one within that time.
 const UNHEARD_US: u64 = 1_000_000;
 
-/// A page that keeps others waiting may play so many times slower than the episode. Slower, and its time runs out as if it
+/// A page that keeps others waiting may play this many times slower than the episode. Slower, and its time runs out as if it
 /// said nothing: a page that says one input from time to time would otherwise hold everybody for hours.
 const SLOWEST: u64 = 5;
 
@@ -122,7 +122,7 @@ impl Seats {
         people.any(|(other, state)| is_news(state) && self.is_missed(at, other))
     }
 
-    /// Takes note of how far a page has said its inputs, of so many ticks a second.
+    /// Takes note of how far a page has said its inputs, of this many ticks a second.
     pub(super) fn handle_own(&mut self, now_us: u64, seat: Seat, own: Tick, tick_hz: u16) {
         let worth_us = match self.rules.turns {
             // A choice takes as long as it takes.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use protocol::control::{Ask, AtTimeout, Choice, Refusal, ServerMessage, Waiting};
+use protocol::control::{Ask, AtTimeout, LobbyChoice, Refusal, ServerMessage, Waiting};
 use protocol::{Era, Seat};
 use study::stage::{Lobby as Stage, Matching, OnTimeout};
 use study::{Company, Outcome, Progress, Study};
@@ -232,15 +232,15 @@ impl Arbiter {
     }
 
     /// Handles the choice of a person whose time is up.
-    pub(super) fn handle_choice(&mut self, now_us: u64, who: SessionId, choice: Choice) {
+    pub(super) fn handle_choice(&mut self, now_us: u64, who: SessionId, choice: LobbyChoice) {
         let Place::Lobby(room) = self.sessions[who].place else {
             return;
         };
         self.note_sign(now_us, who);
         let choice = match choice {
-            Choice::Wait => lobby::TimeoutChoice::Wait,
-            Choice::Ai => lobby::TimeoutChoice::Bot,
-            Choice::Leave => lobby::TimeoutChoice::Leave,
+            LobbyChoice::Wait => lobby::TimeoutChoice::Wait,
+            LobbyChoice::Ai => lobby::TimeoutChoice::Bot,
+            LobbyChoice::Leave => lobby::TimeoutChoice::Leave,
         };
         if let Some(lobby) = self.lobbies.get_mut(room) {
             lobby.handle_choice(now_us, who, choice);

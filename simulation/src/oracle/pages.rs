@@ -69,12 +69,13 @@ impl Typing {
                 self.sessions.insert(tab, session.clone());
             }
             ServerMessage::DraftKept { number } => self.kept(tab, *number),
-            ServerMessage::Said { line, .. } => {
-                self.heard.insert(line.text.clone());
+            ServerMessage::ChatMessage { message, .. } => {
+                self.heard.insert(message.text.clone());
             }
-            ServerMessage::Talk(talk) => {
-                let lines = talk.lines.iter();
-                self.heard.extend(lines.map(|line| line.text.clone()));
+            ServerMessage::Chat(chat) => {
+                let messages = chat.messages.iter();
+                self.heard
+                    .extend(messages.map(|message| message.text.clone()));
             }
             ServerMessage::Stage {
                 index, view, draft, ..

@@ -18,7 +18,7 @@ struct Claim {
 }
 
 impl Claims {
-    /// A page that knows so many changes sends a datagram.
+    /// A page that knows this many changes sends a datagram.
     pub(super) fn note(&mut self, datagram: &Datagram, changes: u16) {
         let page = self.0.entry((datagram.from, datagram.life.0));
         let claims = page.or_default();

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use env_core::shared::is_mark;
 use env_core::{Action, World as _};
 use protocol::change::Change;
 use protocol::control::EndReason;
@@ -31,7 +32,7 @@ pub(super) struct Truth {
     pub(super) tick_hz: u32,
     /// The actions that are final for anybody, `[tick, seat]`, from tick 0.
     pub(super) rows: Vec<Option<Action>>,
-    /// The state after so many ticks, as it is final for anybody.
+    /// The state after this many ticks, as it is final for anybody.
     pub(super) digests: BTreeMap<Tick, u64>,
     pub(super) changes: BTreeMap<u16, Change>,
     /// Ticks that a page was told are durable.
@@ -51,6 +52,8 @@ pub(super) struct Truth {
     /// True if a page was told to start.
     pub(super) is_started: bool,
     pub(super) is_judged: bool,
+    /// Actions in the archive that stand for the choice of an AI partner.
+    pub(super) handed_over: u64,
 }
 
 impl Truth {
@@ -81,7 +84,7 @@ impl Truth {
         Ok(())
     }
 
-    /// A page that knows so many changes confirms some more ticks: whether it may.
+    /// A page that knows this many changes confirms some more ticks: whether it may.
     pub(super) fn settled(&self, own: Seat, news: Range<u32>, changes: u16) -> Result<(), String> {
         let known = self.changes.values().take(usize::from(changes));
         let hands = Hands::new(&self.controllers, known);
@@ -221,11 +224,15 @@ impl Truth {
 
     /// Plays the archive's rows by the rules alone: the state after every tick.
     fn replay(&mut self, log: &Log) -> Result<(), String> {
-        let mut world = Native::named(&log.header.env, &log.header.params)?;
+        let mut world = Native::recorded(&log.header)?;
         world.reset(log.header.seed);
-        for row in log.rows().chunks_exact(log.count_seats()) {
+        let rows = log.rows();
+        for row in rows.chunks_exact(log.count_seats()) {
             world.step(row);
         }
+        let marks = rows.iter();
+        let marks = marks.filter(|action| is_mark(world.spec(), **action));
+        self.handed_over = marks.count() as u64;
         for (tick, &digest) in (1..).map(Tick).zip(world.states()) {
             self.digest(tick, digest)
                 .map_err(|differs| format!("{differs} (the archive)"))?;

@@ -33,7 +33,7 @@ const IDLE_MS: u64 = 3_000;
 /// For how long a connection is waited for.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Connects to a database, with so many connections at most; `reads` if nothing is to be written.
+/// Connects to a database, with this many connections at most; `reads` if nothing is to be written.
 ///
 /// # Errors
 /// [`StoreError::Address`] if that is no address; [`StoreError::Server`] if nobody answers there.

@@ -18,7 +18,8 @@ pub(crate) enum Value {
 }
 
 impl Value {
-    fn is_null(&self) -> bool {
+    /// True if there is none.
+    pub(crate) fn is_null(&self) -> bool {
         matches!(self, Self::Int(None) | Self::Text(None) | Self::Bytes(None))
     }
 }
@@ -207,6 +208,11 @@ pub(crate) struct Row {
 }
 
 impl Row {
+    /// The values of all columns, in the order of the statement.
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
     /// Reads a column.
     ///
     /// # Errors

@@ -233,13 +233,13 @@ impl Persistence {
             draw,
             places,
             has_ai: group.has_ai,
-            talk: group.talk,
+            chat: group.chat,
             wait: group.wait,
         }))
     }
 
     /// A message as the arbiter has it, which needs its stage no longer.
-    fn restored_message(&self, said: crate::Said) -> MessageRow {
+    fn restored_message(&self, said: crate::StoredChatMessage) -> MessageRow {
         let message = said.message;
         let mut stages = (0..).zip(&self.study.timeline);
         let stage = stages.find(|(_, stage)| stage.id == message.stage);
@@ -250,7 +250,7 @@ impl Persistence {
             place: Seat(message.place),
             stage: stage.map_or(0, |(index, _)| index),
             visit: message.visit,
-            round: message.round,
+            group_visit: message.group_visit,
             turn: message.turn,
             episode: message.episode,
             tick: message.tick.map(Tick),

@@ -6,7 +6,7 @@ use protocol::hash::sha256_hex;
 
 use super::objects::{Objects, StoredObject};
 use crate::database::value::Row;
-use crate::database::{Pool, postgres, query};
+use crate::database::{On, Pool, postgres, query};
 use crate::error::StoreError;
 
 /// How often a log is read anew because it was moved meanwhile.
@@ -123,15 +123,27 @@ pub(super) async fn read_log(
 /// # Errors
 /// [`StoreError`]
 pub(super) async fn read_parts(pool: &Pool, path: &str) -> Result<Option<LogParts>, StoreError> {
+    read_parts_at(pool, has_objects(pool).await?, path).await
+}
+
+/// The same within a transaction; `has_objects` if the database knows of object stores.
+///
+/// # Errors
+/// [`StoreError`]
+pub(super) async fn read_parts_at<'a>(
+    on: impl Into<On<'a>>,
+    has_objects: bool,
+    path: &str,
+) -> Result<Option<LogParts>, StoreError> {
     let rows = "(SELECT string_agg(bytes, ''::BYTEA ORDER BY start) FROM episode_parts WHERE path = ?1) AS rows";
-    let sql = match has_objects(pool).await? {
+    let sql = match has_objects {
         true => format!(
             "SELECT {rows}, object, length, sha256 FROM (SELECT 1) AS one LEFT JOIN episode_objects ON path = ?1"
         ),
         false => format!("SELECT {rows}, NULL AS object"),
     };
     let row = query(sqlx::AssertSqlSafe(sql)).bind(path);
-    let row = row.fetch_one(pool).await?;
+    let row = row.fetch_one(on).await?;
     let parts = LogParts {
         rows: row.try_get("rows")?,
         object: read_object(&row)?,

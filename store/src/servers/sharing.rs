@@ -98,19 +98,23 @@ async fn list_shared(pool: &Pool) -> anyhow::Result<BTreeSet<String>> {
     let mut shared = BTreeSet::new();
     for row in &rows {
         let path: String = row.try_get("path")?;
-        // Nothing else is ever written into a data folder, whoever wrote into the database.
-        let is_ours = path.split_once('/').is_some_and(|(folder, name)| {
-            FOLDERS.contains(&folder) && !name.starts_with('.') && !name.contains(['/', '\\'])
-        });
-        if is_ours {
+        if is_shared_path(&path) {
             shared.insert(path);
         }
     }
     Ok(shared)
 }
 
-/// The same of a data folder.
-fn list_own(data: &Path) -> io::Result<BTreeSet<String>> {
+/// True for a file that servers share and that is no secret. Nothing else is ever written into a data folder, whoever wrote
+/// into the database.
+pub(super) fn is_shared_path(path: &str) -> bool {
+    path.split_once('/').is_some_and(|(folder, name)| {
+        FOLDERS.contains(&folder) && !name.starts_with('.') && !name.contains(['/', '\\'])
+    })
+}
+
+/// The files of a data folder that servers share, apart from secrets.
+pub(super) fn list_own(data: &Path) -> io::Result<BTreeSet<String>> {
     let mut own = BTreeSet::new();
     for folder in FOLDERS {
         let names = list_names(&data.join(folder))?;
@@ -121,7 +125,7 @@ fn list_own(data: &Path) -> io::Result<BTreeSet<String>> {
 }
 
 /// The names in a folder; none if there is no such folder.
-fn list_names(folder: &Path) -> io::Result<Vec<String>> {
+pub(super) fn list_names(folder: &Path) -> io::Result<Vec<String>> {
     if !folder.try_exists()? {
         return Ok(Vec::new());
     }

@@ -1,5 +1,6 @@
 //! Two servers of one study. Those with a real PostgreSQL server are run by `cargo xtask postgres`.
 
+mod backup;
 mod objects;
 
 use std::time::Instant;

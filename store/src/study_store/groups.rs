@@ -26,7 +26,7 @@ impl StudyStore {
             .bind(&group.draw)
             .bind(group.size)
             .bind(group.has_ai)
-            .bind(group.talk.map(pair))
+            .bind(group.chat.map(pair))
             .bind(group.wait.map(pair))
             .execute(&mut *transaction)
             .await?;
@@ -66,7 +66,7 @@ impl StudyStore {
                 let wait: Option<&str> = row.try_get("wait")?;
                 groups.push(Group {
                     id,
-                    talk: talk.map(json).transpose()?,
+                    chat: talk.map(json).transpose()?,
                     wait: wait.map(json).transpose()?,
                     stage: row.try_get("stage")?,
                     draw: row.try_get("draw")?,

@@ -2,8 +2,8 @@
 
 use super::{StudyStore, model_calls};
 use crate::Message;
-use crate::Said;
 use crate::StoreError;
+use crate::StoredChatMessage;
 use crate::database::query;
 use crate::database::value::Row;
 
@@ -19,7 +19,7 @@ impl StudyStore {
             .bind(message.place)
             .bind(&message.stage)
             .bind(message.visit)
-            .bind(message.round)
+            .bind(message.group_visit)
             .bind(message.turn)
             .bind(&message.episode)
             .bind(message.tick)
@@ -33,7 +33,7 @@ impl StudyStore {
     }
 
     /// All messages, those of the oldest group first, in the order of the group.
-    pub async fn messages(&self) -> Result<Vec<Said>, StoreError> {
+    pub async fn messages(&self) -> Result<Vec<StoredChatMessage>, StoreError> {
         // A folder that is only read may be older than the table.
         let version = self.version().await?;
         if version < 9 {
@@ -46,14 +46,14 @@ impl StudyStore {
         let rows = query(sql).fetch_all(&self.pool).await?;
         Ok(rows
             .iter()
-            .map(|row| said(row, version))
+            .map(|row| read_message(row, version))
             .collect::<Result<_, _>>()?)
     }
 }
 
-fn said(row: &Row, version: usize) -> Result<Said, sqlx::Error> {
+fn read_message(row: &Row, version: usize) -> Result<StoredChatMessage, sqlx::Error> {
     let us = |name: &str| row.try_get::<i64, _>(name).map(i64::cast_unsigned);
-    Ok(Said {
+    Ok(StoredChatMessage {
         study: row.try_get("study")?,
         study_version: row.try_get("study_version")?,
         seat: row.try_get("seat")?,
@@ -64,7 +64,7 @@ fn said(row: &Row, version: usize) -> Result<Said, sqlx::Error> {
             place: row.try_get("place")?,
             stage: row.try_get("stage")?,
             visit: row.try_get("visit")?,
-            round: row.try_get("round")?,
+            group_visit: row.try_get("round")?,
             turn: row.try_get("turn")?,
             episode: row.try_get("episode")?,
             tick: row.try_get("tick")?,

@@ -19,7 +19,7 @@ use crate::Message;
 use crate::NewEpisode;
 use crate::NewSession;
 use crate::PayState;
-use crate::Said;
+use crate::StoredChatMessage;
 use crate::StoredPosition;
 use crate::Wait;
 
@@ -380,12 +380,12 @@ async fn groups_and_waits_are_kept_and_brought_up_to_date() {
             participant: "P-1".into(),
             gone: None,
         }],
-        talk: None,
+        chat: None,
         wait: None,
     };
     store.save_group(&group).await.unwrap();
     group.has_ai = true;
-    group.talk = Some((3, 1_700_000_000_000_000));
+    group.chat = Some((3, 1_700_000_000_000_000));
     group.wait = Some((4, 1_700_000_300_000_000));
     group.members[0].gone = Some(server_core::arbiter::DepartureReason::Late);
     store.save_group(&group).await.unwrap();
@@ -434,7 +434,7 @@ fn message(participant: &str, number: u32) -> Message {
         place: 0,
         stage: "play".into(),
         visit: 3,
-        round: 1,
+        group_visit: 1,
         turn: number,
         episode: Some("e1".into()),
         tick: Some(40 + number),
@@ -492,7 +492,7 @@ async fn who_withdraws_takes_their_messages_along_or_those_of_their_group() {
         store.save_message(&message("P-B", 1)).await.unwrap();
         store.withdraw("P-A", "W-1", group).await.unwrap();
         let all = store.messages().await.unwrap();
-        let of = |said: Said| said.message.participant;
+        let of = |said: StoredChatMessage| said.message.participant;
         assert_eq!(all.into_iter().map(of).collect::<Vec<_>>(), left);
     }
 }

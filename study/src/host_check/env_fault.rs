@@ -55,7 +55,7 @@ impl HostCheck<'_> {
         let world = self.env(index).and_then(|env| env.world.as_ref());
         let parameter = field.split(['.', '[']).next().unwrap_or_default();
         if let Some(world) = world.filter(|_| !self.source.has(&join(&path, parameter))) {
-            return self.report.note(world.problem(field, reason));
+            return self.report.add_problem(world.problem(field, reason));
         }
         let path = match field.is_empty() {
             true => path,

@@ -147,7 +147,7 @@ impl SpendingLimits {
 }
 
 impl LanguageModel {
-    /// The most that a request can cost whose prompt has so many bytes: no token has less than a byte.
+    /// The most that a request can cost whose prompt has this many bytes: no token has less than a byte.
     pub fn most_cost_micro(&self, prompt_len: usize) -> u64 {
         let len = u32::try_from(prompt_len).unwrap_or(u32::MAX);
         (self.price).map_or(0, |price| price.cost_micro(len, self.max_tokens))

@@ -47,7 +47,7 @@ impl Progress {
                 if survey.time_limit_s().is_some() =>
             {
                 survey.check_unfinished(answers)?;
-                self.keep(&stage.id, answers);
+                self.keep_answers(&stage.id, answers);
                 Ok(self.next(study))
             }
             (
@@ -116,13 +116,13 @@ impl Progress {
                 if !consent.agreed(answers)? {
                     return Ok(self.leave(study, consent.or_else));
                 }
-                self.keep(&stage.id, answers);
+                self.keep_answers(&stage.id, answers);
                 self.record_measured(study);
                 Ok(self.next(study))
             }
             StageKind::Quiz(quiz) => {
                 let is_right = quiz.wrong(answers)?.is_empty();
-                self.keep(&stage.id, answers);
+                self.keep_answers(&stage.id, answers);
                 Ok(match is_right {
                     true => self.next(study),
                     false => self.try_again(study, quiz),
@@ -130,7 +130,7 @@ impl Progress {
             }
             StageKind::Survey(survey) => {
                 survey.check(answers)?;
-                self.keep(&stage.id, answers);
+                self.keep_answers(&stage.id, answers);
                 Ok(self.next(study))
             }
             StageKind::Env(_) if self.resting => {
@@ -241,7 +241,7 @@ impl Progress {
     }
 
     /// Keeps answers for formulas to ask about.
-    fn keep(&mut self, stage: &str, answers: &[Answer]) {
+    fn keep_answers(&mut self, stage: &str, answers: &[Answer]) {
         let value = |answer: &Answer| serde_json::from_str(&answer.value).unwrap_or(Value::Null);
         let answers = answers
             .iter()

@@ -1,4 +1,4 @@
-//! The chat of a group: in a stage of its own, or beside the picture of an env stage.
+//! The chat of a group: at a chat stage, or beside the picture of an env stage.
 
 use protocol::control::{Answer, Draft};
 use serde::Serialize;

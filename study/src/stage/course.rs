@@ -42,13 +42,13 @@ pub struct Until {
     /// Tells if an episode that was played to its end succeeded; without it, one with a positive score did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub success: Option<Formula>,
-    /// Ends the stage after so many episodes that succeeded.
+    /// Ends the stage after this many episodes that succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_successes: Option<u16>,
     /// Only so many of the last episodes count towards `min_successes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_last: Option<u16>,
-    /// Ends the stage after so many episodes.
+    /// Ends the stage after this many episodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_episodes: Option<u16>,
 }

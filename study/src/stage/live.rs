@@ -29,6 +29,12 @@ impl Env {
         }
     }
 
+    /// True if the numbers beside the picture ask for the sums of the rewards.
+    pub fn shows_rewards(&self) -> bool {
+        let mut templates = self.screen.hud.iter().map(|gauge| gauge.value.pieces());
+        templates.any(protocol::rules::asks_rewards)
+    }
+
     /// How long a person may take for a choice, if there is a limit.
     pub fn turn(&self, facts: &EnvFacts) -> Option<TurnLimit> {
         let limit_s = self.course.turn_limit_s?;
@@ -95,8 +101,8 @@ pub fn live(mode: Mode) -> Types {
     let timed: &[&str] = &["score", "ticks", "elapsed_s", "left_s"];
     let names = if mode == Mode::Turns { timeless } else { timed };
     let numbers = names.iter().map(|name| ((*name).to_owned(), Type::Number));
-    let scores = ("scores".to_owned(), Type::list(Type::Number));
-    numbers.chain([scores]).collect()
+    let of_seats = ["scores", "rewards"].map(|name| (name.to_owned(), Type::list(Type::Number)));
+    numbers.chain(of_seats).collect()
 }
 
 /// The variables of the texts beside a running episode: those of its formulas, and those of [`HudFacts`].

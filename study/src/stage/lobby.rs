@@ -172,7 +172,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
     );
     let there = bot.place.is_some();
     let bot = bot.maybe(|place| ai_partner::read(source, &place));
-    let doc = "The partner for whom one waits, in a waiting room that looks the same for all: a name of `partners`, or \
+    let doc = "The partner that people wait for, in a waiting room that looks the same for all: a name of `partners`, or \
                `\"{{ factor }}\"`. For a person, people are matched. An AI partner comes as if it were one, with \
                `disclose: false`.";
     let partner = fields
@@ -312,7 +312,7 @@ fn matching_of(place: &Cursor<'_>) -> Option<Matching> {
     if apart && reunite.is_some() {
         place.wrong_at(
             "not_met_before",
-            "keeps people apart whom `reunite` puts together; keep one of the two",
+            "keeps people apart, but `reunite` puts the same people together; use only one of the two",
         );
         return None;
     }

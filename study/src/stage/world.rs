@@ -66,7 +66,7 @@ pub(super) fn read(
     let (file, text) = file?;
     let report = ProblemReport::new(&file);
     let world = parse(file, &text, &report);
-    place.report.absorb(report);
+    place.report.add_problems(report);
     world
 }
 

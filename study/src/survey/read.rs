@@ -149,7 +149,7 @@ fn in_file(source: Source<'_>, place: &Cursor<'_>) -> Option<Survey> {
             None
         }
     };
-    place.report.absorb(report);
+    place.report.add_problems(report);
     survey
 }
 

@@ -150,7 +150,7 @@ impl Check<'_> {
             }
             if let Some(person) = drawn.people.first() {
                 let text = &drawn.text;
-                self.place.wrong_at(&key, format!("`{person}` is a person, whom a lobby brings; write `partner` here, and `partner: \"{text}\"` in a lobby before this stage"));
+                self.place.wrong_at(&key, format!("`{person}` is a person, and people come from a lobby; write `partner` here, and `partner: \"{text}\"` in a lobby before this stage"));
             }
         }
         self.seat(env, seats);

@@ -34,7 +34,7 @@ pub(crate) fn texts(
                 for braces in consent.page.braces() {
                     let mut problem = braces.place.clone();
                     problem.message = "everybody agrees to the same text, so no value can be set in here; write it without `{{ }}`".to_owned();
-                    report.note(problem);
+                    report.add_problem(problem);
                 }
             }
             Some(kind) => {

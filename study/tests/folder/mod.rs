@@ -54,7 +54,7 @@ timeline:
     file: thanks.md
 ";
 
-/// A folder of its own for each test.
+/// Its own folder for each test.
 pub(crate) struct Folder {
     pub(crate) path: PathBuf,
 }

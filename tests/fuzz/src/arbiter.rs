@@ -88,7 +88,7 @@ fn play(bytes: &[u8]) -> Server {
     for (episode, file) in server.episodes.values() {
         let Some(episode) = episode else { continue };
         let bytes = file.copy();
-        let read = log::read(&bytes).expect("what was written can be read");
+        let read = log::read_log(&bytes).expect("what was written can be read");
         assert!(!read.torn && read.through == episode.through());
         assert!(read.changes().eq(episode.changes()));
         let again = Episode::recover_from(Box::new(Memory::of(bytes)), no_module)

@@ -128,14 +128,16 @@ pub fn records(bytes: &[u8]) {
 
 /// A log is refused, or is written again as it was read; its torn tail changes nothing of it.
 pub fn log(bytes: &[u8]) {
-    let Ok(log) = log::read(bytes) else { return };
+    let Ok(log) = log::read_log(bytes) else {
+        return;
+    };
     assert_eq!(log.torn, log.valid_len < bytes.len());
     assert_eq!(log.rows().len(), log.through.0 as usize * log.count_seats());
     let whole = log::Log {
         torn: false,
         ..log.clone()
     };
-    assert_eq!(log::read(&bytes[..log.valid_len]), Ok(whole.clone()));
+    assert_eq!(log::read_log(&bytes[..log.valid_len]), Ok(whole.clone()));
     let begun = log::LogWriter::begin(&log.header);
     let (mut writer, mut again) = begun.expect("what was read fits");
     for record in &log.records {
@@ -145,7 +147,7 @@ pub fn log(bytes: &[u8]) {
     }
     let (valid_len, version) = (again.len(), protocol::VERSION);
     assert_eq!(
-        log::read(&again),
+        log::read_log(&again),
         Ok(log::Log {
             valid_len,
             version,

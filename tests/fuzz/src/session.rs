@@ -314,7 +314,7 @@ impl Match {
         } else {
             random()
         };
-        match self.archive.take(Seat(who as u8), controller) {
+        match self.archive.take_seat(Seat(who as u8), controller) {
             Ok(change) => self.tell_change(change),
             Err(error) => assert!(self.archive.over().is_some(), "not taken: {error}"),
         }
@@ -330,7 +330,9 @@ impl Match {
     fn give_back(&mut self, who: usize, damaged: bool, input: &mut Input<'_>) {
         let seat = Seat(who as u8);
         let key = Some(page_key().verifying_key().to_bytes());
-        let given = self.archive.give(seat, Controller::Human, key, self.due());
+        let given = self
+            .archive
+            .give_seat(seat, Controller::Human, key, self.due());
         let Ok(change) = given else { return };
         let mut snapshot = self.archive.snapshot();
         if damaged {
@@ -375,7 +377,7 @@ impl Match {
     fn give_on(&mut self, who: usize) {
         if let Ok(change) = self
             .archive
-            .give(Seat(who as u8), random(), None, self.due())
+            .give_seat(Seat(who as u8), random(), None, self.due())
         {
             self.tell_change(change);
         }
@@ -453,7 +455,7 @@ impl Match {
             return;
         }
         let bytes = self.file.copy();
-        let rows = protocol::log::read(&bytes)
+        let rows = protocol::log::read_log(&bytes)
             .expect("it was just written")
             .rows();
         for peer in &self.peers {

@@ -70,7 +70,7 @@ fn the_seeds_reach_what_they_are_for() {
         assert!(Datagram::decode(&bytes[2..], layout).is_ok(), "{name}");
     }
     for (name, bytes) in fuzz::seeds("log") {
-        let readable = protocol::log::read(&bytes);
+        let readable = protocol::log::read_log(&bytes);
         assert_eq!(readable.is_ok(), name != "damaged", "{name}");
         assert_eq!(
             readable.is_ok_and(|log| log.torn),

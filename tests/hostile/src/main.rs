@@ -35,7 +35,8 @@ use world::World;
 const HELP: &str = "\
 hostile [--seed N] [--variants N] [--item NAME]... [--json] [--list]
 
-Attacks the program that the environment variable COPLAY_BIN names, and says what came of it.
+Attacks the program that the environment variable COPLAY_BIN names, and says what came of it. `cargo xtask hostile`
+attacks the program of the checkout if the variable is not set.
 
 --seed N      draws other variants [default: 1]
 --variants N  variants of each item [default: 3]
@@ -43,7 +44,14 @@ Attacks the program that the environment variable COPLAY_BIN names, and says wha
 --json        one object: seed, tried, held, broken, untried, items
 --list        only lists the items
 
-Exits with 1 if an attack succeeded, or could not be tried.";
+Exits with 1 if an attack succeeded, or could not be tried.
+
+An attack counts only if it succeeds with its fix switched off. To repeat such a proof, switch the fix off in another
+checkout, build the program there, and attack it:
+
+  COPLAY_BIN=/path/to/other/target/checked/coplay cargo xtask hostile --item NAME --json
+
+docs/security.md has the fixes that were switched off, and what came of it.";
 
 /// The longest time of one variant: an attack that needs a minute, and what comes before and after it on a busy machine.
 const LIMIT: Duration = Duration::from_secs(150);

@@ -31,7 +31,7 @@ const RECRUITMENT: &str = "  provider: prolific
 ";
 
 impl Study {
-    /// Two people wait, and cook for so many ticks at a rate.
+    /// Two people wait, and cook for this many ticks at a rate.
     pub(crate) fn pair(horizon: u32, tick_hz: u32) -> Self {
         Self {
             about: String::new(),

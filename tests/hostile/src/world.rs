@@ -1,4 +1,4 @@
-//! The world of one attack: a study, a server in a process of its own, honest people, and the researcher's commands.
+//! The world of one attack: a study, a server in its own process, honest people, and the researcher's commands.
 //!
 //! Everything lies in one temporary folder, and every process ends with the world.
 

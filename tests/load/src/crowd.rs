@@ -54,7 +54,7 @@ impl Crowd {
         self.began + Duration::from_micros(at_us)
     }
 
-    /// Lets pages come, so many in a second.
+    /// Lets pages come, this many in a second.
     pub(crate) fn arrive(self: &Rc<Self>, pages: usize, per_s: f64) -> Vec<JoinHandle<()>> {
         let start_us = self.now_us();
         let arrive = |number: usize| {

@@ -1,6 +1,6 @@
 //! Crowds of participants' pages over real WebSockets, against the real program.
 //!
-//! `load` starts `coplay serve` as a process of its own, has people take part in pairs, measures both processes while
+//! `load` starts `coplay serve` as its own process, has people take part in pairs, measures both processes while
 //! everybody plays, stops the server, and counts in the verified data whether anything acknowledged is lost. Datagrams
 //! between pages are handed over in memory, as between browsers they do not pass through the server.
 

@@ -1,4 +1,4 @@
-//! `coplay serve` in a process of its own, and the researcher's commands afterwards.
+//! `coplay serve` in its own process, and the researcher's commands afterwards.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves the study in `folder/study`, with `folder/data`, for so many pages at once.
+    /// Serves the study in `folder/study`, with `folder/data`, for this many pages at once.
     ///
     /// # Errors
     /// It does not start; the error has the end of its log.

@@ -34,7 +34,7 @@ pub(crate) fn measure_world(horizon: u32) -> anyhow::Result<u64> {
     Ok(after.saturating_sub(before) / WORLDS)
 }
 
-/// Writes the study; its episode has so many ticks.
+/// Writes the study; its episode has this many ticks.
 ///
 /// # Errors
 /// The folder cannot be written.

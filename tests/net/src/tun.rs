@@ -112,7 +112,7 @@ fn ip(args: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Makes the device inside the namespace, on a thread of its own: a thread does not come back from there.
+/// Makes the device inside the namespace, on its own thread: a thread does not come back from there.
 fn device_in(namespace: &str) -> Result<File> {
     let there = File::open(Path::new("/var/run/netns").join(namespace))?;
     let (made, making) = mpsc::channel();

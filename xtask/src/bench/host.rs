@@ -1,4 +1,4 @@
-//! The time that a host adds to the environment's own step, and what a page of it waits for and receives.
+//! The time that a host, or the Python of a page, adds to the environment's own step, and what a page waits for and receives.
 
 use std::fs;
 use std::process::Command;
@@ -22,6 +22,9 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
     }
     gather("host", &mut bench, &mut figures)?;
     gather("host, in a page", &mut in_page(workspace)?, &mut figures)?;
+    let mut python = workspace.node(&setup::browser(workspace)?);
+    python.arg("tests/e2e/bench_python.mjs");
+    gather("Python in the page", &mut python, &mut figures)?;
     let date = output(workspace.command("date").args(["-u", "+%Y-%m-%d"]))?;
     let (machine, date) = (machine(), date.trim());
     if options.has("json") {

@@ -299,7 +299,7 @@ fn is_colons(tokens: &[TokenTree]) -> bool {
     matches!(tokens, [one, other, ..] if is_punct(one, ':') && is_punct(other, ':'))
 }
 
-/// Lines from the first of so many tokens to the last.
+/// Lines from the first of this many tokens to the last.
 fn lines(tokens: &[TokenTree], count: usize) -> usize {
     let last = &tokens[count.min(tokens.len()) - 1];
     last.span().end().line + 1 - tokens[0].span().start().line

@@ -31,7 +31,7 @@ fn deck_of(seed: u64) -> Vec<String> {
     deck
 }
 
-/// The header of a game of so many people with this deck.
+/// The header of a game of this many people with this deck.
 fn game(seats: usize, deck: &[String]) -> Header {
     let all: Vec<Seat> = (0..seats as u8).map(Seat).collect();
     let mut header = Header {

@@ -120,7 +120,7 @@ fn what_the_server_says_of_partners_is_told_of_the_own_episode_alone() {
 #[test]
 fn what_is_written_beside_an_episode_is_sent_until_it_is_there_and_the_rest_is_stored() {
     let mut shell = playing();
-    shell.hears(talk(0));
+    shell.hears(chat_view(0));
     shell.does(|page, now_us| page.handle_typed(now_us, "hel"));
     shell.passes(S);
     assert!(matches!(
@@ -130,17 +130,17 @@ fn what_is_written_beside_an_episode_is_sent_until_it_is_there_and_the_rest_is_s
     assert!(shell.does(|page, now_us| page.handle_write(now_us, "hello".to_owned())));
     let said = |sent: &[ClientMessage]| {
         let mut sent = sent.iter();
-        sent.any(|message| matches!(message, ClientMessage::Say { number: 0, text, .. } if text == "hello"))
+        sent.any(|message| matches!(message, ClientMessage::WriteToGroup { number: 0, text, .. } if text == "hello"))
     };
     assert!(said(&shell.takes_sent()));
     shell.loses();
     shell.connect();
     shell.takes_sent();
-    shell.hears(talk(0));
+    shell.hears(chat_view(0));
     assert!(said(&shell.takes_sent()), "the server does not have it");
-    shell.hears(ServerMessage::Said {
-        round: 3,
-        line: Line {
+    shell.hears(ServerMessage::ChatMessage {
+        group_visit: 3,
+        message: ChatMessage {
             place: Seat(0),
             number: 0,
             at_us: 1,
@@ -177,7 +177,7 @@ fn another_page_finds_what_was_typed_and_not_sent_in_its_field() {
     let page = String::new();
     shell.hears(stage(3, StageView::Chat { page }, Some(before)));
     assert!(shell.page.has_chat_field());
-    shell.hears(talk(1));
+    shell.hears(chat_view(1));
     assert!(
         shell.has_event(|event| matches!(event, PageEvent::TypedRestored(text) if text == "typed"))
     );

@@ -156,7 +156,7 @@ async fn a_seat_is_taken_where_its_own_page_has_stopped() {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
     say(&mut episode, 0, 4);
-    episode.take(Seat(1), Controller::Vacant).unwrap();
+    episode.take_seat(Seat(1), Controller::Vacant).unwrap();
     let upload = PageScript::resume(&mut episode, ZERO).part(&played(&header), 4, 9);
     let upload = Upload {
         digests: Vec::new(),
@@ -279,7 +279,7 @@ async fn who_told_another_page_something_else_is_proven_by_inputs_that_were_neve
         signature: transcript.sign(&key(one)),
     };
     episode.recount(ZERO, recount).unwrap();
-    episode.take(one, Controller::Vacant).unwrap();
+    episode.take_seat(one, Controller::Vacant).unwrap();
     let ending = episode.end(EndReason::PartnerLeft).unwrap();
     assert_eq!(ending.ticks, Tick(6));
     let records = log_of(&mut episode).records;

@@ -26,7 +26,7 @@ async fn because(data: &Path) -> String {
 #[tokio::test]
 async fn the_database_is_held_against_the_files() {
     let (data, path, header) = folder().await;
-    let ending = log::read(&fs::read(&path).unwrap())
+    let ending = log::read_log(&fs::read(&path).unwrap())
         .unwrap()
         .ending
         .unwrap();
@@ -102,7 +102,7 @@ async fn a_played_file_beside_a_new_database_is_a_fault() {
 #[tokio::test]
 async fn inputs_may_be_erased_only_of_those_who_withdrew() {
     let (data, path, header) = folder().await;
-    let mut records = log::read(&fs::read(&path).unwrap()).unwrap().records;
+    let mut records = log::read_log(&fs::read(&path).unwrap()).unwrap().records;
     let erased = records.iter_mut().find_map(|record| match record {
         Record::Inputs {
             seat: Seat(1),

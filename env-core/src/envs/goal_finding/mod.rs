@@ -123,6 +123,7 @@ pub struct Collected {
 pub struct World {
     goal: KindId,
     moves_every: u32,
+    horizon: u32,
 }
 
 impl World {
@@ -275,6 +276,7 @@ impl GridWorld for World {
         Ok(Self {
             goal: tables.named("goal", "kinds")?,
             moves_every: params.goal_moves_every,
+            horizon: params.horizon,
         })
     }
 
@@ -327,6 +329,10 @@ impl GridWorld for World {
         motion == Motion::Reach && state.kind(cell) == self.goal
     }
 
+    fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
+        tables.declared_bounds(reward)
+    }
+
     fn terminated(&self, tables: &Tables, state: &State<Collected>, seat: usize) -> bool {
         if tables.terminal.has(state.kind(state.agents[seat].cell)) {
             return true;
@@ -344,6 +350,11 @@ impl GridWorld for World {
 
     fn features() -> &'static [&'static str] {
         &["goals_collected"]
+    }
+
+    /// An agent takes one goal away in a step.
+    fn feature_range(&self, _tables: &Tables, _name: &str) -> Option<[f32; 2]> {
+        Some([0.0, self.horizon as f32])
     }
 
     fn observe(

@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use crate::contract::{Action, ParamError};
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    ActionSet, Agent, Appearance, Chart, Draws, Fog, Grid, GridWorld, Kind, Motion, Names,
-    OwnFeature, Pay, Reward, RuleSet, State, Tables, When, WorldPlan,
+    ActionSet, Agent, Appearance, Chart, CompiledReward, Draws, Fog, Grid, GridWorld, Kind, Motion,
+    Names, OwnFeature, Pay, Reward, RuleSet, State, Tables, When, WorldPlan,
 };
 use crate::rng::Rng;
 pub use map::MapParams;
@@ -267,6 +267,15 @@ impl GridWorld for World {
         }
     }
 
+    /// A collision is paid once to each agent that had one.
+    fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
+        let worth = tables.rewards.get(reward)?.worth;
+        match reward {
+            COLLISION => Some(CompiledReward::bounds([worth; 2], 1)),
+            _ => tables.declared_bounds(reward),
+        }
+    }
+
     /// Hundredths of a point, as most targets are worth less than a point.
     fn score(&self, _tables: &Tables, state: &State<()>) -> i64 {
         let hundredths = state.score * 100.0;
@@ -281,6 +290,21 @@ impl GridWorld for World {
 
     fn features() -> &'static [&'static str] {
         &["targets"]
+    }
+
+    /// The way to a target, and its value.
+    fn feature_range(&self, tables: &Tables, _name: &str) -> Option<[f32; 2]> {
+        let side = (tables.rows.max(tables.cols) - 1) as f32;
+        let range = self
+            .values
+            .iter()
+            .fold([-side, side], |[least, most], &value| {
+                [
+                    if value < least { value } else { least },
+                    if value > most { value } else { most },
+                ]
+            });
+        Some(range)
     }
 
     fn observe(

@@ -123,6 +123,10 @@ impl GridWorld for World {
         self.at_score.is_none() && self.gone == KindSet::default()
     }
 
+    fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
+        tables.declared_bounds(reward)
+    }
+
     fn terminated(&self, tables: &Tables, state: &State<Extra>, seat: usize) -> bool {
         tables.terminal.has(state.kind(state.agents[seat].cell))
             || self.at_score.is_some_and(|score| state.score >= score)

@@ -62,7 +62,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A field that begins with so many ones.
+    /// A field that begins with this many ones.
     fn ones(&mut self, len: usize, count: usize) {
         self.field(len)[..count].fill(1.0);
     }

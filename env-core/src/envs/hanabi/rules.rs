@@ -71,9 +71,9 @@ pub enum Move {
     Discard(usize),
     /// Plays the card at this place.
     Play(usize),
-    /// Tells the player so many seats further which cards have a color.
+    /// Tells the player this many seats further which cards have a color.
     HintColor(usize, usize),
-    /// Tells the player so many seats further which cards have a rank.
+    /// Tells the player this many seats further which cards have a rank.
     HintRank(usize, usize),
     /// Does nothing.
     Wait,
@@ -160,7 +160,7 @@ impl Sizes {
         (0..self.colors).fold(0, |bits, color| bits | 1 << (color * self.ranks + rank))
     }
 
-    /// The seat so many places after another.
+    /// The seat this many places after another.
     pub fn seat_after(&self, seat: usize, distance: usize) -> usize {
         (seat + distance) % self.seats
     }

@@ -5,7 +5,9 @@
 use super::params::{Earning, KitchenReward, Variant};
 use super::tick;
 use super::{Cooking, Extra, KitchenOrder};
-use crate::grid::{Act, Interaction, KindId, Names, Pay, Reward, Sight, State, Tables, When};
+use crate::grid::{
+    Act, CompiledReward, Interaction, KindId, Names, Pay, Reward, Sight, State, Tables, When,
+};
 
 /// A reward as the grid knows it.
 pub(super) fn declare_reward(paid: &KitchenReward) -> Reward {
@@ -47,6 +49,38 @@ pub(super) fn is_plain(kind: Earning) -> bool {
         kind,
         Earning::Delivery | Earning::OnionSoupDelivery | Earning::OnionInPot | Earning::SoupInDish
     )
+}
+
+/// The least and the greatest sum that a seat gets from a reward in one step. An agent acts once in it; what everyone pays
+/// for, everyone is paid as often as there are agents.
+pub(super) fn bounds(paid: &KitchenReward, tables: &Tables) -> [f64; 2] {
+    let KitchenReward { worth, tip, .. } = *paid;
+    let each = tables.payments(paid.common);
+    let (least, most) = match paid.kind {
+        Earning::OrderDelivery => {
+            let tipped = worth + tip;
+            let (low, high) = if tipped < worth {
+                (tipped, worth)
+            } else {
+                (worth, tipped)
+            };
+            let fine = if paid.penalize_incorrect { -worth } else { low };
+            (
+                if fine < low { fine } else { low },
+                if fine > high { fine } else { high },
+            )
+        }
+        Earning::TargetDelivery | Earning::TargetIngredientInPot | Earning::TargetSoupInDish => {
+            (-worth.abs(), worth.abs())
+        }
+        _ => (worth, worth),
+    };
+    let times = match paid.kind {
+        Earning::ExpiredOrder => super::MAX_ORDERS,
+        Earning::TargetDelivery | Earning::OrderDelivery | Earning::Button => tables.seats,
+        _ => each,
+    };
+    CompiledReward::bounds([least, most], times)
 }
 
 /// Pays everyone, whether the reward is common or not: one event, or one for each.

@@ -328,8 +328,19 @@ impl<V: Variant> GridWorld for Cooking<V> {
         }
     }
 
+    fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
+        let paid = self.params.rewards.get(reward)?;
+        Some(earn::bounds(paid, tables))
+    }
+
     fn feature(&self, tables: &Tables, name: &str) -> Option<OwnFeature> {
         self.features.find(tables, name)
+    }
+
+    /// Shares, and by the rules of CoGrid in the view how many of each ingredient.
+    fn feature_range(&self, tables: &Tables, name: &str) -> Option<[f32; 2]> {
+        let counts = tables.is_cogrid() && name == "local_view";
+        Some([0.0, if counts { kinds::SOUP_SIZE.into() } else { 1.0 }])
     }
 
     fn features() -> &'static [&'static str] {

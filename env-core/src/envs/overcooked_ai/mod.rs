@@ -21,7 +21,9 @@ use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use crate::contract::{Action, ActionSpec, Environment, ParamError, Spec, StepOutcome};
+use crate::contract::{
+    Action, ActionSpec, Environment, ParamError, Spec, StepOutcome, range_of_sums,
+};
 use crate::draw::{DrawList, Sprite};
 use crate::observer::BatchObserver;
 use crate::rng::Rng;
@@ -129,6 +131,25 @@ fn actions() -> Vec<ActionSpec> {
     .into()
 }
 
+impl OvercookedAi {
+    /// The range of a cook's reward in a step: each cook may deliver, which all are paid for, and its own step on the way to
+    /// a soup is paid besides.
+    fn reward_range(&self) -> [f32; 2] {
+        let shaped = self.kitchen.shaped;
+        let shaped = [shaped.placement, shaped.dish, shaped.soup];
+        let shaped = shaped.into_iter().fold([0.0; 2], |[least, most], points| {
+            let points = f64::from(points * self.params.shaping);
+            [
+                if points < least { points } else { least },
+                if points > most { points } else { most },
+            ]
+        });
+        let cooks = self.kitchen.start.cooks.len() as f64;
+        let delivered = self.kitchen.recipes.points_range();
+        range_of_sums([delivered.map(|points| cooks * f64::from(points)), shaped])
+    }
+}
+
 impl Environment for OvercookedAi {
     const ID: &'static str = "overcooked_ai";
     const VERSION: &'static str = "1.0.0";
@@ -182,6 +203,7 @@ impl Environment for OvercookedAi {
             events: EVENTS.map(Into::into).into(),
             compact: self.observer.is_compact(&self.kitchen),
             components: COMPONENTS.map(Into::into).into(),
+            reward_range: Some(self.reward_range()),
             ..Spec::default()
         }
     }

@@ -40,7 +40,7 @@ fn at(recipe: Recipe) -> usize {
     usize::from(onions) * SIDE + usize::from(tomatoes)
 }
 
-/// The recipes of at most so many ingredients.
+/// The recipes of at most this many ingredients.
 fn all(full: u8) -> impl Iterator<Item = Recipe> {
     let pairs = (0..=full).flat_map(move |onions| (0..=full - onions).map(move |t| (onions, t)));
     let recipes = pairs.map(|(onions, tomatoes)| Recipe { onions, tomatoes });
@@ -51,6 +51,16 @@ impl Recipes {
     /// Points for the delivery of a soup.
     pub fn points(&self, recipe: Recipe) -> f32 {
         self.points[at(recipe)]
+    }
+
+    /// The least and the most points for a delivery.
+    pub fn points_range(&self) -> [f32; 2] {
+        self.points.iter().fold([0.0; 2], |[least, most], &points| {
+            [
+                if points < least { points } else { least },
+                if points > most { points } else { most },
+            ]
+        })
     }
 
     /// Steps that a soup cooks.

@@ -39,7 +39,7 @@ pub fn is_ingredient(item: u32) -> bool {
     item >> 2 != 0 && item & PLATE == 0
 }
 
-/// Checks whether an item can be in hands or on a counter, where there are so many ingredients.
+/// Checks whether an item can be in hands or on a counter, where there are this many ingredients.
 pub fn is_carried(item: u32, ingredients: u8) -> bool {
     let is_known = item >> (2 + 2 * ingredients) == 0;
     is_known
@@ -51,7 +51,7 @@ pub fn is_carried(item: u32, ingredients: u8) -> bool {
         }
 }
 
-/// Checks whether an item can be in a pot, where there are so many ingredients.
+/// Checks whether an item can be in a pot, where there are this many ingredients.
 pub fn is_in_pot(item: u32, ingredients: u8) -> bool {
     let is_known = item >> (2 + 2 * ingredients) == 0;
     let least = u32::from(item & COOKED != 0);

@@ -84,7 +84,7 @@ pub(super) fn observe(
     }
 }
 
-/// The cell at a row and column that count from a corner so many cells outside of the kitchen.
+/// The cell at a row and column that count from a corner this many cells outside of the kitchen.
 fn place(kitchen: &Kitchen, row: usize, col: usize, outside: usize) -> Option<usize> {
     let (row, col) = (row.checked_sub(outside)?, col.checked_sub(outside)?);
     (row < kitchen.rows && col < kitchen.cols).then_some(row * kitchen.cols + col)

@@ -16,8 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::contract::ParamError;
 use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::{
-    Act, Chart, Draws, EMPTY, Fog, Grid, GridWorld, Interaction, Kind, KindId, KindSet, Layout,
-    Motion, Names, Pay, Reward, RuleSet, State, StepDraws, Tables, Use, When, WorldPlan,
+    Act, Chart, CompiledReward, Draws, EMPTY, Fog, Grid, GridWorld, Interaction, Kind, KindId,
+    KindSet, Layout, Motion, Names, Pay, Reward, RuleSet, State, StepDraws, Tables, Use, When,
+    WorldPlan,
 };
 use crate::rng::Rng;
 pub use map::MapParams;
@@ -390,6 +391,16 @@ impl GridWorld for World {
             }
             !helped
         });
+    }
+
+    /// For a victim whom one alone cannot carry, everybody who called for help is paid with the one who came: an agent that
+    /// called at each victim and also carries one is paid once more than there are agents.
+    fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
+        let worth = tables.rewards.get(reward)?.worth;
+        match reward {
+            RED => Some(CompiledReward::bounds([worth; 2], tables.seats + 1)),
+            _ => tables.declared_bounds(reward),
+        }
     }
 
     fn terminated(&self, tables: &Tables, state: &State<Vec<Call>>, _seat: usize) -> bool {

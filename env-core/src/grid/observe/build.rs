@@ -12,7 +12,7 @@ use super::masks::{Frame, Masks};
 use super::own::{ContainerSet, OwnFeature};
 use super::pots::Pots;
 use super::scene::{Facts, hand, kinds, set};
-use super::view::View;
+use super::view::{self, View};
 use super::{ingredients, map};
 use crate::contract::ParamError;
 use crate::grid::kind::{KindId, KindSet};
@@ -46,6 +46,15 @@ pub(super) struct Builder<'a, W> {
     facts: &'a Facts,
 }
 
+/// The most slots of a container.
+const MAX_SLOTS: f32 = 8.0;
+
+/// The greatest of some numbers.
+fn greatest(numbers: [f32; 3]) -> f32 {
+    let larger = |one, other| if other > one { other } else { one };
+    numbers.into_iter().fold(f32::MIN, larger)
+}
+
 type Found = (Feature, Reach, Vec<usize>, bool);
 
 impl<'a, W: GridWorld> Builder<'a, W> {
@@ -75,12 +84,53 @@ impl<'a, W: GridWorld> Builder<'a, W> {
         };
         Ok(Part {
             name: name.into(),
+            range: self.range(name, &feature),
             feature,
             reach,
             start: 0,
             len: shape.iter().product(),
             shape: shape.iter().map(|&side| side as u32).collect(),
             compact,
+        })
+    }
+
+    /// The least and the greatest value of a feature.
+    fn range(&self, name: &str, feature: &Feature) -> Option<[f32; 2]> {
+        let tables = self.tables;
+        let side = (tables.rows.max(tables.cols) - 1) as f32;
+        let longest = f32::from(tables.longest_time());
+        let kinds = tables.kinds.len() as f32;
+        Some(match feature {
+            Feature::Direction
+            | Feature::Beside(_)
+            | Feature::Items(_)
+            | Feature::PotsBeside(_)
+            | Feature::Masks(_)
+            | Feature::OneOf(_) => [0.0, 1.0],
+            Feature::Position => [0.0, side],
+            // The number of a kind, and one more.
+            Feature::Inventory => [0.0, kinds + 1.0],
+            Feature::Distances | Feature::Closest(_) => [-side, side],
+            // No time left is -1; a container has eight slots.
+            Feature::Pots(_) => [
+                if side > 1.0 { -side } else { -1.0 },
+                greatest([side, longest, MAX_SLOTS]),
+            ],
+            // CoGrid: bytes with a sign, of whatever a cell shows.
+            Feature::Map if tables.is_cogrid() => [i8::MIN.into(), i8::MAX.into()],
+            Feature::Map => [0.0, greatest([kinds, longest, MAX_SLOTS])],
+            Feature::World(_) => return self.world.feature_range(tables, name),
+            Feature::View(view) => {
+                let own = match view.has_own_channels() {
+                    true => self.world.feature_range(tables, name)?,
+                    false => [0.0, 1.0],
+                };
+                let most = match tables.is_cogrid() {
+                    true => view::COGRID_MOST,
+                    false => 1.0,
+                };
+                [own[0], greatest([own[1], most, 1.0])]
+            }
         })
     }
 

@@ -65,6 +65,8 @@ pub(super) struct Part {
     pub(super) start: usize,
     /// True if every value is a whole number that a byte holds.
     pub(super) compact: bool,
+    /// The least and the greatest value; `None` if the world does not say.
+    pub(super) range: Option<[f32; 2]>,
 }
 
 impl Feature {

@@ -128,7 +128,7 @@ impl Observer {
     /// The fields of an observation, in order: those of the other agents begin with `other.`, `other2.` and so on.
     pub fn fields(&self) -> Vec<FieldSpec> {
         let fields = self.parts().map(|(other, part)| FieldSpec {
-            range: None,
+            range: part.range,
             name: match other {
                 0 => part.name.clone(),
                 1 => format!("other.{}", part.name),

@@ -14,6 +14,8 @@ use crate::grid::tables::{Hand, Tables};
 /// Divisors of CoGrid: the slots of a pot, and the time of the second kind of pot.
 const COGRID_CAPACITY: f32 = 3.0;
 const COGRID_TIME: f32 = 20.0;
+/// The greatest value by the rules of CoGrid: that of the longest time that a byte holds.
+pub(super) const COGRID_MOST: f32 = u8::MAX as f32 / COGRID_TIME;
 
 /// The channels of a view: where each begins.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +52,7 @@ impl View {
         Self::new(tables, radius, super::ingredients(tables), has_pots, 0)
     }
 
-    /// The view of a world that counts these ingredients and adds so many channels.
+    /// The view of a world that counts these ingredients and adds this many channels.
     pub(super) fn own(
         tables: &Tables,
         radius: Option<u8>,

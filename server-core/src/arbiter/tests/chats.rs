@@ -1,6 +1,6 @@
-//! People who write to each other: in a stage of its own, and beside an episode.
+//! People who write to each other: at a chat stage, and beside an episode.
 
-use protocol::control::{Line, Talk, Talker, Unsaid};
+use protocol::control::{ChatMember, ChatMessage, ChatView, MessageRefusal};
 
 use super::*;
 
@@ -30,33 +30,35 @@ fn pair() -> (Stage, [String; 2]) {
     (stage, tokens)
 }
 
-fn talk(messages: &[ServerMessage]) -> Option<Talk> {
+fn chat_view(messages: &[ServerMessage]) -> Option<ChatView> {
     messages.iter().rev().find_map(|message| match message {
-        ServerMessage::Talk(talk) => Some(talk.clone()),
+        ServerMessage::Chat(view) => Some(view.clone()),
         _ => None,
     })
 }
 
-fn lines(messages: &[ServerMessage]) -> Vec<(u8, u32, String)> {
+fn chat_messages(messages: &[ServerMessage]) -> Vec<(u8, u32, String)> {
     let line = |message: &ServerMessage| match message {
-        ServerMessage::Said { line, .. } => Some((line.place.0, line.number, line.text.clone())),
+        ServerMessage::ChatMessage { message, .. } => {
+            Some((message.place.0, message.number, message.text.clone()))
+        }
         _ => None,
     };
     messages.iter().filter_map(line).collect()
 }
 
-fn unsaid(messages: &[ServerMessage]) -> Vec<(u32, Unsaid)> {
+fn refusals(messages: &[ServerMessage]) -> Vec<(u32, MessageRefusal)> {
     let unsaid = |message: &ServerMessage| match message {
-        ServerMessage::Unsaid { number, why, .. } => Some((*number, *why)),
+        ServerMessage::ChatRefused { number, why, .. } => Some((*number, *why)),
         _ => None,
     };
     messages.iter().filter_map(unsaid).collect()
 }
 
-fn company(messages: &[ServerMessage]) -> Option<Vec<Talker>> {
+fn chat_members(messages: &[ServerMessage]) -> Option<Vec<ChatMember>> {
     messages.iter().rev().find_map(|message| match message {
-        ServerMessage::Company { company, .. } => Some(company.clone()),
-        ServerMessage::Talk(talk) => Some(talk.company.clone()),
+        ServerMessage::ChatMembers { members, .. } => Some(members.clone()),
+        ServerMessage::Chat(view) => Some(view.members.clone()),
         _ => None,
     })
 }
@@ -69,12 +71,12 @@ fn stage_id(messages: &[ServerMessage]) -> Option<String> {
 }
 
 impl Stage {
-    fn write_to(&mut self, conn: u64, (round, number): (u16, u32), text: &str) {
+    fn write_to(&mut self, conn: u64, (group_visit, number): (u16, u32), text: &str) {
         let sent_us = self.now_us + 5;
         self.say(
             conn,
-            ClientMessage::Say {
-                round,
+            ClientMessage::WriteToGroup {
+                group_visit,
                 number,
                 sent_us,
                 tick: Some(Tick(7)),
@@ -117,12 +119,15 @@ impl Stage {
 fn a_group_begins_its_chat_together_and_everybody_sees_what_is_written_in_one_order() {
     let (mut stage, _) = pair();
     let (one, two) = (stage.hear(1), stage.hear(2));
-    let told = talk(&one).expect("a chat");
-    assert_eq!((told.place, told.next, told.round), (Seat(0), 0, 0));
+    let told = chat_view(&one).expect("a chat");
+    assert_eq!((told.place, told.next, told.group_visit), (Seat(0), 0, 0));
     assert_eq!(told.left_ms, Some((10_000, 60_000)));
     assert_eq!(told.names, ["Red", "Blue"]);
     assert_eq!(told.max_length, 20);
-    assert_eq!(company(&two), Some(vec![Talker::Here, Talker::Here]));
+    assert_eq!(
+        chat_members(&two),
+        Some(vec![ChatMember::Here, ChatMember::Here])
+    );
     assert!(matches!(view(&two), Some(StageView::Chat { page }) if page.contains("Page")));
     stage.write_to(1, (0, 0), " Hello\u{7} ");
     stage.write_to(2, (0, 0), "Hi");
@@ -131,15 +136,15 @@ fn a_group_begins_its_chat_together_and_everybody_sees_what_is_written_in_one_or
     let seen: Vec<_> = seen
         .map(|(place, number, text)| (place, number, text.to_owned()))
         .into();
-    assert_eq!(lines(&stage.hear(1)), seen);
-    assert_eq!(lines(&stage.hear(2)), seen);
+    assert_eq!(chat_messages(&stage.hear(1)), seen);
+    assert_eq!(chat_messages(&stage.hear(2)), seen);
     let rows = stage.written();
     let kept: Vec<_> = rows
         .iter()
         .map(|row| (row.number, row.place, row.turn))
         .collect();
     assert_eq!(kept, [(0, Seat(0), 0), (1, Seat(1), 0), (2, Seat(0), 1)]);
-    assert_eq!((rows[0].stage, rows[0].round), (2, 0));
+    assert_eq!((rows[0].stage, rows[0].group_visit), (2, 0));
     assert_eq!(
         (&rows[0].episode, rows[0].tick),
         (&None, None),
@@ -151,8 +156,8 @@ fn a_group_begins_its_chat_together_and_everybody_sees_what_is_written_in_one_or
 #[test]
 fn what_is_stored_comes_before_what_is_seen() {
     let (mut stage, _) = pair();
-    let say = ClientMessage::Say {
-        round: 0,
+    let say = ClientMessage::WriteToGroup {
+        group_visit: 0,
         number: 0,
         sent_us: 1,
         tick: None,
@@ -168,7 +173,8 @@ fn what_is_stored_comes_before_what_is_seen() {
     let stored = effects
         .iter()
         .position(|effect| matches!(effect, Effect::Store(Write::Message(_))));
-    let seen = |effect: &Effect| matches!(effect, Effect::Send(_, ServerMessage::Said { .. }));
+    let seen =
+        |effect: &Effect| matches!(effect, Effect::Send(_, ServerMessage::ChatMessage { .. }));
     let first = effects.iter().position(seen).expect("it is seen");
     assert!(stored.expect("it is stored") < first);
     assert_eq!(effects.iter().filter(|effect| seen(effect)).count(), 2);
@@ -180,20 +186,24 @@ fn a_message_that_is_sent_again_is_stored_once_also_after_a_restart() {
     stage.write_to(1, (0, 0), "Hello");
     stage.hear(1);
     stage.write_to(1, (0, 0), "Hello");
-    let told = talk(&stage.hear(1)).expect("what there is");
-    assert_eq!((told.next, told.lines.len()), (1, 1));
+    let told = chat_view(&stage.hear(1)).expect("what there is");
+    assert_eq!((told.next, told.messages.len()), (1, 1));
     stage.restart();
     for (conn, token) in [(3, &tokens[0]), (4, &tokens[1])] {
         stage.resume(conn, token, None);
     }
-    let told = talk(&stage.hear(3)).expect("the chat goes on");
-    let texts: Vec<&str> = told.lines.iter().map(|line| line.text.as_str()).collect();
+    let told = chat_view(&stage.hear(3)).expect("the chat goes on");
+    let texts: Vec<&str> = told
+        .messages
+        .iter()
+        .map(|line| line.text.as_str())
+        .collect();
     assert_eq!((told.next, texts), (1, vec!["Hello"]));
     stage.write_to(3, (0, 0), "Hello");
     stage.write_to(3, (0, 1), "again");
     let numbers: Vec<u32> = stage.written().iter().map(|row| row.number).collect();
     assert_eq!(numbers, [0, 1]);
-    assert_eq!(lines(&stage.hear(4)).len(), 1);
+    assert_eq!(chat_messages(&stage.hear(4)).len(), 1);
 }
 
 #[test]
@@ -202,9 +212,9 @@ fn time_goes_on_through_a_restart_and_ends_the_chat_for_those_who_are_away_too()
     stage.wait(20 * SECOND);
     stage.restart();
     stage.resume(3, &tokens[0], None);
-    let told = talk(&stage.hear(3)).expect("the chat goes on");
+    let told = chat_view(&stage.hear(3)).expect("the chat goes on");
     assert_eq!(told.left_ms, Some((0, 40_000)));
-    assert_eq!(told.company, [Talker::Here, Talker::Away]);
+    assert_eq!(told.members, [ChatMember::Here, ChatMember::Away]);
     stage.wait(41 * SECOND);
     assert_eq!(view(&stage.hear(3)), Some(&StageView::Regroup));
     stage.resume(4, &tokens[1], None);
@@ -227,11 +237,11 @@ fn nobody_goes_on_before_the_least_time_unless_nobody_else_is_there() {
     stage.go_on(1, 2);
     let heard = stage.hear(1);
     assert_eq!(stage_id(&heard).as_deref(), Some("plan"));
-    assert!(talk(&heard).is_some(), "the chat is told again");
+    assert!(chat_view(&heard).is_some(), "the chat is told again");
     stage.say(2, ClientMessage::Leave);
     assert_eq!(
-        company(&stage.hear(1)),
-        Some(vec![Talker::Here, Talker::Left])
+        chat_members(&stage.hear(1)),
+        Some(vec![ChatMember::Here, ChatMember::Left])
     );
     stage.go_on(1, 2);
     assert_ne!(stage_id(&stage.hear(1)).as_deref(), Some("plan"));
@@ -244,14 +254,14 @@ fn who_goes_on_is_waited_for_and_the_other_is_told() {
     stage.wait(11 * SECOND);
     stage.go_on(2, 2);
     assert_eq!(
-        company(&stage.hear(1)),
-        Some(vec![Talker::Here, Talker::Left])
+        chat_members(&stage.hear(1)),
+        Some(vec![ChatMember::Here, ChatMember::Left])
     );
     assert_eq!(view(&stage.hear(2)), Some(&StageView::Regroup));
     stage.write_to(2, (0, 0), "Hello?");
-    assert_eq!(unsaid(&stage.hear(2)), [(0, Unsaid::Closed)]);
+    assert_eq!(refusals(&stage.hear(2)), [(0, MessageRefusal::Closed)]);
     stage.write_to(1, (0, 0), "Anybody?");
-    assert_eq!(lines(&stage.hear(1)).len(), 1);
+    assert_eq!(chat_messages(&stage.hear(1)).len(), 1);
     assert!(stage.hear(2).is_empty(), "they are gone");
     stage.wait(50 * SECOND);
     assert!(stage.plan(1).is_some() && stage.plan(2).is_some());
@@ -263,19 +273,19 @@ fn who_is_away_is_told_what_was_written_meanwhile() {
     stage.hear(1);
     stage.close(2);
     assert_eq!(
-        company(&stage.hear(1)),
-        Some(vec![Talker::Here, Talker::Away])
+        chat_members(&stage.hear(1)),
+        Some(vec![ChatMember::Here, ChatMember::Away])
     );
     stage.write_to(1, (0, 0), "Still here?");
     stage.resume(3, &tokens[1], None);
     assert_eq!(
-        company(&stage.hear(1)),
-        Some(vec![Talker::Here, Talker::Here])
+        chat_members(&stage.hear(1)),
+        Some(vec![ChatMember::Here, ChatMember::Here])
     );
-    let told = talk(&stage.hear(3)).expect("the chat goes on");
+    let told = chat_view(&stage.hear(3)).expect("the chat goes on");
     assert_eq!(
-        told.lines,
-        [Line {
+        told.messages,
+        [ChatMessage {
             place: Seat(0),
             number: 0,
             at_us: stage.now_us,
@@ -291,24 +301,24 @@ fn what_is_too_much_too_long_or_nothing_is_not_taken() {
     stage.write_to(1, (0, 0), "twenty-one characters");
     stage.write_to(1, (0, 0), " \n ");
     stage.write_to(1, (0, 0), &"x".repeat(100_000));
-    let wanted = [(0, Unsaid::NotTaken); 3];
-    assert_eq!(unsaid(&stage.hear(1)), wanted);
+    let wanted = [(0, MessageRefusal::NotTaken); 3];
+    assert_eq!(refusals(&stage.hear(1)), wanted);
     stage.write_to(1, (3, 0), "another visit");
-    assert_eq!(unsaid(&stage.hear(1)), [(0, Unsaid::Closed)]);
+    assert_eq!(refusals(&stage.hear(1)), [(0, MessageRefusal::Closed)]);
     for number in 0..6 {
         stage.write_to(1, (0, number), "fast");
     }
     let heard = stage.hear(1);
-    assert_eq!(lines(&heard).len(), 5);
-    assert_eq!(unsaid(&heard), [(5, Unsaid::TooFast)]);
+    assert_eq!(chat_messages(&heard).len(), 5);
+    assert_eq!(refusals(&heard), [(5, MessageRefusal::TooFast)]);
     stage.wait(2 * SECOND);
     stage.write_to(1, (0, 5), "fast");
-    assert_eq!(lines(&stage.hear(1)).len(), 1);
-    stage.limits.sayings = 6;
-    stage.arbiter.limits.sayings = 6;
+    assert_eq!(chat_messages(&stage.hear(1)).len(), 1);
+    stage.limits.chat_messages = 6;
+    stage.arbiter.limits.chat_messages = 6;
     stage.wait(2 * SECOND);
     stage.write_to(1, (0, 6), "enough");
-    assert_eq!(unsaid(&stage.hear(1)), [(6, Unsaid::NotTaken)]);
+    assert_eq!(refusals(&stage.hear(1)), [(6, MessageRefusal::NotTaken)]);
 }
 
 #[test]
@@ -320,12 +330,12 @@ fn only_the_group_sees_what_it_writes() {
         stage.hear(conn);
     }
     stage.write_to(1, (0, 0), "Secret");
-    assert_eq!(lines(&stage.hear(2)).len(), 1);
-    assert!(lines(&stage.hear(11)).is_empty() && lines(&stage.hear(12)).is_empty());
+    assert_eq!(chat_messages(&stage.hear(2)).len(), 1);
+    assert!(chat_messages(&stage.hear(11)).is_empty() && chat_messages(&stage.hear(12)).is_empty());
     stage.queue(13);
     stage.hear(13);
     stage.write_to(13, (0, 0), "In a lobby");
-    assert_eq!(unsaid(&stage.hear(13)), [(0, Unsaid::Closed)]);
+    assert_eq!(refusals(&stage.hear(13)), [(0, MessageRefusal::Closed)]);
 }
 
 #[test]
@@ -334,7 +344,10 @@ fn an_ai_partner_is_told_and_does_not_keep_anybody_waiting() {
     stage.queue(1);
     stage.wait(31 * SECOND);
     let heard = stage.hear(1);
-    assert_eq!(company(&heard), Some(vec![Talker::Here, Talker::Ai]));
+    assert_eq!(
+        chat_members(&heard),
+        Some(vec![ChatMember::Here, ChatMember::Ai])
+    );
     stage.go_on(1, 2);
     assert!(stage.plan(1).is_some());
 }
@@ -348,24 +361,27 @@ fn people_write_beside_the_episodes_of_a_stage_with_the_tick_of_the_sender() {
     let plan = stage.plan(1).expect("an episode");
     assert!(plan.chat);
     stage.write_to(1, (1, 0), "too early");
-    assert_eq!(unsaid(&stage.hear(1)), [(0, Unsaid::Closed)]);
+    assert_eq!(refusals(&stage.hear(1)), [(0, MessageRefusal::Closed)]);
     stage.ready(1, plan.era, 0);
     stage.ready(2, plan.era, 0);
-    let told = talk(&stage.hear(1)).expect("a chat");
-    assert_eq!((told.round, told.left_ms, told.max_length), (1, None, 9));
-    assert!(told.lines.is_empty(), "that was another visit");
+    let told = chat_view(&stage.hear(1)).expect("a chat");
+    assert_eq!(
+        (told.group_visit, told.left_ms, told.max_length),
+        (1, None, 9)
+    );
+    assert!(told.messages.is_empty(), "that was another visit");
     stage.wait(4 * SECOND);
     stage.write_to(1, (1, 0), "Onions!");
     stage.write_to(1, (1, 1), "ten chars!");
-    assert_eq!(unsaid(&stage.hear(1)), [(1, Unsaid::NotTaken)]);
+    assert_eq!(refusals(&stage.hear(1)), [(1, MessageRefusal::NotTaken)]);
     let row = stage.written()[0].clone();
     assert_eq!((row.episode, row.tick), (Some(plan.episode), Some(Tick(7))));
     assert_eq!(row.stage, 3);
     // A page that is reloaded has it all again.
     stage.close(2);
     stage.resume(3, &tokens[1], None);
-    let told = talk(&stage.hear(3)).expect("a chat");
-    assert_eq!((told.lines.len(), told.place), (1, Seat(1)));
+    let told = chat_view(&stage.hear(3)).expect("a chat");
+    assert_eq!((told.messages.len(), told.place), (1, Seat(1)));
 }
 
 #[test]
@@ -391,9 +407,9 @@ fn what_was_written_is_there_in_the_next_episode_of_the_stage() {
     assert_ne!(next, era);
     stage.ready(1, next, 0);
     stage.ready(2, next, 0);
-    let told = talk(&stage.hear(1)).expect("a chat");
-    assert_eq!((told.round, told.lines.len()), (1, 1));
-    assert_eq!(talk(&stage.hear(2)).map(|told| told.next), Some(1));
+    let told = chat_view(&stage.hear(1)).expect("a chat");
+    assert_eq!((told.group_visit, told.messages.len()), (1, 1));
+    assert_eq!(chat_view(&stage.hear(2)).map(|told| told.next), Some(1));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Messages between participants and researchers: who reads what, and what stays.
 
-use protocol::control::{Exchange, Unsaid};
+use protocol::control::{Exchange, MessageRefusal};
 
 use super::*;
 use crate::desk::{Audience, CheckText, DeskMessageText, DeskOrder, OrderRefused};
@@ -187,11 +187,11 @@ fn a_message_that_is_sent_again_is_stored_once_and_too_many_are_refused() {
                 }),
         );
     }
-    assert_eq!(refused.first(), Some(&(5, Unsaid::TooFast)));
+    assert_eq!(refused.first(), Some(&(5, MessageRefusal::TooFast)));
     stage.wait(60 * SECOND);
     for (text, why) in [
-        (" \n ", Unsaid::NotTaken),
-        (&*"x".repeat(1_001), Unsaid::NotTaken),
+        (" \n ", MessageRefusal::NotTaken),
+        (&*"x".repeat(1_001), MessageRefusal::NotTaken),
     ] {
         stage.write_desk(1, 5, text);
         let told = stage.hear(1);
@@ -200,7 +200,7 @@ fn a_message_that_is_sent_again_is_stored_once_and_too_many_are_refused() {
     stage.limits.desk_messages = 5;
     stage.arbiter.limits.desk_messages = 5;
     stage.write_desk(1, 5, "one too many");
-    let why = Unsaid::NotTaken;
+    let why = MessageRefusal::NotTaken;
     assert_eq!(
         stage.hear(1),
         [ServerMessage::NotWritten { number: 5, why }]
@@ -213,7 +213,7 @@ fn without_the_button_people_can_only_answer() {
     stage.enter_reading(1);
     assert_eq!(stage.exchange(1), None);
     stage.write_desk(1, 0, "hello?");
-    let why = Unsaid::Closed;
+    let why = MessageRefusal::Closed;
     assert_eq!(
         stage.hear(1),
         [ServerMessage::NotWritten { number: 0, why }]
@@ -322,7 +322,7 @@ fn who_withdraws_leaves_no_message_behind() {
             .is_empty()
     );
     stage.write_desk(1, 0, "I changed my mind");
-    let why = Unsaid::Closed;
+    let why = MessageRefusal::Closed;
     assert_eq!(
         stage.hear(1),
         [ServerMessage::NotWritten { number: 0, why }]

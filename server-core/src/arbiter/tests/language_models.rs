@@ -58,10 +58,10 @@ fn playing(stage: &mut Stage) -> (Era, String) {
 }
 
 fn write(stage: &mut Stage, number: u32, text: &str) {
-    let (round, sent_us, tick) = (0, stage.now_us, Some(Tick(3)));
+    let (group_visit, sent_us, tick) = (0, stage.now_us, Some(Tick(3)));
     let text = text.to_owned();
-    let message = ClientMessage::Say {
-        round,
+    let message = ClientMessage::WriteToGroup {
+        group_visit,
         number,
         sent_us,
         tick,
@@ -84,7 +84,7 @@ fn answer(stage: &mut Stage, result: Result<&str, ModelFailure>) {
 /// The messages that the page was shown, with the place of who wrote them.
 fn shown(messages: &[ServerMessage]) -> Vec<(u8, String)> {
     let line = |message: &ServerMessage| match message {
-        ServerMessage::Said { line, .. } => Some((line.place.0, line.text.clone())),
+        ServerMessage::ChatMessage { message, .. } => Some((message.place.0, message.text.clone())),
         _ => None,
     };
     messages.iter().filter_map(line).collect()
@@ -106,11 +106,11 @@ fn an_order_becomes_a_message_after_typing_and_a_directive_at_a_tick() {
     let mut stage = kitchen_with(ENDPOINT, "");
     let (era, _) = playing(&mut stage);
     let told = stage.hear(1);
-    let talk = told.iter().find_map(|message| match message {
-        ServerMessage::Talk(talk) => Some(talk),
+    let chat = told.iter().find_map(|message| match message {
+        ServerMessage::Chat(view) => Some(view),
         _ => None,
     });
-    assert_eq!(talk.unwrap().names, ["", "Help"]);
+    assert_eq!(chat.unwrap().names, ["", "Help"]);
     assert!(stage.asked.is_empty(), "nobody has written");
     stage.archive(1, era, 0, 20);
     write(&mut stage, 0, "a plate");
@@ -249,11 +249,11 @@ fn limits_on_requests_and_cost_hold_also_after_a_restart() {
     stage.wait(1_000_000);
     stage.hear(2);
     let say = |stage: &mut Stage, number, text: &str| {
-        let (round, sent_us, tick, text) = (0, stage.now_us, None, text.to_owned());
+        let (group_visit, sent_us, tick, text) = (0, stage.now_us, None, text.to_owned());
         stage.say(
             2,
-            ClientMessage::Say {
-                round,
+            ClientMessage::WriteToGroup {
+                group_visit,
                 number,
                 sent_us,
                 tick,
@@ -296,12 +296,12 @@ fn a_transcript_answers_in_its_own_time_and_the_chat_is_restored() {
     stage.restart();
     stage.resume(2, &token, Some((era, 0)));
     let told = stage.hear(2);
-    let talk = told.iter().find_map(|message| match message {
-        ServerMessage::Talk(talk) => Some(talk),
+    let chat = told.iter().find_map(|message| match message {
+        ServerMessage::Chat(view) => Some(view),
         _ => None,
     });
-    let talk = talk.expect("the page gets the chat again");
-    assert_eq!((talk.lines.len(), talk.next), (3, 1));
+    let chat = chat.expect("the page gets the chat again");
+    assert_eq!((chat.messages.len(), chat.next), (3, 1));
     stage.wait(21_000_000);
     let last = calls(&stage).pop().unwrap();
     assert_eq!((last.number, last.asked_for.as_str()), (2, "time"));

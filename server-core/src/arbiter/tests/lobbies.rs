@@ -1,6 +1,6 @@
 //! Waiting: presence, choices, who is put together, and what is written down of it.
 
-use protocol::control::{Ask, Choice, Waiting};
+use protocol::control::{Ask, LobbyChoice, Waiting};
 use study::Outcome;
 
 use super::*;
@@ -126,12 +126,12 @@ fn the_study_may_let_people_choose_at_the_timeout() {
     let mut stage = lobby("timeout_s: 30, on_timeout: ask, bot: {policy: cook}, else: timed_out");
     for conn in 1..=3 {
         stage.queue(conn);
-        stage.say(conn, ClientMessage::Choose(Choice::Leave));
+        stage.say(conn, ClientMessage::Choose(LobbyChoice::Leave));
         stage.wait(30 * SECOND);
         assert_eq!(asked(&mut stage, conn), Some(Ask::Choice), "not before");
-        let choice = [Choice::Leave, Choice::Ai, Choice::Wait][conn as usize - 1];
+        let choice = [LobbyChoice::Leave, LobbyChoice::Ai, LobbyChoice::Wait][conn as usize - 1];
         stage.say(conn, ClientMessage::Choose(choice));
-        if choice == Choice::Ai {
+        if choice == LobbyChoice::Ai {
             let plan = stage.plan(conn).unwrap();
             assert_eq!(plan.controllers, [Controller::Human, cook()]);
             stage.ready(conn, plan.era, 0);

@@ -392,7 +392,7 @@ fn a_second_tab_gets_the_seat_after_the_other_is_cut() {
     assert_eq!(seats.collect::<Vec<_>>(), [1, 0, 0]);
 }
 
-/// The delay that page 2 is told when it comes back after eight seconds, in which page 1 has played so many ticks and
+/// The delay that page 2 is told when it comes back after eight seconds, in which page 1 has played this many ticks and
 /// says that they are due so much later.
 fn told_delay(ticks: u32, delay_ms: u32) -> u32 {
     let mut stage = Stage::new(Limits::default());

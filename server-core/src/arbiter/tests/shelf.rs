@@ -285,6 +285,7 @@ impl Shelf {
                     tick: self.through,
                     digest: 3,
                     state: vec![7; 300_000],
+                    rewards: vec![1; 16],
                     partners: Vec::new(),
                 };
                 match human {

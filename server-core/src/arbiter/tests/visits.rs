@@ -217,6 +217,7 @@ fn what_the_study_adds_to_the_rules_goes_to_pages_and_into_the_file() {
     let live = rollback::Live {
         score: 20,
         scores: [20; protocol::MAX_SEATS],
+        rewards: None,
         seats: 1,
         ticks: 5,
         tick_hz: 10,
@@ -273,4 +274,43 @@ fn who_has_played_at_a_first_stage_is_not_forgotten() {
     stage.wait(24 * 3_600 * SECOND);
     stage.resume(2, &token, None);
     assert_eq!(rest(&stage.hear(2)), Some(((1, 3), 0, None)));
+}
+
+#[test]
+fn the_sums_of_rewards_come_back_behind_the_state_where_the_study_shows_them() {
+    let shown = |value: &str| format!("hud: [{{label: Yours, value: '{value}'}}]");
+    let ended = "until: sum(rewards) > 9".to_owned();
+    let cases = [
+        (shown("rewards[seat]"), 300_016),
+        (ended, 300_016),
+        (shown("scores[seat]"), 300_000),
+    ];
+    for (keys, len) in cases {
+        let mut stage = alone(&keys);
+        let token = stage.enter(1, Entry::Open);
+        let plan = stage.plan(1).unwrap();
+        assert_eq!(plan.asks_rewards(), len > 300_000);
+        stage.ready(1, plan.era, 0);
+        stage.wait(4 * SECOND);
+        stage.resume(2, &token, None);
+        stage.ready(2, plan.era, 0);
+        stage.wait(SECOND);
+        let (mut state, mut is_back) = (Vec::new(), false);
+        for message in stage.hear(2) {
+            match message {
+                ServerMessage::Part { bytes, .. } => state.extend(bytes),
+                ServerMessage::Return(back) => {
+                    is_back = true;
+                    state.extend(back.state);
+                }
+                _ => {}
+            }
+        }
+        assert!(is_back, "{keys}");
+        assert_eq!(state.len(), len, "{keys}");
+        assert_eq!(
+            state.iter().filter(|byte| **byte == 1).count(),
+            len - 300_000
+        );
+    }
 }

@@ -15,12 +15,12 @@ fn path_of(id: &str) -> String {
     format!("episodes/{id}.coplay")
 }
 
-fn log_of(data: &DataDir, id: &str) -> Vec<u8> {
+pub(super) fn log_of(data: &DataDir, id: &str) -> Vec<u8> {
     std::fs::read(data.path().join(path_of(id))).unwrap()
 }
 
 /// The data folders of two servers that share a new database and a new place in an object store.
-async fn two_with_objects() -> Option<(tempfile::TempDir, [DataDir; 2])> {
+pub(super) async fn two_with_objects() -> Option<(tempfile::TempDir, [DataDir; 2])> {
     let Some(bucket) = trial::object_store() else {
         eprintln!("not checked: {} names no bucket", trial::OBJECTS_VARIABLE);
         return None;
@@ -33,7 +33,7 @@ async fn two_with_objects() -> Option<(tempfile::TempDir, [DataDir; 2])> {
 }
 
 /// A server with a session of each of two people.
-async fn begin(data: DataDir) -> (DataDir, StudyStore) {
+pub(super) async fn begin(data: DataDir) -> (DataDir, StudyStore) {
     let data = join(data).await.unwrap();
     let store = StudyStore::open_for_server(&data).await.unwrap();
     for (number, participant) in ["P-A", "P-B"].into_iter().enumerate() {
@@ -46,7 +46,7 @@ async fn begin(data: DataDir) -> (DataDir, StudyStore) {
 }
 
 /// Plays an episode of two people; to its end if it `ends`.
-async fn play(data: &DataDir, store: &StudyStore, id: &str, ends: bool) {
+pub(super) async fn play(data: &DataDir, store: &StudyStore, id: &str, ends: bool) {
     let number = id.trim_start_matches("e-").parse().unwrap();
     let new = NewEpisode {
         id: id.into(),
@@ -86,7 +86,7 @@ fn objects_of(data: &DataDir) -> Objects {
     data.lease().unwrap().objects.clone().unwrap()
 }
 
-async fn mover_of(data: &DataDir) -> LogMover {
+pub(super) async fn mover_of(data: &DataDir) -> LogMover {
     let lease = data.lease().unwrap();
     let mover = LogMover::new(lease.pool(), objects_of(data), lease.generation);
     mover.await.unwrap()

@@ -9,10 +9,10 @@ mod turn;
 use protocol::chain::{Chain, SigningKey};
 use protocol::change::{Change, Presence};
 use protocol::control::{
-    Ability, Absent, Answer, Ask, AtTimeout, Block, Choice, ClientMessage, Device, Draft,
-    EndReason, Entry, Farewell, IceServer, KeyEvent, Lack, Line, Link, Misprediction, Onward, Plan,
-    Refusal, Return, ServerMessage, StageView, Talk, Talker, Timing, Trial, Unsaid, Upload,
-    Waiting, encode,
+    Ability, Absent, Answer, Ask, AtTimeout, Block, ChatMember, ChatMessage, ChatView,
+    ClientMessage, Device, Draft, EndReason, Entry, Farewell, IceServer, KeyEvent, Lack, Link,
+    LobbyChoice, MessageRefusal, Misprediction, Onward, Plan, Refusal, Return, ServerMessage,
+    StageView, Timing, Trial, Upload, Waiting, encode,
 };
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::log::{self, Ending, Header, Record};
@@ -178,11 +178,11 @@ fn client_messages() -> Vec<ClientMessage> {
         },
         ClientMessage::Hidden { era, hidden: true },
         ClientMessage::Here,
-        ClientMessage::Choose(Choice::Ai),
+        ClientMessage::Choose(LobbyChoice::Ai),
         ClientMessage::Unloading,
         ClientMessage::TakeBack { era },
-        ClientMessage::Say {
-            round: 1,
+        ClientMessage::WriteToGroup {
+            group_visit: 1,
             number: 2,
             sent_us: 1_700_000_000_000_000,
             tick: Some(Tick(120)),
@@ -453,38 +453,46 @@ fn server_messages() -> Vec<ServerMessage> {
             partners: vec![(Seat(1), vec![4])],
         }),
     ]);
-    messages.extend(talk());
+    messages.extend(chat_messages());
     messages.extend(stages);
     messages
 }
 
-fn talk() -> Vec<ServerMessage> {
-    let line = Line {
+fn chat_messages() -> Vec<ServerMessage> {
+    let message = ChatMessage {
         place: Seat(1),
         number: 0,
         at_us: 1_700_000_000_000_000,
         text: "Hello".into(),
     };
     vec![
-        ServerMessage::Talk(Talk {
-            round: 1,
+        ServerMessage::Chat(ChatView {
+            group_visit: 1,
             place: Seat(0),
-            company: vec![Talker::Here, Talker::Away, Talker::Left, Talker::Ai],
+            members: vec![
+                ChatMember::Here,
+                ChatMember::Away,
+                ChatMember::Left,
+                ChatMember::Ai,
+            ],
             names: vec!["Red".into()],
             max_length: 500,
             left_ms: Some((0, 60_000)),
             next: 2,
-            lines: vec![line.clone()],
+            messages: vec![message.clone()],
         }),
-        ServerMessage::Said { round: 1, line },
-        ServerMessage::Unsaid {
-            round: 1,
-            number: 2,
-            why: Unsaid::TooFast,
+        ServerMessage::ChatMessage {
+            group_visit: 1,
+            message,
         },
-        ServerMessage::Company {
-            round: 1,
-            company: vec![Talker::Here, Talker::Ai],
+        ServerMessage::ChatRefused {
+            group_visit: 1,
+            number: 2,
+            why: MessageRefusal::TooFast,
+        },
+        ServerMessage::ChatMembers {
+            group_visit: 1,
+            members: vec![ChatMember::Here, ChatMember::Ai],
         },
     ]
 }

@@ -137,7 +137,7 @@ fn started() -> Vec<u8> {
     steps
 }
 
-/// A page uploads so many ticks from where it is, and perhaps the end.
+/// A page uploads this many ticks from where it is, and perhaps the end.
 fn uploaded(who: u8, ticks: u8, end: bool) -> Vec<u8> {
     let how = 0b100 | if end { 0b10_0000 } else { 0 } | 0b1000_0001;
     let mut steps = vec![page(4, who), how, ticks];
@@ -146,7 +146,7 @@ fn uploaded(who: u8, ticks: u8, end: bool) -> Vec<u8> {
     steps
 }
 
-/// Both pages upload, so many times five ticks.
+/// Both pages upload, this many times five ticks.
 fn both(rounds: u8) -> Vec<u8> {
     let upload = |_| [uploaded(0, 5, false), uploaded(1, 5, false)].concat();
     (0..rounds).flat_map(upload).collect()

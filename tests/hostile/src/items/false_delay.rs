@@ -92,7 +92,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     Ok(Observed::broken_if(!is_back || lost > 0 || !is_done, seen))
 }
 
-/// Claims twice a second, for so many half seconds.
+/// Claims twice a second, for this many half seconds.
 async fn tell(
     player: &mut Player,
     claim: Claim,

@@ -71,7 +71,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     Ok(Observed::broken_if(bytes > MOST || !is_paid || !is_sound, seen))
 }
 
-/// A note of about so many bytes.
+/// A note of about this many bytes.
 fn note(number: u32, long: Long, bytes: usize) -> Timing {
     let key = KeyEvent {
         tick: Some(3),

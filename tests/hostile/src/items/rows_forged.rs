@@ -14,7 +14,7 @@ pub(crate) const TRIES: &str =
     "Somebody with the data folder changes what a person did in the log of an episode, with checksums that fit.";
 
 const CHANGES: [&str; 7] = [
-    "a row",
+    "a row, the digests and the end",
     "inputs",
     "a signature",
     "a key",
@@ -43,7 +43,12 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             log.sign_anew(&episode, 1, &SigningKey::from_bytes(&[7; 32]))?;
             log.write()
         }
-        "a row" | "inputs" | "a signature" | "a key" => {
+        "a row, the digests and the end" => {
+            change(&mut log, "a row", back)?;
+            log.settle()?;
+            log.write()
+        }
+        "inputs" | "a signature" | "a key" => {
             change(&mut log, changed, back)?;
             log.write()
         }
@@ -65,7 +70,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     Ok(Observed::broken_if(is_sound || is_exported, seen))
 }
 
-/// Changes a frame of the log, so many before the last of its kind.
+/// Changes a frame of the log, this many before the last of its kind.
 fn change(log: &mut Frames, changed: &str, back: usize) -> anyhow::Result<()> {
     let kind = if changed == "a row" { ACTIONS } else { INPUTS };
     let found: Vec<usize> = (1..log.frames.len())

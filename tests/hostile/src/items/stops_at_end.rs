@@ -28,6 +28,10 @@ enum Stop {
 /// Ticks of the episode.
 const HORIZON: u32 = 100;
 
+/// An honest page comes to its last page within that time, whatever the attacker does: nobody waits longer than some seconds
+/// for a page that says nothing.
+const ENDS_WITHIN: Duration = Duration::from_secs(25);
+
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let stop = variant.choose(
         "stops",
@@ -53,11 +57,19 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         Stop::Silent => player.manners.sends = false,
         Stop::Closed => player.manners.uploads = false,
     }
-    if !matches!(stop, Stop::Closed) {
-        player
-            .run_while(Duration::from_secs(25), |player| player.end.is_none())
-            .await?;
-    }
-    let seen = format!("the end that the attacker is shown: {:?}", player.end);
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    // The end must not wait until the attacker has gone.
+    let is_kept = match stop {
+        Stop::Closed => false,
+        _ => !player.run_while(ENDS_WITHIN, |_| !victim.is_over()).await?,
+    };
+    let stays = match is_kept {
+        true => "the honest page came to no end while the attacker stayed",
+        false => "the honest page came to its end",
+    };
+    let seen = format!("{stays}; the end that the attacker is shown: {:?}", player.end);
+    let judged = judge(world, victim, player, OwnInputs::AsTold, &seen).await?;
+    Ok(match judged {
+        Observed::Held(seen) => Observed::broken_if(is_kept, seen),
+        broken @ Observed::Broken(_) => broken,
+    })
 }

@@ -1,7 +1,8 @@
 //! The frames of an episode log, without a look at what they say.
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use ed25519_dalek::SigningKey;
+use env_core::World as _;
 use serde::{Deserialize, Serialize};
 
 use super::chain::{Chain, public};
@@ -21,6 +22,29 @@ struct SignedInputs {
     life: u8,
     block: Block,
 }
+
+/// The beginning of a header: identities, the participant of each seat, what was played (module, environment, its
+/// version and parameters), and the seed.
+type Beginning = (
+    [String; 6],
+    Vec<String>,
+    (String, String, String, String),
+    u64,
+);
+
+/// The body of a frame with actions: its kind, the first tick, and the rows.
+type Actions = (u8, u32, Vec<u16>);
+
+/// The body of a frame with a digest: its kind, the tick, the seat of the page that said it, and the digest.
+type Digest = (u8, u32, Option<u8>, u64);
+
+/// The body of the last frame: its kind, the ticks, the reason, the score and the digest of the last state.
+type End = (u8, u32, u8, i64, u64);
+
+/// The kinds of these frames.
+const ACTIONS: u8 = 0;
+const DIGEST: u8 = 2;
+const END: u8 = 4;
 
 /// A log, cut into frames: the header first, then the records.
 #[derive(Clone, Debug)]
@@ -86,6 +110,48 @@ impl Frames {
         let mut records = self.frames.split_off(1.min(self.frames.len()));
         records.retain(is_kept);
         self.frames.append(&mut records);
+    }
+
+    /// Puts the digests and the end that follow from the rows in the place of those that are there, as somebody does
+    /// who runs the world again.
+    ///
+    /// # Errors
+    /// The world does not open, or a frame is not what it says.
+    pub(crate) fn settle(&mut self) -> anyhow::Result<()> {
+        let header = &self.frames.first().context("a log without a header")?.1;
+        let (beginning, _) = postcard::take_from_bytes::<Beginning>(header)?;
+        let (_, seats, (_, env, _, params), seed) = beginning;
+        let opened = env_core::envs::open(&env, &params);
+        let mut world =
+            opened.map_err(|error| anyhow!("the environment does not open: {error}"))?;
+        world.reset(seed);
+        let mut digests = vec![world.digest()];
+        for (_, body) in self.frames.iter().skip(1) {
+            if body.first() == Some(&ACTIONS) {
+                let (_, _, rows) = postcard::from_bytes::<Actions>(body)?;
+                for row in rows.chunks_exact(seats.len()) {
+                    world.step(row);
+                    digests.push(world.digest());
+                }
+            }
+        }
+        let digest_after = |tick: u32| digests.get(tick as usize).copied();
+        for (_, body) in self.frames.iter_mut().skip(1) {
+            match body.first() {
+                Some(&DIGEST) => {
+                    let (kind, tick, seat, _) = postcard::from_bytes::<Digest>(body)?;
+                    let digest = digest_after(tick).context("a digest of no tick")?;
+                    *body = postcard::to_extend(&(kind, tick, seat, digest), Vec::new())?;
+                }
+                Some(&END) => {
+                    let (kind, ticks, reason, ..) = postcard::from_bytes::<End>(body)?;
+                    let end = (kind, ticks, reason, world.score(), world.digest());
+                    *body = postcard::to_extend(&end, Vec::new())?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// Puts another key in the place of that of a seat's first page, and signs everything anew that this page has signed.

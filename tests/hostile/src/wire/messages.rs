@@ -40,7 +40,7 @@ pub(crate) struct Draft {
 
 /// A choice in a lobby.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Choice {
+pub(crate) enum LobbyChoice {
     Wait,
     Ai,
     Leave,
@@ -103,7 +103,7 @@ pub(crate) enum ClientMessage {
         hidden: bool,
     },
     Here,
-    Choose(Choice),
+    Choose(LobbyChoice),
     Unloading,
     TakeBack {
         era: u16,
@@ -112,8 +112,8 @@ pub(crate) enum ClientMessage {
         era: u16,
         recount: Recount,
     },
-    Say {
-        round: u16,
+    WriteToGroup {
+        group_visit: u16,
         number: u32,
         sent_us: u64,
         tick: Option<u32>,
@@ -253,19 +253,19 @@ pub(crate) enum ServerMessage {
         bytes: Vec<u8>,
     },
     Return(Return),
-    Talk(Talk),
-    Said {
-        round: u16,
-        line: Line,
+    Chat(ChatView),
+    ChatMessage {
+        group_visit: u16,
+        message: ChatMessage,
     },
-    Unsaid {
-        round: u16,
+    ChatRefused {
+        group_visit: u16,
         number: u32,
-        why: Unsaid,
+        why: MessageRefusal,
     },
-    Company {
-        round: u16,
-        company: Vec<Talker>,
+    ChatMembers {
+        group_visit: u16,
+        members: Vec<ChatMember>,
     },
     View(HostView),
     Pointed {
@@ -276,7 +276,7 @@ pub(crate) enum ServerMessage {
     Exchange(Exchange),
     NotWritten {
         number: u32,
-        why: Unsaid,
+        why: MessageRefusal,
     },
 }
 

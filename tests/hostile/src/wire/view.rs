@@ -172,7 +172,7 @@ pub(crate) struct Absent {
 
 /// How a place in a chat is taken.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Talker {
+pub(crate) enum ChatMember {
     Here,
     Away,
     Left,
@@ -181,7 +181,7 @@ pub(crate) enum Talker {
 
 /// A chat message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Line {
+pub(crate) struct ChatMessage {
     pub place: u8,
     pub number: u32,
     pub at_us: u64,
@@ -190,20 +190,20 @@ pub(crate) struct Line {
 
 /// The messages of a group.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Talk {
-    pub round: u16,
+pub(crate) struct ChatView {
+    pub group_visit: u16,
     pub place: u8,
-    pub company: Vec<Talker>,
+    pub members: Vec<ChatMember>,
     pub names: Vec<String>,
     pub max_length: u16,
     pub left_ms: Option<(u32, u32)>,
     pub next: u32,
-    pub lines: Vec<Line>,
+    pub messages: Vec<ChatMessage>,
 }
 
 /// Why a chat message was not taken.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) enum Unsaid {
+pub(crate) enum MessageRefusal {
     TooFast,
     Closed,
     NotTaken,

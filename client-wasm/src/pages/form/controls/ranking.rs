@@ -139,7 +139,7 @@ impl Ranking {
             .position(|row| row.value == *value)
     }
 
-    /// Moves a choice by a button of its own, which keeps the focus as long as it leads anywhere.
+    /// Moves a choice by its own button, which keeps the focus as long as it leads anywhere.
     fn step(&self, value: &Value, way: isize) {
         let Some(from) = self.place(value) else {
             return;

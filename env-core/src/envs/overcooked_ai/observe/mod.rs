@@ -13,6 +13,7 @@ use self::distance::Distances;
 use super::ground::{KitchenGround, Tile};
 use super::kitchen::{CEC_SIDE, Kitchen};
 use super::params::{Dialect, Encoding};
+use super::recipes::MOST_INGREDIENTS;
 use super::state::{Item, State};
 use crate::contract::{FieldSpec, ParamError};
 
@@ -89,7 +90,7 @@ impl Observer {
         let field = |&encoding: &Encoding| FieldSpec {
             name: encoding.name().into(),
             shape: shape(kitchen, encoding),
-            range: None,
+            range: Some(range(kitchen, encoding)),
         };
         self.encodings.iter().map(field).collect()
     }
@@ -185,6 +186,24 @@ fn shape(kitchen: &Kitchen, encoding: Encoding) -> Vec<u32> {
         Encoding::ZscEval => [cols, rows, 25].into(),
         Encoding::Features => [48 * cooks].into(),
         Encoding::Neurips2019Features => [62].into(),
+    }
+}
+
+/// The least and the greatest value: flags, counts of ingredients and steps of a pot in a map; ways, too, among the numbers.
+fn range(kitchen: &Kitchen, encoding: Encoding) -> [f32; 2] {
+    let recipes = &kitchen.recipes;
+    let most = recipes.longest().max(MOST_INGREDIENTS.into());
+    let side = kitchen.ground.cols.max(kitchen.ground.rows) as u16;
+    match encoding {
+        Encoding::Lossless | Encoding::Neurips2019 => [0.0, most.into()],
+        Encoding::LosslessX255 | Encoding::Neurips2019X255 | Encoding::ZscEval => {
+            [0.0, 255.0 * f32::from(most)]
+        }
+        // A counter with something on it is no wall, and a pot may have something on it too.
+        Encoding::Jaxmarl | Encoding::Cec => [-1.0, most.into()],
+        Encoding::Features | Encoding::Neurips2019Features => {
+            [-f32::from(side), most.max(side).into()]
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Messages that the person writes to the group, and messages of the group that they are shown.
 
-use protocol::control::{Line, Talk, Talker};
+use protocol::control::{ChatMember, ChatMessage, ChatView};
 
 use super::person::Act;
 use super::{Bot, S};
@@ -21,16 +21,16 @@ const MOST: usize = 12;
 
 /// The person's part in the group's chat.
 #[derive(Debug, Default)]
-pub(super) struct Talking {
+pub(super) struct BotChat {
     /// The visit of the group that it belongs to.
-    round: Option<u16>,
+    group_visit: Option<u16>,
     /// When the person writes the next message.
     due_us: Option<u64>,
     /// Number of messages that they have written in it.
     said: usize,
 }
 
-impl Talking {
+impl BotChat {
     /// When something is due.
     pub(super) fn due_us(&self) -> Option<u64> {
         self.due_us
@@ -39,17 +39,17 @@ impl Talking {
 
 impl Bot {
     /// The page has been told the chat, for the first time or again.
-    pub(super) fn meet_talk(&mut self, now_us: u64, talk: &Talk) {
-        if self.talking.round != Some(talk.round) {
-            self.talking = Talking {
-                round: Some(talk.round),
-                ..Talking::default()
+    pub(super) fn meet_chat(&mut self, now_us: u64, view: &ChatView) {
+        if self.chat.group_visit != Some(view.group_visit) {
+            self.chat = BotChat {
+                group_visit: Some(view.group_visit),
+                ..BotChat::default()
             };
         }
-        self.talking.due_us = Some(now_us + self.some(1, 8));
-        if let Some((may_ms, all_ms)) = talk.left_ms {
-            let company = talk.company.iter();
-            let people = company.filter(|talker| **talker != Talker::Ai).count();
+        self.chat.due_us = Some(now_us + self.some(1, 8));
+        if let Some((may_ms, all_ms)) = view.left_ms {
+            let members = view.members.iter();
+            let people = members.filter(|member| **member != ChatMember::Ai).count();
             self.waited(
                 now_us,
                 match people {
@@ -68,18 +68,18 @@ impl Bot {
     }
 
     /// Records a message that the person is shown, which is therefore durable.
-    pub(super) fn read_line(&self, line: &Line) {
-        self.record.lock().heard.insert(line.text.clone());
+    pub(super) fn read_chat_message(&self, message: &ChatMessage) {
+        self.record.lock().heard.insert(message.text.clone());
     }
 
     /// Writes a message, when it is time.
-    pub(super) fn talk(&mut self, now_us: u64) {
-        let is_due = (self.talking.due_us).take_if(|at_us| *at_us <= now_us);
+    pub(super) fn write_chat_message(&mut self, now_us: u64) {
+        let is_due = (self.chat.due_us).take_if(|at_us| *at_us <= now_us);
         if is_due.is_none() {
             return;
         }
-        if self.talking.said < MOST {
-            self.talking.said += 1;
+        if self.chat.said < MOST {
+            self.chat.said += 1;
             let words = WORDS[self.rng.below(WORDS.len())];
             let mut record = self.record.lock();
             let text = format!("{words} {}.{}", record.number, record.wrote.len());
@@ -91,8 +91,8 @@ impl Bot {
         let chat = self.tab.as_ref().and_then(|tab| tab.page.chat());
         let is_busy = chat.is_some_and(|chat| !chat.is_kept());
         // Now and then somebody writes faster than the server accepts.
-        self.talking.due_us = match chat {
-            Some(_) if self.talking.said < MOST || is_busy => {
+        self.chat.due_us = match chat {
+            Some(_) if self.chat.said < MOST || is_busy => {
                 Some(now_us + self.some(0, 4).max(S / 5))
             }
             _ => None,
