@@ -57,6 +57,8 @@ pub(super) struct SeatState {
     pub hidden_us: Option<u64>,
     /// The first tick for which its page has not said its input, as far as durable.
     pub own: Tick,
+    /// When that last grew.
+    pub said_us: u64,
     /// How long it has kept others waiting.
     pub lag: Lag,
     /// True for each other seat that its page does not hear.
@@ -114,6 +116,7 @@ impl Seats {
                 unloading: false,
                 hidden_us: None,
                 own: Tick(0),
+                said_us: 0,
                 lag: Lag::default(),
                 deaf_to: vec![false; controllers.len()],
                 heard_us: 0,

@@ -54,11 +54,33 @@ impl Seats {
         Some(self.silent_since(seat)? + self.rules.choice_us + self.rules.still_us)
     }
 
+    /// Since when nobody has said an input, where nobody has said more than another: each may then wait for inputs that
+    /// only the server has, and a page that says no more than it hears keeps everybody waiting without being behind.
+    fn stands_since(&self, seat: Seat) -> Option<u64> {
+        let own = self.list[seat.index()].own;
+        let is_level = self
+            .playing()
+            .all(|other| self.list[other.index()].own == own);
+        let said_us = self.playing().map(|other| {
+            let state = &self.list[other.index()];
+            state.said_us.max(state.begins_us)
+        });
+        // Where nothing was said, there is nothing to give.
+        let gives = is_level && own > Tick(0) && self.is_watched(seat);
+        said_us.max().filter(|_| gives)
+    }
+
     /// When a page that says no inputs gets those of the others from the server: perhaps it waits for them.
     pub(super) fn is_helped_at(&self, seat: Seat) -> Option<u64> {
-        let since_us = self.silent_since(seat).filter(|_| !self.rules.is_hosted)?;
+        if self.rules.is_hosted {
+            return None;
+        }
+        // Who keeps others waiting is helped before they count as gone. Where nobody does, there is no hurry.
+        let behind = self.silent_since(seat).zip(Some(self.rules.helped_us));
+        let level = self.stands_since(seat).zip(Some(self.rules.still_us));
+        let (since_us, after_us) = behind.or(level)?;
         let is_helped = self.list[seat.index()].helped_until_us > since_us;
-        (!is_helped).then_some(since_us + self.rules.helped_us)
+        (!is_helped).then_some(since_us + after_us)
     }
 
     /// True if nobody can play with the page of a seat now.
@@ -132,6 +154,9 @@ impl Seats {
         let state = &mut self.list[seat.index()];
         if let Some(more) = own.0.checked_sub(state.own.0) {
             state.own = own;
+            if more > 0 {
+                state.said_us = now_us;
+            }
             if !self.rules.is_hosted {
                 let worth_us = worth_us.saturating_mul(u64::from(more));
                 state.lag.make_up(now_us, worth_us);

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use crate::conduct::Testimony;
 use crate::item::Observed;
 use crate::player::Player;
+use crate::setting::Company;
 use crate::victim::Victim;
 use crate::world::{Row, World, wait_until};
 
@@ -45,75 +47,140 @@ pub(crate) enum OwnInputs {
     Any,
 }
 
-/// Lets the partner finish, and judges: it kept its seat and is paid, its inputs are in the record as it made them, it is
-/// not named, nothing is in the record of the attacker that its page did not say, and the data verify.
+/// Lets honest people finish, and judges: they kept their seats and are paid, their inputs are in the record as they made
+/// them, they are not named, nothing is in the record of the attacker that its page did not say, and the data verify.
 pub(crate) async fn judge(
     world: &mut World,
-    victim: Victim,
+    company: impl Into<Company>,
     player: Player,
     own: OwnInputs,
     seen: &str,
 ) -> anyhow::Result<Observed> {
-    let partner = player.partner();
-    let (said, told) = (player.testimony(partner), player.own_testimony());
+    let company: Company = company.into();
+    let seats = company.honest_seats(&player);
+    let said: Vec<Testimony> = (seats.iter()).map(|seat| player.testimony(*seat)).collect();
+    let told = player.own_testimony();
     let (ended, durable, refused) = (player.ended, player.durable, player.refused);
     let stall = player.stall;
     drop(player);
-    wait_until(PATIENCE, || victim.is_over()).await;
-    let (outcome, pay, stuck) = (victim.outcome(), victim.pay(), victim.stuck());
-    drop(victim);
+    let is_over = || company.victims.iter().all(Victim::is_over);
+    wait_until(PATIENCE, is_over).await;
+    let ends: Vec<End> = company.victims.iter().map(End::of).collect();
+    drop(company);
     world.stop().await?;
     let (is_sound, found) = world.verify().await?;
-    let (forged, ticks) = world.find_forged(&said).await?;
-    let (invented, own_ticks) = match own {
+    let mut record = Record::default();
+    for said in &said {
+        record.add(said, world.find_forged(said).await?);
+    }
+    (record.invented, record.own_ticks) = match own {
         OwnInputs::AsTold => world.find_forged(&told).await?,
         OwnInputs::Any => (0, 0),
     };
     let events = world.table("events").await?;
-    let seat = partner.to_string();
-    let lost = count(&events, &seat, &["change"]);
-    let named = count(&events, &seat, &NAMES);
+    for seat in seats.iter().map(usize::to_string) {
+        record.lost += count(&events, &seat, &["change"]);
+        record.named += count(&events, &seat, &NAMES);
+    }
     let liar = count(&events, &told.seat.to_string(), &NAMES);
-    let mut faults = Vec::new();
-    let mut blame = |is_fault: bool, fault: String| {
-        if is_fault {
-            faults.push(fault);
-        }
-    };
-    blame(outcome.is_none(), format!("it came to no end: {stuck:?}"));
-    let is_paid = pay.contains(|digit: char| matches!(digit, '1'..='9'));
-    blame(outcome.is_some() && !is_paid, "it is not paid".to_owned());
-    blame(lost > 0, format!("its seat changed hands {lost} times"));
-    blame(named > 0, format!("it is named {named} times"));
-    blame(
-        forged > 0,
-        format!("{forged} of its ticks have inputs that its page never said"),
-    );
-    blame(
-        invented > 0,
-        format!("{invented} of {own_ticks} ticks of the attacker have inputs that it never told"),
-    );
-    blame(!is_sound, format!("verify finds faults: {found}"));
-    let faults = match faults.is_empty() {
-        true => "unharmed".to_owned(),
-        false => faults.join("; "),
-    };
-    let is_broken = faults != "unharmed";
-    let may_be_late = forged == 0 && named == 0 && invented == 0 && is_sound;
-    if is_broken && may_be_late && stall > STALL {
+    let mut faults = record.faults();
+    faults.extend(ends.iter().flat_map(End::fault));
+    if !is_sound {
+        faults.push(format!("verify finds faults: {found}"));
+    }
+    let is_broken = !faults.is_empty();
+    if is_broken && is_sound && record.may_be_late() && stall > STALL {
         return Err(Stalled::after(stall).into());
     }
     let faults = match is_broken {
-        true => format!("{faults}; the server: {}", world.last_of_log()),
-        false => faults,
+        true => format!("{}; the server: {}", faults.join("; "), world.last_of_log()),
+        false => "unharmed".to_owned(),
     };
     let seen = format!(
-        "{seen}; the episode {ended:?} (last known to be final: {durable}), refused: {refused:?}; the honest page ends as \
-         {outcome:?} with {pay}, {ticks} of its ticks are in the record, {} were heard; the attacker is named {liar} times; the honest \
-         page: {faults}",
-        said.until.min(said.inputs.len() as u32)
+        "{seen}; the episode {ended:?} (last known to be final: {durable}), refused: {refused:?}; honest pages end as \
+         {ends:?}, {} of their ticks are in the record, {} were heard; the attacker is named {liar} times; honest pages: \
+         {faults}",
+        record.ticks, record.heard
     );
     Ok(Observed::broken_if(is_broken, seen))
+}
+
+/// The end of an honest person's part.
+#[derive(Debug)]
+#[allow(dead_code, reason = "reports show it whole")]
+struct End {
+    outcome: Option<String>,
+    pay: String,
+    stuck: Option<String>,
+}
+
+impl End {
+    fn of(victim: &Victim) -> Self {
+        Self {
+            outcome: victim.outcome(),
+            pay: victim.pay(),
+            stuck: victim.stuck(),
+        }
+    }
+
+    fn fault(&self) -> Option<String> {
+        let is_paid = self.pay.contains(|digit: char| matches!(digit, '1'..='9'));
+        match self.outcome {
+            None => Some(format!("one came to no end: {:?}", self.stuck)),
+            Some(_) if !is_paid => Some("one is not paid".to_owned()),
+            Some(_) => None,
+        }
+    }
+}
+
+/// What the record says of honest people and of the attacker.
+#[derive(Default)]
+struct Record {
+    /// Ticks of honest people, those that were heard, and those that their pages never said.
+    ticks: usize,
+    heard: usize,
+    forged: usize,
+    /// Ticks of the attacker, and those that it never told.
+    own_ticks: usize,
+    invented: usize,
+    /// How often seats of honest people changed hands, and how often they are named.
+    lost: usize,
+    named: usize,
+}
+
+impl Record {
+    fn add(&mut self, said: &Testimony, (forged, ticks): (usize, usize)) {
+        self.forged += forged;
+        self.ticks += ticks;
+        self.heard += said.inputs.len().min(said.until as usize);
+    }
+
+    /// True if nothing but a seat was lost.
+    fn may_be_late(&self) -> bool {
+        self.forged == 0 && self.named == 0 && self.invented == 0
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let forged = format!(
+            "{} ticks have inputs that their pages never said",
+            self.forged
+        );
+        let invented = format!(
+            "{} of {} ticks of the attacker have inputs that it never told",
+            self.invented, self.own_ticks
+        );
+        let faults = [
+            (
+                self.lost,
+                format!("seats changed hands {} times", self.lost),
+            ),
+            (self.named, format!("they are named {} times", self.named)),
+            (self.forged, forged),
+            (self.invented, invented),
+        ];
+        let faults = faults.into_iter().filter(|(count, _)| *count > 0);
+        faults.map(|(_, fault)| fault).collect()
+    }
 }
 
 /// The events by which a page is named.

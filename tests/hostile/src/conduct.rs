@@ -35,6 +35,8 @@ pub(crate) struct Manners {
     pub ends: bool,
     /// It makes no input further ahead of those of its partner than two ticks, however late these are.
     pub follows: bool,
+    /// The seat whose datagrams alone have none of its inputs.
+    pub withholds_from: Option<usize>,
 }
 
 impl Manners {
@@ -46,6 +48,7 @@ impl Manners {
         uploads: true,
         ends: true,
         follows: false,
+        withholds_from: None,
     };
 }
 
@@ -81,6 +84,10 @@ pub(crate) struct Words {
     pub each: u32,
     /// None are told from this tick on.
     pub until: u32,
+    /// No more are told than the others have said, as far as they were heard.
+    pub is_level: bool,
+    /// The seat that is told what the twist makes of them; the server, if it is none.
+    pub lies_to: Option<usize>,
 }
 
 impl Words {
@@ -90,12 +97,18 @@ impl Words {
         ahead: 0,
         each: 0,
         until: u32::MAX,
+        is_level: false,
+        lies_to: None,
     };
 }
 
 impl Player {
     /// A whole episode of skilled people, whom nobody has seen: the actions of each seat, and the score.
+    /// Of a world on a host no page knows the seed, so there is nothing but a choice again and again.
     pub(crate) fn invent(&self, policy: &str) -> anyhow::Result<(Vec<Vec<u16>>, i64)> {
+        if self.is_hosted() {
+            return Ok((vec![vec![1; 200]; self.plan.controllers.len()], 0));
+        }
         let opened = env_core::envs::open(&self.plan.env, &self.plan.params);
         let mut world = opened.map_err(|error| anyhow::anyhow!("{error}"))?;
         world.reset(self.plan.seed);

@@ -13,6 +13,7 @@ mod items;
 mod page;
 mod player;
 mod report;
+mod setting;
 mod study;
 mod victim;
 mod wire;

@@ -1,5 +1,8 @@
 //! A dishonest page in an episode: it keeps up appearances as far as its manners say, and the attack does the rest.
 
+mod datagrams;
+mod pace;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -9,10 +12,11 @@ use tokio::time::Instant;
 
 use crate::conduct::{Ended, Manners, Receipts, Testimony, Words};
 use crate::page::{PATIENCE, Page};
-use crate::wire::chain::{Chain, read_seal};
-use crate::wire::datagram::{Datagram, Layout, MAX_INPUTS, decode_datagram, encode_datagram};
+use crate::wire::chain::Chain;
+use crate::wire::datagram::Layout;
 use crate::wire::messages::{
-    Block, Change, ClientMessage, Controller, Link, Plan, Refusal, ServerMessage, StageView, Upload,
+    Block, Change, ClientMessage, Controller, EnvWay, Link, Plan, Refusal, ServerMessage,
+    StageView, Upload,
 };
 
 /// How often it looks at the clock.
@@ -20,6 +24,9 @@ const BEAT: Duration = Duration::from_millis(20);
 
 /// How often it asks for the server's time.
 const CLOCK_EACH: Duration = Duration::from_millis(250);
+
+/// More choices than a person makes on a host.
+const MAX_CHOICES: u32 = 100_000;
 
 /// A page in an episode.
 pub(crate) struct Player {
@@ -63,6 +70,8 @@ pub(crate) struct Player {
     /// True once the server has closed the connection.
     pub is_closed: bool,
     pub spec: env_core::Spec,
+    /// Ticks of a hosted world that were shown here.
+    pub shown: u32,
     offset_us: i64,
     began: Instant,
     known: Vec<u32>,
@@ -108,8 +117,7 @@ impl Player {
                 _ => None,
             })
             .await?;
-        let world = env_core::envs::open(&plan.env, &plan.params)
-            .map_err(|error| anyhow::anyhow!("the environment does not open: {error}"))?;
+        let spec = read_spec(&plan)?;
         let seats = plan.controllers.len();
         Ok(Self {
             page,
@@ -133,7 +141,8 @@ impl Player {
             ended: None,
             end: None,
             is_closed: false,
-            spec: world.spec().clone(),
+            spec,
+            shown: 0,
             offset_us: server_us as i64 - (began.elapsed().as_micros() / 2) as i64,
             began,
             known: vec![0; seats],
@@ -180,25 +189,6 @@ impl Player {
     /// The server's time, microseconds.
     pub(crate) fn server_us(&self) -> u64 {
         (self.offset_us + self.began.elapsed().as_micros() as i64).max(0) as u64
-    }
-
-    /// The tick that is due now; none before the first.
-    pub(crate) fn tick(&self) -> Option<u32> {
-        let (t0_us, _) = self.start?;
-        let since_us = self.server_us().checked_sub(t0_us)?;
-        Some((since_us * u64::from(self.plan.tick_hz) / 1_000_000) as u32)
-    }
-
-    /// The tick after the last one whose input is due now; none before the start.
-    fn due(&self) -> Option<u32> {
-        let (tick, (_, delay)) = (self.tick()?, self.start?);
-        let due = (tick + u32::from(delay) + 1).min(self.spec.horizon);
-        let heard = self.inputs[self.partner()].len() as u32;
-        Some(if self.manners.follows {
-            due.min(heard + 2)
-        } else {
-            due
-        })
     }
 
     /// Takes part for a while, by its manners.
@@ -305,6 +295,7 @@ impl Player {
             ServerMessage::Inputs { .. } => self.helped += 1,
             ServerMessage::Return(back) => self.come_back(&back),
             ServerMessage::Change { change, .. } => self.hear_change(&change),
+            ServerMessage::View(view) => self.hear_view(&view).await?,
             // The way back into an episode that runs.
             ServerMessage::Match(plan) if plan.running => {
                 self.plan = *plan;
@@ -362,29 +353,6 @@ impl Player {
         }
     }
 
-    fn hear_datagram(&mut self, from: usize, bytes: &[u8]) {
-        if let Some(seal) = read_seal(bytes) {
-            self.seal = Some(seal);
-        }
-        let Some(datagram) = decode_datagram(bytes, self.layout()) else {
-            return;
-        };
-        self.echo[from] = Some((datagram.sent_ms, Instant::now()));
-        let me = self.me();
-        self.known[from] = self.known[from].max(datagram.have[me]);
-        let heard = &mut self.inputs[from];
-        // What the server has is not sent for ever.
-        if heard.len() < datagram.first as usize {
-            let until = &mut self.words_until[from];
-            *until = (*until).min(heard.len() as u32);
-            heard.resize(datagram.first as usize, 0);
-        }
-        let skip = heard.len().checked_sub(datagram.first as usize);
-        if let Some(skip) = skip {
-            heard.extend(datagram.inputs.iter().skip(skip));
-        }
-    }
-
     /// Sends datagrams and uploads that are due.
     async fn say_due(&mut self) -> anyhow::Result<()> {
         if self.ended.is_some() {
@@ -397,7 +365,7 @@ impl Player {
                 self.inputs[me].push(input);
             }
         }
-        if self.manners.sends {
+        if self.manners.sends && !self.is_hosted() {
             for seat in 0..self.plan.controllers.len() {
                 let is_other = seat != self.me();
                 if is_other && self.plan.controllers[seat] == Controller::Human {
@@ -415,51 +383,6 @@ impl Player {
         self.skill.get(tick).copied().unwrap_or(self.spec.noop)
     }
 
-    async fn send_datagram(&mut self, to: usize) -> anyhow::Result<()> {
-        let own = &self.inputs[self.me()];
-        let says = self.manners.says_inputs && self.start.is_some();
-        let first = if says { self.known[to] as usize } else { 0 };
-        let last = own.len().min(first + MAX_INPUTS);
-        let inputs = if says && first < last {
-            own[first..last].to_vec()
-        } else {
-            Vec::new()
-        };
-        let have = self.inputs.iter().map(|heard| heard.len() as u32);
-        let datagram = Datagram {
-            from: self.plan.seat,
-            era: self.plan.era,
-            life: self.plan.life,
-            delay_ms: self.delay_ms,
-            changes: self.changes.len() as u8,
-            first: first as u32,
-            inputs,
-            have: have
-                .map(|have| match self.manners.receipts {
-                    Receipts::True => have,
-                    Receipts::None => 0,
-                    Receipts::Future => have + 200,
-                    Receipts::Behind => have.saturating_sub(60),
-                })
-                .collect(),
-            sent_ms: (self.began.elapsed().as_millis() % 65_536) as u16,
-            echo: self.echo[to]
-                .map(|(sent_ms, since)| (sent_ms, since.elapsed().as_millis().min(255) as u8)),
-            ..Datagram::default()
-        };
-        let bytes = encode_datagram(&datagram, self.layout());
-        let to = to as u8;
-        self.page.send(&ClientMessage::Relay { to, bytes }).await
-    }
-
-    /// Ticks that everybody has everybody's input for, as far as is known here.
-    pub(crate) fn confirmed(&self) -> u32 {
-        let has = self.inputs.iter().map(|inputs| inputs.len() as u32);
-        let others = (0..self.inputs.len()).filter(|seat| *seat != self.me());
-        let known = others.map(|seat| self.known[seat]);
-        has.chain(known).min().unwrap_or(0)
-    }
-
     /// Tells the server the next inputs, if it is time for them.
     async fn upload_words(&mut self) -> anyhow::Result<()> {
         let horizon = self.spec.horizon;
@@ -467,11 +390,14 @@ impl Player {
         let made = self.inputs[self.me()].len() as u32;
         let due = self.due().unwrap_or(0).min(made);
         let end = due.saturating_add_signed(self.words.ahead);
-        let end = end.min(horizon).min(self.words.until);
-        // An honest page uploads four times a second.
-        let each = match self.words.each {
-            0 => u32::from(self.plan.tick_hz / 4).max(1),
-            each => each,
+        let mut end = end.min(horizon).min(self.words.until);
+        if self.words.is_level {
+            end = end.min(self.heard());
+        }
+        let each = match self.words.is_level {
+            // What is left of a part would be behind.
+            true => 1,
+            false => self.ticks_each(),
         };
         let from = self.chain.next;
         if end >= from + each || (from < end && end == horizon) {
@@ -496,7 +422,10 @@ impl Player {
                 let own = &self.inputs[self.me()];
                 let made = own.get(tick as usize).copied();
                 let input = made.unwrap_or_else(|| self.own_input(tick as usize));
-                (self.words.twist)(tick, input, actions)
+                match self.words.lies_to {
+                    None => (self.words.twist)(tick, input, actions),
+                    Some(_) => input,
+                }
             })
             .collect();
         if inputs.is_empty() {
@@ -552,6 +481,7 @@ impl Player {
             && self.manners.sends
             && self.manners.receipts == Receipts::True
             && self.entered == 0
+            && !self.is_hosted()
             && self.words_until[seat] == u32::MAX;
         let until = match self.lost {
             None if hears_all => u32::MAX,
@@ -572,7 +502,8 @@ impl Player {
         Testimony {
             seat: self.me(),
             inputs: (0..end).map(told).collect(),
-            until: u32::MAX,
+            // On a host, only the log knows which tick a choice entered.
+            until: if self.is_hosted() { 0 } else { u32::MAX },
         }
     }
 
@@ -607,4 +538,17 @@ impl Player {
         };
         self.page.send(&claim).await
     }
+}
+
+/// The spec of an environment; of one on a host, whose parameters no page is told, with as many ticks as there may be.
+fn read_spec(plan: &Plan) -> anyhow::Result<env_core::Spec> {
+    let is_hosted = plan.way == EnvWay::Host;
+    let params = if is_hosted { "{}" } else { &plan.params };
+    let world = env_core::envs::open(&plan.env, params)
+        .map_err(|error| anyhow::anyhow!("the environment does not open: {error}"))?;
+    let mut spec = world.spec().clone();
+    if is_hosted {
+        spec.horizon = MAX_CHOICES;
+    }
+    Ok(spec)
 }

@@ -82,6 +82,32 @@ fn a_page_that_does_not_hear_somebody_gets_inputs_once() {
 }
 
 #[test]
+fn pages_that_have_said_equally_much_and_say_no_more_get_the_inputs_of_each_other_once() {
+    let mut stage = Stage::of(3, Limits::default(), |_| {});
+    let (era, _) = stage.crowd(3);
+    for conn in [1, 2, 3] {
+        stage.archive(conn, era, 0, 7);
+    }
+    stage.wait(3 * SECOND - 1);
+    assert_eq!(inputs(&stage.hear(1)), []);
+    stage.wait(1);
+    for (conn, told) in [(1, [(1, 7), (2, 7)]), (2, [(0, 7), (2, 7)])] {
+        assert_eq!(inputs(&stage.hear(conn)), told);
+    }
+    tick(&mut stage, 2);
+    stage.wait(5 * SECOND);
+    assert_eq!(inputs(&stage.hear(1)), []);
+    // Who needed them goes on, and who kept them from the others is behind.
+    for conn in [1, 3] {
+        stage.archive(conn, era, 0, 9);
+    }
+    stage.wait(3 * SECOND - 1);
+    tick(&mut stage, 1);
+    stage.wait(1);
+    assert_eq!(cuts(&stage.shelf(era).changes), [(1, 7)]);
+}
+
+#[test]
 fn a_frozen_page_loses_its_seat_after_three_seconds_and_no_claim_makes_that_earlier() {
     let mut stage = Stage::of(3, Limits::default(), |_| {});
     let (era, _) = stage.crowd(3);

@@ -24,36 +24,82 @@ const LABORATORY: usize = 100;
 /// The time in which all of them must have got in, if each tries again.
 const LETS_IN_WITHIN: Duration = Duration::from_secs(60);
 
+/// Where the server stands, and how people come to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Server {
+    Direct,
+    DirectForgedHeader,
+    BehindProxy,
+    /// The attacker has all of one /64; honest people have one each, or addresses of the same one.
+    BehindProxyIpv6,
+}
+
+impl Server {
+    fn is_behind_proxy(self) -> bool {
+        matches!(self, Self::BehindProxy | Self::BehindProxyIpv6)
+    }
+
+    /// Somebody who comes for an address: the header counts only where a proxy writes it.
+    fn caller(self, at: u16, address: String) -> Caller {
+        Caller {
+            headers: match self {
+                Self::Direct => Vec::new(),
+                _ => vec![("x-forwarded-for".to_owned(), address)],
+            },
+            ..Caller::at(if self.is_behind_proxy() { 1 } else { at })
+        }
+    }
+
+    /// The attacker, by one more connection.
+    fn attacker(self, number: usize) -> Caller {
+        let address = match self {
+            Self::BehindProxyIpv6 => format!("2001:db8:7:7:{:x}::{number:x}", number * 31 % 65_536),
+            Self::BehindProxy => "203.0.113.7".to_owned(),
+            _ => format!("198.51.{}.{}", number / 250, number % 250),
+        };
+        self.caller(7, address)
+    }
+
+    /// An honest person, at an address of the attacker's network or not.
+    fn honest(self, number: usize, shares: bool) -> Caller {
+        let address = match (self, shares) {
+            (Self::BehindProxyIpv6, true) => format!("2001:db8:7:7:ffff::{number:x}"),
+            (Self::BehindProxyIpv6, false) => format!("[2001:db8:9:{number:x}::1]:4711"),
+            (_, true) => "203.0.113.7".to_owned(),
+            (_, false) => "192.0.2.9".to_owned(),
+        };
+        match self {
+            Self::BehindProxy | Self::BehindProxyIpv6 => self.caller(1, address),
+            _ => Caller::at(if shares { 7 } else { 9 }),
+        }
+    }
+}
+
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let takes = variant.choose("takes", &["sockets", "sessions", "guesses"]);
-    let behind = variant.choose("server", &["direct", "direct, forged header", "behind a proxy"]);
+    let servers = [
+        Server::BehindProxy,
+        Server::Direct,
+        Server::BehindProxyIpv6,
+        Server::DirectForgedHeader,
+    ];
+    let server = variant.choose("server", &servers);
     let places = ["another address", "the attacker's address"];
     let shares = variant.choose("honest people come from", &places) == places[1];
-    let options: &[&str] = match behind {
-        "behind a proxy" => {
+    let options: &[&str] = match server.is_behind_proxy() {
+        true => {
             let help = world.coplay(&["serve", "--help"]).await?;
             let help = String::from_utf8_lossy(&help.stdout).into_owned();
             anyhow::ensure!(help.contains("--trusted-proxy"), "`coplay serve` has no --trusted-proxy");
             &["--trusted-proxy", "127.0.0.1"]
         }
-        _ => &[],
+        false => &[],
     };
     world.serve(&Study::questions(), options).await?;
     let address = world.address();
-    let forwarded = |from: &str| vec![("x-forwarded-for".to_owned(), from.to_owned())];
-    // An attacker at one address; the header counts only where a proxy writes it.
-    let attacker = |number: usize| {
-        let mut caller = Caller::at(if behind == "behind a proxy" { 1 } else { 7 });
-        match behind {
-            "direct" => {}
-            "behind a proxy" => caller.headers = forwarded("203.0.113.7"),
-            _ => caller.headers = forwarded(&format!("198.51.{}.{}", number / 250, number % 250)),
-        }
-        caller
-    };
     let salt = variant.bits();
     let attempt = |number: usize| {
-        let (address, caller) = (address.clone(), attacker(number));
+        let (address, caller) = (address.clone(), server.attacker(number));
         async move {
             let tries = async {
                 let mut page = Page::connect_as(&address, &caller).await.ok()?;
@@ -85,18 +131,11 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         // New ones of that address have to wait until it may begin a hundred again.
         world.leap(Duration::from_secs(60)).await?;
     }
-    let caller = match (behind, shares) {
-        ("behind a proxy", _) => Caller {
-            headers: forwarded(if shares { "203.0.113.7" } else { "192.0.2.9" }),
-            ..Caller::at(1)
-        },
-        (_, true) => Caller::at(7),
-        (_, false) => Caller::at(9),
-    };
     let until = Instant::now() + LETS_IN_WITHIN;
     let mut entered: Vec<Page> = Vec::new();
     while entered.len() < LABORATORY && Instant::now() < until {
         let id = format!("a1{:022x}", entered.len() + 1);
+        let caller = server.honest(entered.len(), shares);
         let enters = async {
             let mut page = Page::connect_as(&address, &caller).await?;
             let refused = page.say_hello(Entry::Sent(World::query_of(&id))).await?;
@@ -112,7 +151,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let honest = entered.len();
     drop(all);
     let seen = format!(
-        "of {MANY} attempts from one address, {served} were served; of {LABORATORY} honest people from {}, {honest} got in",
+        "of {MANY} attempts from one address or /64, {served} were served; of {LABORATORY} honest people from {}, {honest} got in",
         places[usize::from(shares)]
     );
     // A limit that lets a laboratory in stays well below the attempts.

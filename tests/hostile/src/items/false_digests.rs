@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
-use crate::player::Player;
-use crate::study::Study;
+use crate::setting::{Company, Setting};
 use crate::world::World;
 
 pub(crate) const NAME: &str = "false-digests";
@@ -16,10 +15,12 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let often = variant.choose("wrong", &["once", "always", "always, and after each request"]);
     let whose = variant.choose("of ticks", &["that are final", "that are due", "yet to come"]);
     let after_ticks = variant.draw("after ticks", 10, 40) as u32;
-    world.serve(&Study::pair(120, 10), &[]).await?;
-    let page = world.attacker().await?;
-    let victim = world.victim("bot").await?;
-    let mut player = Player::await_start(page).await?;
+    let setting = variant.choose("match", &Setting::ALL);
+    world.serve(&setting.study(120, 10), &[]).await?;
+    let (mut player, company) =
+        Company::gather(world, setting, ("bot", false), None).await?;
+    let horizon = player.spec.horizon.min(120);
+    let after_ticks = setting.ticks(after_ticks);
     player
         .run_until(Duration::from_secs(30), |player| player.durable >= after_ticks)
         .await?;
@@ -36,9 +37,9 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             let base = match whose {
                 "that are final" => player.durable,
                 "that are due" => player.tick().unwrap_or(0),
-                _ => 100,
+                _ => horizon - horizon / 6,
             };
-            let tick = (base / 2 * 2).min(120);
+            let tick = (base / 2 * 2).min(horizon);
             let number = player.recheck;
             if often == "always" {
                 player.recheck = 0;
@@ -54,5 +55,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         player.recheck,
         player.is_seated()
     );
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    judge(world, company, player, OwnInputs::AsTold, &seen).await
 }

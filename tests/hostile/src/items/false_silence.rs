@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
-use crate::player::Player;
-use crate::study::Study;
+use crate::setting::{Company, Setting};
 use crate::wire::messages::Controller;
 use crate::world::World;
 
@@ -36,24 +35,25 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     );
     let who = variant.choose("victim", &["bot", "bot", "browser"]);
     let after_ticks = variant.draw("after ticks", 5, 15) as u32;
+    let setting = variant.choose("match", &Setting::ALL);
     let claims_s = match who {
-        "bot" => CLAIMS_S,
+        "bot" if !setting.is_in_turns() => CLAIMS_S,
         _ => 12,
     };
     let horizon = 10 * (claims_s + 5);
-    world.serve(&Study::pair(horizon, 10), &world.options_for(who)).await?;
-    let victim = world.victim(who).await?;
-    let page = world.attacker().await?;
-    let mut player = Player::await_start(page).await?;
+    let options = world.options_for(who);
+    world.serve(&setting.study(horizon, 10), &options).await?;
+    let (mut player, company) = Company::gather(world, setting, (who, true), None).await?;
     player
         .run_until(Duration::from_secs(30), |player| {
-            player.tick().is_some_and(|tick| tick >= after_ticks)
+            player.tick().is_some_and(|tick| tick >= setting.ticks(after_ticks))
         })
         .await?;
-    let partner = player.partner();
+    let partner = company.honest_seats(&player)[0];
     if let Claim::Ahead = claim {
         player.words.ahead = 18;
     }
+    company.join_in(&player, Some(partner));
     for round in 0..claims_s * 4 {
         if player.ended.is_some() || player.is_closed {
             break;
@@ -77,5 +77,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let seen = format!(
         "in {claims_s} s the honest page, which played all the time, lost its seat {lost} times"
     );
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    judge(world, company, player, OwnInputs::AsTold, &seen).await
 }

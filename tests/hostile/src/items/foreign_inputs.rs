@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
-use crate::player::Player;
-use crate::study::Study;
+use crate::setting::{Company, Setting};
 use crate::wire::chain::Chain;
 use crate::world::World;
 
@@ -46,16 +45,16 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let kind = variant.choose("inputs", &kinds);
     let is_gone = variant.choose("partner", &["plays", "hidden datagrams"]) != "plays";
     let after_ticks = variant.draw("after ticks", 5, 40) as u32;
-    world.serve(&Study::pair(120, 10), &[]).await?;
+    let setting = variant.choose("match", &Setting::ALL);
+    world.serve(&setting.study(120, 10), &[]).await?;
     let said_key = matches!(kind, Inputs::WeakKey).then_some(IDENTITY);
-    let page = world.attacker_with(said_key).await?;
-    let victim = world.victim("bot").await?;
-    let mut player = Player::await_start(page).await?;
+    let (mut player, company) =
+        Company::gather(world, setting, ("bot", false), said_key).await?;
     player.manners.sends = !is_gone;
     player.manners.uploads = !matches!(kind, Inputs::WeakKey);
     player
         .run_until(Duration::from_secs(30), |player| {
-            player.tick().is_some_and(|tick| tick >= after_ticks)
+            player.tick().is_some_and(|tick| tick >= setting.ticks(after_ticks))
         })
         .await?;
     let (partner, other) = (player.partner(), player.page.other_key());
@@ -94,5 +93,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .run_while(Duration::from_secs(15), |player| player.end.is_none())
         .await?;
     let seen = format!("{tries} such uploads; the page was turned away: {is_out}");
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    judge(world, company, player, OwnInputs::AsTold, &seen).await
 }

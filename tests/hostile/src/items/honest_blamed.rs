@@ -5,8 +5,7 @@ use std::time::Duration;
 use crate::aftermath::{OwnInputs, judge};
 use crate::conduct::Twist;
 use crate::item::{Observed, Variant};
-use crate::player::Player;
-use crate::study::Study;
+use crate::setting::{Company, Setting};
 use crate::world::World;
 
 pub(crate) const NAME: &str = "honest-blamed";
@@ -14,15 +13,18 @@ pub(crate) const TRIES: &str =
     "A page tells its partner other inputs than the server, in either order, so that the partner's world differs.";
 
 /// The ticks of which it tells two things.
-const LIES: [(&str, Twist); 4] = [
+const LIES: [(&str, Twist); 5] = [
     ("all", |_, input, actions| (input + 1) % actions),
     ("every second", |tick, input, actions| {
         (input + (tick % 2) as u16) % actions
     }),
     ("one", |tick, input, actions| {
-        (input + u16::from(tick == 35)) % actions
+        (input + u16::from(tick == 5)) % actions
     }),
-    ("all from the third second on", |tick, input, actions| {
+    ("all from the third on", |tick, input, actions| {
+        (input + u16::from(tick >= 3)) % actions
+    }),
+    ("all from the thirtieth on", |tick, input, actions| {
         (input + u16::from(tick >= 30)) % actions
     }),
 ];
@@ -38,10 +40,11 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let lies = variant.choose("lies of ticks", &LIES.map(|(name, _)| name));
     let first = variant.choose("first told", &ORDERS.map(|(name, _)| name));
     let who = variant.choose("victim", &["bot", "bot", "browser"]);
-    world.serve(&Study::pair(120, 10), &world.options_for(who)).await?;
-    let victim = world.victim(who).await?;
-    let page = world.attacker().await?;
-    let mut player = Player::await_start(page).await?;
+    let setting = variant.choose("match", &Setting::WITH_DATAGRAMS);
+    let hearer = variant.choose("other inputs hears", &["the server", "one partner"]);
+    let options = world.options_for(who);
+    world.serve(&setting.study(120, 10), &options).await?;
+    let (mut player, company) = Company::gather(world, setting, (who, true), None).await?;
     let (mut columns, _) = player.invent("cook")?;
     player.skill = columns.swap_remove(player.me());
     for (name, twist) in LIES {
@@ -51,9 +54,17 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     }
     for (name, ahead) in ORDERS {
         if name == first {
-            player.words.ahead = ahead;
+            player.words.ahead = match setting.is_in_turns() {
+                // A turn waits for everybody, so the server can hear of it a turn later at most.
+                true => ahead.signum(),
+                false => ahead,
+            };
         }
     }
+    if hearer == "one partner" {
+        player.words.lies_to = company.honest_seats(&player).pop();
+    }
+    company.join_in(&player, None);
     player
         .run_while(Duration::from_secs(25), |player| player.end.is_none())
         .await?;
@@ -66,5 +77,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "of {} ticks two things were told; asked {} times to simulate again",
         differ, player.recheck
     );
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    judge(world, company, player, OwnInputs::AsTold, &seen).await
 }

@@ -5,8 +5,7 @@ use std::time::Duration;
 use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
 use crate::conduct::{Manners, Receipts};
-use crate::player::Player;
-use crate::study::Study;
+use crate::setting::{Company, Setting};
 use crate::world::World;
 
 pub(crate) const NAME: &str = "invented-episode";
@@ -44,15 +43,17 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let chosen = MEANS.into_iter().find(|(name, _)| *name == means);
     let manners = chosen.map_or(Manners::HONEST, |(_, manners)| manners);
     let early_ms = variant.draw("early by ms", 500, 1_900) as u32;
+    let setting = variant.choose("match", &Setting::ALL);
     let horizon = 15 * tick_hz;
-    world.serve(&Study::pair(horizon, tick_hz), &[]).await?;
-    let page = world.attacker().await?;
-    let victim = world.victim("bot").await?;
-    let mut player = Player::await_start(page).await?;
+    world.serve(&setting.study(horizon, tick_hz), &[]).await?;
+    let (mut player, company) =
+        Company::gather(world, setting, ("bot", false), None).await?;
+    let horizon = horizon.min(player.spec.horizon);
     player.manners = manners;
     let (mut columns, score) = player.invent("cook")?;
     player.skill = columns.swap_remove(player.me());
-    player.words.ahead = (early_ms * tick_hz / 1_000) as i32;
+    player.words.ahead = setting.ticks(early_ms * tick_hz / 1_000) as i32;
+    company.join_in(&player, None);
     player
         .run_while(Duration::from_secs(25), |player| {
             player.chain.next < horizon && player.ended.is_none()
@@ -71,5 +72,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "{} of {horizon} ticks told, worth {score} with the partner that it wants; shown at the end: {:?}",
         player.chain.next, player.end
     );
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    judge(world, company, player, OwnInputs::AsTold, &seen).await
 }

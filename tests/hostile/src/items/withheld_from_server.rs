@@ -5,8 +5,7 @@ use std::time::Duration;
 use crate::aftermath::{OwnInputs, judge};
 use crate::item::{Observed, Variant};
 use crate::conduct::Words;
-use crate::player::Player;
-use crate::study::Study;
+use crate::setting::{Company, Setting};
 use crate::world::World;
 
 pub(crate) const NAME: &str = "withheld-from-server";
@@ -48,15 +47,20 @@ const WORDS: [(&str, Words); 4] = [
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let hears = variant.choose("server hears", &WORDS.map(|(name, _)| name));
     let returns = variant.choose("asks for its seat again", &[false, true]);
-    world.serve(&Study::pair(150, 10), &[]).await?;
-    let page = world.attacker().await?;
-    let victim = world.victim("bot").await?;
-    let mut player = Player::await_start(page).await?;
+    let setting = variant.choose("match", &Setting::ALL);
+    world.serve(&setting.study(150, 10), &[]).await?;
+    let (mut player, company) =
+        Company::gather(world, setting, ("bot", false), None).await?;
     for (name, words) in WORDS {
         if name == hears {
             player.words = words;
         }
     }
+    if setting.is_in_turns() {
+        (player.words.until, player.words.ahead) =
+            (player.words.until / 10, player.words.ahead / 10);
+    }
+    company.join_in(&player, None);
     let (mut columns, _) = player.invent("cook")?;
     player.skill = columns.swap_remove(player.me());
     let mut cuts = 0;
@@ -77,5 +81,5 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "{} ticks told; its seat was taken {cuts} times",
         player.told.len()
     );
-    judge(world, victim, player, OwnInputs::AsTold, &seen).await
+    judge(world, company, player, OwnInputs::AsTold, &seen).await
 }

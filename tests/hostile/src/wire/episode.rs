@@ -144,6 +144,20 @@ pub(crate) struct Rules {
     pub press: bool,
 }
 
+/// How long a person may take for a choice, and what is chosen then.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct TurnLimit {
+    pub limit_ms: u32,
+    pub action: u16,
+}
+
+/// Where the world is stepped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum EnvWay {
+    Module,
+    Host,
+}
+
 /// An episode, as one of its pages needs it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Plan {
@@ -173,7 +187,9 @@ pub(crate) struct Plan {
     pub countdown_s: Option<u8>,
     pub hud: Vec<Never>,
     pub chat: bool,
-    pub turn: Option<Never>,
+    pub turn: Option<TurnLimit>,
+    pub way: EnvWay,
+    pub shared: Option<Never>,
 }
 
 /// Where a page comes back.
