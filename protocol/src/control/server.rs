@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Absent, Draft, Exchange, Line, MAX_MESSAGE, Plan, StageView, Talk, Talker, Unsaid, Waiting,
+    Absent, Draft, Exchange, Line, MAX_MESSAGE, Plan, ShownButtons, StageView, Talk, Talker,
+    Unsaid, Waiting,
 };
 use crate::change::{Change, Presence};
 use crate::{Era, Life, Seat, Tick};
@@ -264,6 +265,8 @@ pub enum ServerMessage {
         /// The reason.
         why: Unsaid,
     },
+    /// The buttons for an AI partner, once the episode runs, whenever the page comes back, and whenever they change.
+    Buttons(ShownButtons),
 }
 
 /// The view that a seat has of a hosted world, as far as it has changed since the view before. Every view that is sent counts, so

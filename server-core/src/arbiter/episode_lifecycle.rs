@@ -211,6 +211,7 @@ impl Arbiter {
                 },
             );
             self.tell_talk(now_us, who);
+            self.tell_buttons(who);
         }
     }
 
