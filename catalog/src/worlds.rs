@@ -1,6 +1,6 @@
 //! Studies read against the environments, policies and models of this build.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use env_core::contract::ParamError;
@@ -103,6 +103,15 @@ impl HostFacts for Build {
             names.push(policy::ENVIRONMENT);
         }
         Some(names)
+    }
+
+    fn directives(&self, policy: &str, env: &Env) -> Option<Vec<String>> {
+        let world = open_world(env).ok()?;
+        let spec = world.spec();
+        let seats = 0..usize::from(spec.seats);
+        let known = seats.flat_map(|seat| policy::directives(policy, spec, seat));
+        let words: BTreeSet<String> = known.map(|known| known.word).collect();
+        Some(words.into_iter().collect())
     }
 
     fn compile_model(

@@ -112,6 +112,9 @@ pub enum PageEvent<W: World> {
     },
     /// Seats of the episode changed hands; changes that are known may be told again.
     SeatsChanged(Vec<Change>),
+    /// There are other buttons that tell AI partners what to do, or something has come of a press:
+    /// [`crate::Page::buttons`].
+    ButtonsChanged,
     /// The server's verdict on the episode is there: the outcome is to be shown.
     Judged(Verdict),
     /// The episode left the page.

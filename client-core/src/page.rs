@@ -2,6 +2,7 @@
 //!
 //! The server owns the participant's position in the study; this module follows it, and gives an episode what it needs.
 
+mod buttons;
 mod episode;
 mod stages;
 mod writing;
@@ -27,6 +28,7 @@ use crate::effects::{PageEffect, PageEvent, StopReason};
 use crate::entry::Credentials;
 use crate::exchange::DeskExchange;
 use crate::stage::{Before, ShownStage, Stages};
+use buttons::Buttons;
 use writing::Writing;
 
 /// Pause between two signs of life of somebody who waits in a lobby, microseconds.
@@ -42,6 +44,7 @@ pub struct Page<W: World> {
     drafts: Drafts,
     writing: Writing,
     exchange: DeskExchange,
+    buttons: Buttons,
     peer: Option<Peer<W>>,
     is_hidden: bool,
     /// True if the person has left, and the server has not said so yet.
@@ -69,6 +72,7 @@ impl<W: World> Page<W> {
             drafts: Drafts::default(),
             writing: Writing::default(),
             exchange: DeskExchange::default(),
+            buttons: Buttons::default(),
             peer: None,
             is_hidden: false,
             has_left: false,
@@ -334,6 +338,7 @@ impl<W: World> Page<W> {
         self.stages.handle_lost();
         self.drafts.handle_lost();
         self.exchange.handle_lost();
+        self.forget_press();
         self.connection.handle_lost(now_us);
         self.effects.push_back(PageEffect::CloseSocket);
         self.call_peer(now_us, |peer, now| peer.handle_connection(now, false));

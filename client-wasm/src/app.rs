@@ -132,6 +132,9 @@ impl App {
             Input::Drafted(draft) => self.page.handle_draft(now_us, draft),
             Input::Alive => self.page.handle_alive(now_us),
             Input::Say(message) => self.page.send(message),
+            Input::Direct { seat, button } => {
+                self.page.handle_button(seat, button);
+            }
             Input::ToChat => self.turn_to_chat(),
             Input::Write => self.write_message(now_us),
             Input::Help => self.layout.help.toggle(),
@@ -237,7 +240,11 @@ impl App {
                 of,
                 left_ms,
             } => (self.card).handle_missing(dom::page_ms(), &absent, of, left_ms),
-            PageEvent::EpisodeBegan { is_return } => self.begin_episode(is_return),
+            PageEvent::EpisodeBegan { is_return } => {
+                self.begin_episode(is_return);
+                self.show_buttons();
+            }
+            PageEvent::ButtonsChanged => self.show_buttons(),
             PageEvent::PresenceChanged {
                 seat,
                 presence,

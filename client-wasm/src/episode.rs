@@ -10,6 +10,8 @@ pub mod partners;
 pub mod tween;
 
 #[cfg(target_arch = "wasm32")]
+pub(crate) mod directive_buttons;
+#[cfg(target_arch = "wasm32")]
 pub(crate) mod measure;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod module;
@@ -19,7 +21,6 @@ pub(crate) mod play;
 pub(crate) mod pointer;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod screen;
-#[cfg(target_arch = "wasm32")]
 pub(crate) mod shared_seat;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod sound;

@@ -6,6 +6,7 @@
 
 mod chat;
 mod client;
+mod directives;
 mod exchange;
 mod plan;
 mod server;
@@ -18,6 +19,7 @@ use crate::{DecodeError, VERSION};
 
 pub use chat::{ChatMember, ChatMessage, ChatView, MAX_CHAT_BYTES, MessageRefusal};
 pub use client::{Answer, ClientMessage, Draft, Entry};
+pub use directives::ShownButtons;
 pub use exchange::{AttentionCheck, DeskMessage, Exchange, MAX_DESK_TEXT};
 pub use plan::{IceServer, Plan, TurnLimit};
 pub use server::{EndReason, HostView, MAX_PART, Refusal, Return, ServerMessage};

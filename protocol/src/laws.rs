@@ -366,6 +366,7 @@ fn hash_of_the_wire_types() -> u64 {
         include_str!("lib.rs"),
         include_str!("control.rs"),
         include_str!("control/client.rs"),
+        include_str!("control/directives.rs"),
         include_str!("control/exchange.rs"),
         include_str!("control/plan.rs"),
         include_str!("control/server.rs"),

@@ -43,6 +43,33 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
+/// The same with seats that a person shares, in every mode.
+const SHARED: &str = "format: 1
+study: {id: shared, version: 1.0.0, title: Shared, contact: lab@example.edu}
+timeline:
+  - {id: consent, type: consent, file: consent.md, else: no_consent}
+  - id: given
+    type: env
+    env: overcooked@2.0.0
+    players: [self, {policy: cook}]
+    config: {layout: cramped_room, horizon: 100, tick_hz: 10}
+    shared_seat: {partner: {policy: random}, starts: partner}
+  - id: corrected
+    type: env
+    env: overcooked@2.0.0
+    players: [self, {policy: cook}]
+    config: {layout: cramped_room, horizon: 100, tick_hz: 10}
+    shared_seat: {partner: {policy: random}, mode: override}
+  - id: chosen
+    type: env
+    env: overcooked@2.0.0
+    players: [self, {policy: cook}]
+    config: {layout: cramped_room, horizon: 40, tick_hz: 10}
+    mode: turns
+    shared_seat: {mode: choose, proposals: [{policy: idle}, {policy: cook}]}
+  - {id: thanks, type: end, file: thanks.md}
+";
+
 /// The keys of a row of an episode: episode and seat.
 type Place = (String, usize);
 
@@ -78,11 +105,16 @@ async fn play(
     .await
 }
 
-/// The same in a study of these lines, which must go well; the tables are in `tables`.
+/// The same in the study above, which must go well; the tables are in `tables`.
 async fn play_well(dir: &Path, policies: &[&str], sessions: usize) -> AgentsReport {
+    play_lines(dir, STUDY, policies, sessions).await
+}
+
+/// The same in a study of these lines.
+async fn play_lines(dir: &Path, lines: &str, policies: &[&str], sessions: usize) -> AgentsReport {
     let study = dir.join("study");
     fs::create_dir(&study).unwrap();
-    fs::write(study.join("study.yaml"), STUDY).unwrap();
+    fs::write(study.join("study.yaml"), lines).unwrap();
     fs::write(study.join("consent.md"), "# Consent\n").unwrap();
     fs::write(study.join("thanks.md"), "# Thanks\n").unwrap();
     let report = play(dir, &study, policies, sessions).await.unwrap();
@@ -109,8 +141,11 @@ fn place(row: &BTreeMap<String, String>) -> Place {
     (row["episode_id"].clone(), row["seat"].parse().unwrap())
 }
 
-/// The observations and actions of agents, by seat and tick.
-fn read_steps(dir: &Path) -> BTreeMap<Place, Vec<(Vec<f32>, u16)>> {
+/// The observations and actions of agents, by seat and tick; `is_own` says of a row whether an agent has the seat.
+fn read_steps(
+    dir: &Path,
+    is_own: fn(&BTreeMap<String, String>) -> bool,
+) -> BTreeMap<Place, Vec<(Vec<f32>, u16)>> {
     let mut observed: BTreeMap<(Place, u32), Vec<f32>> = BTreeMap::new();
     for row in rows(dir, "observations") {
         let numbers = row["observation"].split_whitespace();
@@ -118,10 +153,7 @@ fn read_steps(dir: &Path) -> BTreeMap<Place, Vec<(Vec<f32>, u16)>> {
         observed.insert((place(&row), row["tick"].parse().unwrap()), numbers);
     }
     let mut steps: BTreeMap<Place, Vec<(Vec<f32>, u16)>> = BTreeMap::new();
-    for row in rows(dir, "steps")
-        .iter()
-        .filter(|row| row["controller"] == "human")
-    {
+    for row in rows(dir, "steps").iter().filter(|row| is_own(row)) {
         let tick = row["tick"].parse().unwrap();
         let of_seat = steps.entry(place(row)).or_default();
         assert_eq!(of_seat.len(), tick as usize, "the rows are in order");
@@ -156,7 +188,7 @@ async fn every_recorded_action_is_the_choice_of_the_policy_for_the_exported_obse
         .map(|row| (row["participant_id"].clone(), row["agent"].clone()))
         .collect();
     assert_eq!(agents.len(), 6);
-    let steps = read_steps(dir.path());
+    let steps = read_steps(dir.path(), |row| row["controller"] == "human");
     let mut compared: BTreeMap<&str, usize> = BTreeMap::new();
     for seat in rows(dir.path(), "seats")
         .iter()
@@ -198,6 +230,33 @@ async fn every_recorded_action_is_the_choice_of_the_policy_for_the_exported_obse
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_agent_keeps_a_shared_seat_and_takes_the_proposal_that_it_would_choose() {
+    let dir = tempfile::tempdir().unwrap();
+    play_lines(dir.path(), SHARED, &["cook"], 1).await;
+    let steps = read_steps(dir.path(), |row| row["seat"] == "0");
+    let mut compared = BTreeMap::new();
+    for seat in rows(dir.path(), "seats")
+        .iter()
+        .filter(|row| row["seat"] == "0")
+    {
+        let world = envs::open(&seat["env"], &seat["params"]).unwrap();
+        let mut policy = policy::by_name("cook", world.spec()).unwrap();
+        policy.reset(0, u64::from_str_radix(&seat["seed"], 16).unwrap());
+        let taken = &steps[&place(seat)];
+        for (tick, (seen, action)) in taken.iter().enumerate() {
+            let chosen = policy.act(seen);
+            assert_eq!(*action, chosen, "{} at tick {tick}", seat["stage_id"]);
+        }
+        compared.insert(seat["stage_id"].clone(), taken.len());
+    }
+    let expected = [("chosen", 40), ("corrected", 100), ("given", 100)];
+    let expected = expected.map(|(stage, ticks)| (stage.to_owned(), ticks));
+    assert_eq!(compared, BTreeMap::from(expected));
+    let proposed = rows(dir.path(), "proposals");
+    assert!(proposed.iter().any(|row| row["stage_id"] == "chosen"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn agents_have_rows_in_the_tables_of_people_and_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let report = play_well(dir.path(), &["cook,name=left", "cook,name=right"], 4).await;
@@ -231,13 +290,19 @@ async fn agents_have_rows_in_the_tables_of_people_and_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_seed_gives_the_same_steps() {
+async fn the_same_seed_gives_the_same_steps_and_the_same_times() {
     let [one, other] = [(); 2].map(|()| tempfile::tempdir().unwrap());
     for dir in [&one, &other] {
         play_well(dir.path(), &[&clone_cook(), "random"], 2).await;
     }
-    let [one, other] = [&one, &other].map(|dir| rows(dir.path(), "steps"));
-    assert!(!one.is_empty() && one == other);
+    for table in ["steps", "responses", "pages", "keys", "sessions", "seats"] {
+        let [one, other] = [&one, &other].map(|dir| rows(dir.path(), table));
+        assert!(!one.is_empty(), "{table}");
+        for (one, other) in one.iter().zip(&other) {
+            assert_eq!(one, other, "{table}");
+        }
+        assert_eq!(one.len(), other.len(), "{table}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -246,13 +311,8 @@ async fn what_does_not_fit_is_refused_with_the_stage_and_nothing_is_left_behind(
     let dyad = root().join("examples/overcooked-dyad");
     let clone = clone_cook();
     let taken = dir.path().join("agents");
-    let cases: [(PathBuf, &[&str], &str); 6] = [
+    let cases: [(PathBuf, &[&str], &str); 5] = [
         (root().join("tests/hosted"), &["idle"], "`run: host`"),
-        (
-            root().join("examples/shared-seat"),
-            &["cook"],
-            "`shared_seat`",
-        ),
         (
             dyad.clone(),
             &["cooc"],

@@ -272,6 +272,7 @@ impl Database {
 
 fn cost_of(row: &ModelCallRow) -> ModelCallCost {
     ModelCallCost {
+        is_press: ModelCallCost::is_press(&row.asked_for),
         episode: row.episode.clone(),
         number: row.number,
         participant: row.participant.clone(),

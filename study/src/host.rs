@@ -85,6 +85,11 @@ pub trait HostFacts {
     /// Names of the scripts that can play an environment; `None` if it cannot be opened, which [`Self::env_facts`] reports.
     fn policies_for(&self, env: &Env) -> Option<Vec<&str>>;
 
+    /// The words of the directives that a script can follow in an environment; `None` if that is not known here.
+    fn directives(&self, _policy: &str, _env: &Env) -> Option<Vec<String>> {
+        None
+    }
+
     /// The name under which a model plays an environment, and the model as it is played; `None` if the environment cannot
     /// be opened. `file` is the file of the model.
     ///

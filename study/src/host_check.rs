@@ -1,5 +1,6 @@
 //! Checks of a study beside the facts of its host: environments and AI partners.
 
+mod directive_buttons;
 mod env_fault;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -157,7 +158,15 @@ impl HostCheck<'_> {
         for (path, partner, stage, place) in self.partners() {
             let policy = partner.policy.as_str();
             let is_told = partner.origin.is_some() && faulty.contains(&path);
-            if partner.model.is_some() || is_told {
+            if is_told {
+                continue;
+            }
+            let is_known = partner.model.is_some() || known.contains(&policy);
+            let mut variants = self.variants(stage).into_iter().filter(|_| is_known);
+            if variants.any(|(env, _)| !self.check_buttons(host, partner, &env)) {
+                faulty.insert(path.clone());
+            }
+            if partner.model.is_some() {
                 continue;
             }
             if !known.contains(&policy) {

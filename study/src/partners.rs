@@ -15,6 +15,7 @@ use crate::limits::{MAX_LEVELS, MAX_PARTNERS, MIN_LEVELS};
 use crate::problem::hint;
 use crate::read::{Cursor, Fields};
 use crate::stage::ai_partner::{self, AiPartner, PartnerOrigin};
+use crate::stage::directive_buttons;
 use crate::yaml;
 
 /// The word that stands for a person in the key `policy`.
@@ -197,6 +198,13 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
     let shown_as = (shown.as_ref()).and_then(|shown| shown.get("shown_as")?.as_str());
     let language_model = language_model
         .maybe(|place| model_reader::read(source, &place, name, shown_as).map(Box::new));
+    let doc = "Buttons on the page of the episode, by which people tell the policy what to do: a list of directives with \
+               labels ([language-models.md](language-models.md#buttons)).";
+    let buttons = fields.key("buttons", doc);
+    let has_buttons = buttons.place.is_some();
+    let buttons = buttons.maybe(|place| {
+        directive_buttons::read(source.languages, &place, shown_as.unwrap_or(name)).map(Box::new)
+    });
     let policy = fields.key("policy", ai_partner::POLICY);
     let is_assistant = has_model && policy.place.is_none() && !is_pool;
     let is_person = (policy.place.as_ref()).is_some_and(|place| place.node.is_text(PERSON));
@@ -225,11 +233,13 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
                 let policy = partner.as_ref()?.policy.clone();
                 Some(PartnerOrigin { policy, ..origin })
             });
-            let parts = partner.zip(origin).zip(language_model.clone());
-            parts.map(|((partner, origin), language_model)| {
+            let told_by = language_model.clone().zip(buttons.clone());
+            let parts = partner.zip(origin).zip(told_by);
+            parts.map(|((partner, origin), (language_model, buttons))| {
                 NamedPartner::Ai(AiPartner {
                     origin: Some(origin),
                     language_model,
+                    buttons,
                     ..partner
                 })
             })
@@ -262,6 +272,11 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
             }
         };
         place.wrong_at("language_model", message);
+        return None;
+    }
+    if has_buttons && !matches!(kind, Some(NamedPartner::Ai(_)) | None) {
+        let message = "only a partner with a policy of its own can be told what to do; remove it, or write `policy: cook:wait`";
+        place.wrong_at("buttons", message);
         return None;
     }
     let (kind, shown) = (kind?, shown?);

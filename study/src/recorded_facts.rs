@@ -102,6 +102,10 @@ impl<H: HostFacts> HostFacts for FactsRecorder<'_, H> {
         Some(policies)
     }
 
+    fn directives(&self, policy: &str, env: &Env) -> Option<Vec<String>> {
+        self.host.directives(policy, env)
+    }
+
     fn compile_model(
         &self,
         file: &str,

@@ -16,6 +16,7 @@ partners:
       prompt: guide.txt
   helper:
     policy: cook
+    buttons: [{do: wait, label: Wait}, {do: fetch_plate, label: {en: A plate}}]
     language_model: {provider: openai, url: https://llm.example.edu/v1/, model: m, prompt: guide.txt, every_s: 20}
 design:
   between:
@@ -215,4 +216,52 @@ fn a_model_speaks_with_one_person_alone() {
         .expect_err("a fault")
         .join("\n");
     assert!(found.contains("name a partner without one here"), "{found}");
+}
+
+/// Changes to buttons that are refused, and the words that the message must have.
+const REFUSED_BUTTONS: [(&str, &str, &str, &str); 4] = [
+    (
+        "twice",
+        "{do: fetch_plate, label: {en: A plate}}",
+        "{do: wait, label: Stop}",
+        "partners.helper.buttons[1].do: another button has `wait`, too",
+    ),
+    (
+        "unlabelled",
+        "{do: wait, label: Wait}",
+        "{do: wait}",
+        "partners.helper.buttons[0].label: missing",
+    ),
+    (
+        "seatless",
+        "    shown_as: Guide\n",
+        "    shown_as: Guide\n    buttons: [{do: wait, label: Wait}]\n",
+        "partners.guide.buttons: only a partner with a policy of its own can be told what to do",
+    ),
+    (
+        "called",
+        "design:\n  between:\n    goal: {levels: [red, blue]}\ntimeline:\n  - id: talk\n    type: env\n",
+        "  spare: {policy: cook, buttons: [{do: wait, label: Wait}]}\ndesign:\n  between:\n    goal: {levels: [red, blue]}\n\
+         timeline:\n  - id: talk\n    type: env\n    on_disconnect: {then: bot, bot: spare}\n",
+        "`spare` has buttons, which the page shows for a partner in `players` alone",
+    ),
+];
+
+#[test]
+fn buttons_belong_to_a_partner_with_a_policy_each_with_its_own_directive() {
+    let study = read("buttons", "every_s: 20", "every_s: 20");
+    let study = study.unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let StageKind::Env(told) = &study.timeline[1].kind else {
+        panic!("an env stage")
+    };
+    let buttons = told.bots().find_map(|bot| bot.buttons.as_ref());
+    let buttons = buttons.expect("the partner has buttons");
+    assert_eq!(buttons.shown_as, "helper", "it has no other name");
+    let read_on: Vec<_> = buttons.list.iter().map(|of| of.label.usual()).collect();
+    assert_eq!(read_on, ["Wait", "A plate"]);
+    for (name, from, to, expected) in REFUSED_BUTTONS {
+        let found = read(name, from, to).expect_err(name);
+        let is_told = found.iter().any(|problem| problem.contains(expected));
+        assert!(is_told, "{name}: {found:#?}");
+    }
 }

@@ -71,6 +71,33 @@ sideBySide(2, () => {
     assert.equal(code, 0, `coplay verify finds nothing wrong: ${JSON.stringify(episodes)}`);
   });
 
+  test('a button gives the cook a directive at a tick, and says when that is not possible', async t => {
+    const { server, person } = await playing(t, 'directed-cook');
+    const line = person.page.locator('.directives');
+    const button = name => line.getByRole('button', { name, exact: true });
+    await button('Wait').and(person.page.locator('[aria-pressed="true"]')).waitFor();
+    assert.match(await line.locator('.who').textContent(), /Kitchen help \(AI\), please:/);
+    await button('A plate').click();
+    await button('A plate').and(person.page.locator('[aria-pressed="true"]')).waitFor();
+    // There is no soup: the help goes on with what it does.
+    await button('Serve the soup').click();
+    await line.locator('.who', { hasText: 'Not possible now: Serve the soup' }).waitFor();
+    await button('A plate').and(person.page.locator('[aria-pressed="true"]')).waitFor();
+    const { tick } = await person.report();
+    await person.page.keyboard.press('ArrowLeft');
+    await person.knows(report => report.tick > tick + 150);
+    await server.stop();
+    const { model_calls: calls, steps } = await exported(server.data, ['model_calls', 'steps']);
+    assert.deepEqual(calls.map(row => [row.number, row.asked_for, row.directive, row.outcome]),
+      [['0', 'button', 'fetch_plate', 'followed'], ['1', 'button', 'serve_soup', 'refused']]);
+    const applied = Number(calls[0].tick_applied);
+    assert.ok(applied > Number(calls[0].tick_asked), JSON.stringify(calls[0]));
+    const helper = steps.filter(row => row.seat === '1' && row.action_name === 'pick_up_or_drop');
+    assert.deepEqual(helper.map(row => Number(row.tick) >= applied), [true], 'it takes the plate once it is told');
+    const { code, episodes } = await verified(server.data);
+    assert.equal(code, 0, `coplay verify finds nothing wrong: ${JSON.stringify(episodes)}`);
+  });
+
   test('an assistant that knows the task answers, also on a phone', async t => {
     const { server, person } = await playing(t, 'knowing-assistant', PHONE);
     await person.page.locator('.chat .toggle').click();

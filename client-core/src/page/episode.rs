@@ -75,6 +75,9 @@ impl<W: World> Page<W> {
 
     /// A message about an episode; one about another episode than this page plays is late and void.
     pub(super) fn handle_episode_message(&mut self, now_us: u64, message: ServerMessage) {
+        if let ServerMessage::Buttons(told) = message {
+            return self.handle_buttons(told);
+        }
         if let ServerMessage::Signal { from, data } = message {
             if self.peer.is_some() {
                 self.effects.push_back(PageEffect::Signal { from, data });

@@ -448,3 +448,50 @@ fn who_waits_in_a_lobby_tells_now_and_then_that_they_are_there_unless_they_are_a
     shell.does(Page::handle_alive);
     assert!(shell.takes_sent().is_empty());
 }
+
+#[test]
+fn a_button_is_pressed_once_until_the_server_answers_or_the_connection_is_lost() {
+    let mut shell = Shell::welcomed();
+    let shown = |era: u16, refused| {
+        ServerMessage::Buttons(protocol::control::ShownButtons {
+            era: Era(era),
+            seat: Seat(1),
+            name: "Help".to_owned(),
+            labels: vec!["A plate".to_owned(), "Wait".to_owned()],
+            followed: Some(1),
+            refused,
+        })
+    };
+    let press = |shell: &mut Shell, button| {
+        shell.takes_sent();
+        let is_taken = shell.does(|page, _| page.handle_button(Seat(1), button));
+        let sent = shell.takes_sent();
+        let is_press = |message: &ClientMessage| matches!(message, ClientMessage::Direct { era: Era(4), seat: Seat(1), button: of, .. } if *of == button);
+        assert_eq!(is_taken, sent.iter().any(is_press), "{sent:?}");
+        is_taken
+    };
+    assert!(!press(&mut shell, 0), "there is no button");
+    // They may come before the episode that they belong to.
+    shell.hears(shown(4, None));
+    assert_eq!(shell.page.buttons().count(), 0);
+    shell.hears(ServerMessage::Match(plan(4, false)));
+    assert_eq!(shell.page.buttons().count(), 1);
+    assert!(press(&mut shell, 0));
+    assert_eq!(shell.page.pressed_button(), Some((Seat(1), 0)));
+    assert!(!press(&mut shell, 1), "the first press is under way");
+    shell.hears(shown(4, Some(0)));
+    assert!(shell.has_event(|event| matches!(event, PageEvent::ButtonsChanged)));
+    assert!(press(&mut shell, 1));
+    shell.loses();
+    assert_eq!(
+        shell.page.pressed_button(),
+        None,
+        "nobody knows whether it came"
+    );
+    assert!(!press(&mut shell, 1), "nobody hears it");
+    shell.connect();
+    assert!(!press(&mut shell, 2), "there are two");
+    assert!(press(&mut shell, 1));
+    shell.hears(ServerMessage::Match(plan(5, false)));
+    assert_eq!(shell.page.buttons().count(), 0, "another episode has none");
+}

@@ -57,6 +57,18 @@ impl App {
         self.frames.request_frame();
     }
 
+    /// Shows the buttons that tell AI partners what to do, and what has come of the last press.
+    pub(super) fn show_buttons(&mut self) {
+        let pressed = self.page.pressed_button();
+        let Some(play) = self.play.as_mut() else {
+            return;
+        };
+        for shown in self.page.buttons() {
+            let pressed = pressed.filter(|(seat, _)| *seat == shown.seat);
+            play.show_buttons(shown, pressed.map(|(_, button)| button));
+        }
+    }
+
     /// Keeps the report of an episode that left the page.
     pub(super) fn leave_episode(&mut self, now_us: u64, mut peer: EpisodePeer) {
         let now = self.page.now(now_us);

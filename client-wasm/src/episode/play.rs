@@ -10,10 +10,11 @@ mod show;
 
 use client_core::{Now, Peer};
 use env_core::{Policy, Spec, World};
-use protocol::control::{ChatView, ClientMessage, Plan};
+use protocol::control::{ChatView, ClientMessage, Plan, ShownButtons};
 use protocol::{EnvWay, Seat, Tick};
 
 use crate::episode::controls::KeyboardLayout;
+use crate::episode::directive_buttons::ButtonLine;
 use crate::episode::gamepads::Gamepads;
 use crate::episode::keys::Keys;
 use crate::episode::module::LoadedWorld;
@@ -42,6 +43,8 @@ pub(crate) struct Play {
     keys: Keys,
     /// The line that says who plays the seat, where the person shares it.
     seat: Option<SeatLine>,
+    /// The buttons that tell AI partners what to do.
+    directives: Vec<ButtonLine>,
     gamepads: Gamepads,
     /// Presses on the picture of a host that it has not said the meaning of.
     presses: Vec<AskedPress>,
@@ -83,6 +86,7 @@ impl Play {
             screen,
             keys: Keys::default(),
             seat: None,
+            directives: Vec::new(),
             gamepads: Gamepads::default(),
             presses: Vec::new(),
             resting: None,
@@ -120,6 +124,18 @@ impl Play {
         if self.partners.handle_chat(view) {
             self.screen.show_partner(&self.partners.name_everybody());
         }
+    }
+
+    /// Shows the buttons for an AI partner; `pressed` is the one whose press was not answered yet.
+    pub(crate) fn show_buttons(&mut self, shown: &ShownButtons, pressed: Option<u8>) {
+        let mut lines = self.directives.iter();
+        if let Some(line) = lines.find(|line| line.is_of(shown.seat)) {
+            return line.show(shown, pressed);
+        }
+        let line = ButtonLine::new(&self.inbox, &self.screen.canvas, shown);
+        line.show(shown, pressed);
+        self.screen.add_line(&line.element);
+        self.directives.push(line);
     }
 
     /// Prepares keys and picture for the world that was loaded; `layout` is that of the person's keyboard.

@@ -66,7 +66,8 @@ words! {
     an_ai many_ais ai_as direct via_server partner_lost
     connecting moment elsewhere play_here cannot_go_on reload preparing controls progress_of languages
     required yes no answer_rows answer_this write_number write_email your_move others_move seat_own seat_given
-    seat_corrected seat_hand_over seat_take_back seat_wait seat_proposals frame frame_why frame_open
+    seat_corrected seat_hand_over seat_take_back seat_wait seat_proposals directive_ask directive_sent
+    directive_refused frame frame_why frame_open
     frame_here frame_opened frame_waits frame_back frame_hands_in chat messages your_message send sending
     not_sent chat_not_yet chat_closed chat_lost chat_done chat_to_the_end to_game chat_keys you you_as
     chat_here chat_left chat_ai chat_with_ai data_here save_data send_again data_sending data_sent data_not_sent time_left form_time form_time_up one_character_left characters_left open_chat

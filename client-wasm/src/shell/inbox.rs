@@ -9,8 +9,8 @@ use std::rc::Rc;
 use client_core::SocketId;
 use env_core::Action;
 use policy::Partners;
-use protocol::Era;
 use protocol::control::{Answer, ClientMessage, Draft};
+use protocol::{Era, Seat};
 
 use super::lifetime;
 use crate::episode::module::LoadedWorld;
@@ -80,6 +80,13 @@ pub(crate) enum Input {
     StageDone(Vec<Answer>, Vec<u32>),
     /// The part of a stage that the person has done so far.
     Drafted(Draft),
+    /// The person presses a button that tells the AI partner in a seat what to do.
+    Direct {
+        /// The seat.
+        seat: Seat,
+        /// The button.
+        button: u8,
+    },
     /// The person turns to the chat, to write.
     ToChat,
     /// The person sends what they have written.

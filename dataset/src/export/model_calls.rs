@@ -12,7 +12,7 @@ use super::report::ExportReport;
 use super::table::Table;
 
 row! {
-    /// One row per request to a language model. Its first columns are those of every table of episodes.
+    /// One row per request to a language model, and per press of a button that tells an AI partner what to do. Its first columns are those of every table of episodes.
     struct ModelCallCells<'a> {
         /// The study, as in the study file.
         study_id: &'a str,
@@ -26,23 +26,23 @@ row! {
         round: Option<u32>,
         /// The episode.
         episode_id: &'a str,
-        /// Pseudonym of the participant with whom the model speaks.
+        /// Pseudonym of the participant with whom the model speaks, or who pressed the button.
         participant_id: &'a str,
         /// The seat that the model can tell what to do; missing for an assistant without a seat.
         seat: Option<u8>,
         /// The visit on the participant's route, as in `responses`.
         visit: u16,
-        /// The number of the request in the episode, from 0.
+        /// The number of the request or press in the episode, from 0.
         number: u32,
         /// The name of the partner in the study file.
         partner: &'a str,
-        /// `openai` for an endpoint, `mock` for a recorded transcript.
+        /// `openai` for an endpoint, `mock` for a recorded transcript, `button` for a press.
         provider: &'a str,
         /// The model.
         model: &'a str,
         /// The parameters of the request, JSON.
         parameters: &'a str,
-        /// Why the model was asked: `start`, `message` or `time`.
+        /// Why the model was asked: `start`, `message` or `time`; `button` for a press.
         asked_for: &'a str,
         /// The messages of the request, JSON; missing if it was not made, because of a limit.
         prompt: &'a str,
@@ -51,7 +51,7 @@ row! {
         /// `answered`; `shortened` if its message was cut; otherwise why the fallback stood in: `timeout`, `unreachable`,
         /// `busy`, `status_` with a number, `malformed`, `too_long`, `malformed_answer`, `not_asked` in rehearsals,
         /// `request_limit`, `cost_limit`, `no_description`; `episode_over` if it was under way at the end. Missing if the
-        /// server died before.
+        /// server died before. For a press `followed` or `refused`.
         outcome: &'a str,
         /// Tokens of the prompt, as the provider counts.
         input_tokens: Option<u32>,
@@ -59,17 +59,17 @@ row! {
         output_tokens: Option<u32>,
         /// The cost by the price of the study file, in its currency; the most that it can be if the provider told no tokens.
         cost: f64,
-        /// The time of asking, microseconds since the Unix epoch.
+        /// The time of asking, or of the press at the server, microseconds since the Unix epoch.
         asked_unix_us: u64,
         /// The time until the answer or failure, milliseconds.
         latency_ms: Option<f64>,
         /// The number of repetitions.
         retries: u8,
-        /// The number of ticks that were durable when the model was told the state.
+        /// The number of ticks that were durable when the model was told the state; for a press, the tick on the screen.
         tick_asked: Option<u32>,
         /// The `number` of its message in `chat`, if one was shown.
         message: Option<u32>,
-        /// The directive in the answer, or that of the fallback.
+        /// The directive in the answer, that of the fallback, or that of the button.
         directive: &'a str,
         /// Why the directive was not followed; missing if it was.
         refusal: &'a str,

@@ -219,6 +219,17 @@ pub enum ClientMessage {
         /// The answer.
         answer: String,
     },
+    /// The person presses a button of [`super::ShownButtons`], which answers it.
+    Direct {
+        /// The episode.
+        era: Era,
+        /// The seat of the AI partner.
+        seat: Seat,
+        /// The button.
+        button: u8,
+        /// The tick that was shown then.
+        tick: Option<Tick>,
+    },
 }
 
 impl ClientMessage {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Absent, ChatMember, ChatMessage, ChatView, Draft, Exchange, MAX_MESSAGE, MessageRefusal, Plan,
-    StageView, Waiting,
+    ShownButtons, StageView, Waiting,
 };
 use crate::change::{Change, Presence};
 use crate::{Era, Life, Seat, Tick};
@@ -265,6 +265,8 @@ pub enum ServerMessage {
         /// The reason.
         why: MessageRefusal,
     },
+    /// The buttons for an AI partner, once the episode runs, whenever the page comes back, and whenever they change.
+    Buttons(ShownButtons),
 }
 
 /// The view that a seat has of a hosted world, as far as it has changed since the view before. Every view that is sent counts, so

@@ -58,17 +58,10 @@ fn refuse_stage(stage: &Stage) -> Option<String> {
     let StageKind::Env(env) = &stage.kind else {
         return None;
     };
-    if env.way() == EnvWay::Host {
-        return Some(format!(
+    (env.way() == EnvWay::Host).then(|| {
+        format!(
             "the stage `{}` has `run: host`: its pages get a picture and no observation, so no agent can play there; \
              let agents play a copy of the study without this stage",
-            stage.id
-        ));
-    }
-    env.shared_seat.as_ref().map(|_| {
-        format!(
-            "the stage `{}` has a `shared_seat`: a person decides there when an AI partner plays, and agents decide \
-             nothing of the kind; let agents play a copy of the study without this stage",
             stage.id
         )
     })

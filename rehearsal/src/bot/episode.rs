@@ -161,6 +161,7 @@ impl Bot {
                 });
             }
         }
+        self.press_button(now_us);
         self.note_links();
         let peer = self.tab.as_ref().and_then(|tab| tab.page.peer());
         let tick = peer
@@ -185,6 +186,24 @@ impl Bot {
             page.with_peer(at_us, |peer, now| hands.play(partners, peer, now))
         });
         acted.unwrap_or(Ok(()))
+    }
+
+    /// Presses a button that tells an AI partner what to do, now and then. Agents act in the world alone.
+    fn press_button(&mut self, now_us: u64) {
+        let Some(tab) = &mut self.tab else { return };
+        if now_us < self.presses_us || self.agent.is_some() {
+            return;
+        }
+        let buttons = tab.page.buttons();
+        let all: Vec<(Seat, u8)> = buttons
+            .flat_map(|of| (0..of.labels.len()).map(move |at| (of.seat, at as u8)))
+            .collect();
+        if all.is_empty() {
+            return;
+        }
+        let (seat, button) = all[self.rng.below(all.len())];
+        tab.call(now_us, |page, _| page.handle_button(seat, button));
+        self.presses_us = now_us + self.some(2, 9);
     }
 
     /// An episode is on the page, or the same one again.

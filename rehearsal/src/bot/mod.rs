@@ -177,6 +177,8 @@ pub(super) struct Bot {
     has_left: bool,
     drafts: Drafts,
     chat: BotChat,
+    /// When the person presses the next button that tells an AI partner what to do.
+    presses_us: u64,
     /// When the person has read the outcome of an episode.
     outcome_us: Option<u64>,
     hands: Hands,
@@ -230,6 +232,7 @@ impl Bot {
             has_left: false,
             drafts: Drafts::default(),
             chat: BotChat::default(),
+            presses_us: 0,
             outcome_us: None,
             hands,
             agent: agent.map(AgentHands::new),

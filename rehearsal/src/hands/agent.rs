@@ -1,17 +1,21 @@
 //! The hands of an agent that takes part in the place of a person: in every tick, the keys of what its policy chooses.
 //!
 //! An agent acts on states in which nothing is guessed, and its action enters the tick that begins with such a state:
-//! so the recorded action of every tick is the policy's choice for the observation before that tick.
+//! so the recorded action of every tick is the policy's choice for the observation before that tick. It keeps a seat that it
+//! could give to an AI partner; among proposals, it takes one that is its own choice.
 
 use std::sync::Arc;
 
+use env_core::shared::{count_own_actions, without_marks};
 use env_core::{Action, Policy, World, choose_action};
 use peer::{Now, Peer};
 use policy::Partners;
 use protocol::Tick;
+use protocol::rules::SharingMode;
 
 use super::Native;
 use super::eyes::Eyes;
+use super::sharing::press_mark;
 use crate::agent::Agent;
 
 /// The hands of an agent.
@@ -81,7 +85,14 @@ impl AgentHands {
         }
         self.asked = Some(tick);
         let action = choose_action(session.world(), &mut **policy, seat, &mut self.observation);
-        self.press(peer, now, action);
+        let shared = peer.plan().shared.as_ref();
+        match shared.map(|shared| shared.mode) {
+            Some(SharingMode::Choose) => choose_proposal(peer, now, action),
+            _ => {
+                take_seat_back(peer, now);
+                self.press(peer, now, action);
+            }
+        }
         Ok(())
     }
 
@@ -95,8 +106,9 @@ impl AgentHands {
         let name = self
             .agent
             .find_policy(&peer.plan().env, &peer.plan().params);
-        let opened = (name.zip(peer.session_mut()))
-            .and_then(|(name, session)| partners.open(name, session.world().spec()));
+        let opened = (name.zip(peer.session_mut())).and_then(|(name, session)| {
+            partners.open(name, &without_marks(session.world().spec()))
+        });
         let mut policy = opened.ok_or_else(|| {
             let (agent, env) = (&self.agent.name, &peer.plan().env);
             format!("the agent `{agent}` cannot play `{env}`")
@@ -133,4 +145,28 @@ impl AgentHands {
             false => self.held = Some(action),
         }
     }
+}
+
+/// Takes the seat from the AI partner that has it. Wanting nothing needs no tick of its own, so the next one is the agent's.
+fn take_seat_back(peer: &mut Peer<Native>, now: Now) {
+    let is_given = peer.is_handed_over();
+    if let Some(session) = peer.session_mut().filter(|_| is_given) {
+        let spec = session.world().spec();
+        let (mark, noop) = (count_own_actions(spec) as Action, spec.noop);
+        press_mark(peer, now, mark, noop);
+    }
+}
+
+/// Takes the first proposal that is what the policy chooses; the first of all if there is none.
+fn choose_proposal(peer: &mut Peer<Native>, now: Now, action: Action) {
+    let seat = peer.plan().seat.index();
+    let Some(session) = peer.session_mut() else {
+        return;
+    };
+    let world = session.world();
+    let first = count_own_actions(world.spec()) as Action;
+    let mut proposals = world.proposals(seat).iter();
+    let at = proposals.position(|proposal| *proposal == action);
+    let mark = first + at.unwrap_or(0) as Action;
+    press_mark(peer, now, mark, mark);
 }

@@ -47,7 +47,7 @@ impl Sharing {
         self.next_us = now.page_us + least + rng.below((most - least) as usize) as u64;
         if mode == SharingMode::Choose {
             let chosen = mark + rng.below(partners.max(1)) as Action;
-            press(peer, now, chosen, chosen);
+            press_mark(peer, now, chosen, chosen);
             return true;
         }
         if is_given && mode == SharingMode::Override && rng.below(3) > 0 {
@@ -56,13 +56,13 @@ impl Sharing {
             self.corrects = Some((action, now.page_us + CORRECTS_US));
             return true;
         }
-        press(peer, now, mark, if is_given { noop } else { mark });
+        press_mark(peer, now, mark, if is_given { noop } else { mark });
         !is_given
     }
 }
 
 /// Presses the key of a mark and lets it go.
-fn press(peer: &mut Peer<Native>, now: Now, mark: Action, wanted: Action) {
+pub(super) fn press_mark(peer: &mut Peer<Native>, now: Now, mark: Action, wanted: Action) {
     peer.handle_key(now, mark, true, now.page_us, Some(wanted));
     peer.handle_key(now, mark, false, now.page_us, None);
 }

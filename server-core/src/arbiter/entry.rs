@@ -244,6 +244,7 @@ impl Arbiter {
                 let playing = playing.filter(|(of, _)| *of == era);
                 self.rejoin(now_us, who, era, playing.map(|(_, life)| life));
                 self.show_chat_messages(now_us, who);
+                self.tell_buttons(who);
             }
             Place::Page | Place::Lobby(_) | Place::Aside | Place::Group(_) | Place::Chat(_) => {
                 self.show_stage(now_us, who);

@@ -11,6 +11,7 @@ use study::timeline::Bindings;
 use study::{EnvFacts, PartnerKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
+use super::button_play::ButtonPlay;
 use super::group::GroupId;
 use super::hosting::Hosting;
 use super::model_play::ModelPlay;
@@ -62,6 +63,8 @@ pub(super) struct EpisodeState {
     pub signals: SignalRates,
     /// The language model that speaks with the person; `None` if there is none.
     pub model: Option<Box<ModelPlay>>,
+    /// The buttons by which its people tell AI partners what to do.
+    pub buttons: ButtonPlay,
     /// When it is to be settled next, microseconds, and why; `None` if only an event does that.
     pub timeout: Option<(u64, &'static str)>,
 }
@@ -244,6 +247,18 @@ impl EpisodeState {
         };
         let human = others.iter().any(|(_, of)| **of == Controller::Human);
         PartnerKind::of(human, others.iter().any(is_ai))
+    }
+
+    /// The number of a request to its language model, or of a press of a button, that comes next.
+    pub(super) fn take_call_number(&mut self) -> u32 {
+        match &mut self.model {
+            Some(model) => model.take_number(),
+            None => {
+                let number = self.buttons.next;
+                self.buttons.next += 1;
+                number
+            }
+        }
     }
 
     /// The seat of a person.

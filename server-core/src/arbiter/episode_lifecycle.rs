@@ -211,6 +211,7 @@ impl Arbiter {
                 },
             );
             self.show_chat_messages(now_us, who);
+            self.tell_buttons(who);
         }
     }
 

@@ -132,6 +132,7 @@ impl Arbiter {
             ready: vec![None; seats],
         };
         let model = self.open_model_play(stage, &header);
+        let buttons = self.open_buttons(stage, &header);
         let episode = EpisodeState {
             stage,
             header,
@@ -146,6 +147,7 @@ impl Arbiter {
             paths: PathTable::default(),
             signals: SignalRates::default(),
             model: model.filter(|_| group.is_none()),
+            buttons,
             timeout: AT_ONCE,
         };
         for (seat, who) in episode.people() {

@@ -15,14 +15,12 @@ use study::language_model::{LanguageModel, ModelProvider, ModelTranscript, Recor
 use study::stage::PartnerOrigin;
 use study::timeline::fill_names;
 
+use super::directive_buttons::{MAX_DIRECTIVES, find_due_tick};
 use super::episode::{EpisodeState, Phase};
 use super::model_play::{AskReason, CallStep, MODEL, ModelCall, ModelDeed, ModelPlay, PERSON};
 use super::model_words::{ModelAnswer, cut_message, read_answer, write_prompt};
 use super::{Arbiter, Description, Directed, Effect, ModelCallRow, RecordWork, Work, Write};
 use crate::language_model::{Completion, ModelFailure, ModelReply, ModelRequest, write_body};
-
-/// Directives of an episode: its log has room for these, and for the changes of people who come and go.
-const MAX_DIRECTIVES: usize = 250;
 
 impl Arbiter {
     /// The language model of an episode of somebody who plays alone, by the header of its file.
@@ -103,8 +101,9 @@ impl Arbiter {
         let Some(model) = episode.model.as_deref_mut() else {
             return;
         };
-        let number = model.next;
-        model.next += 1;
+        let number = model.take_number();
+        let asked = model.asked;
+        model.asked += 1;
         let of = &model.model;
         let row = ModelCallRow {
             episode: episode.header.episode.clone(),
@@ -126,7 +125,7 @@ impl Arbiter {
             asked_us: now_us,
             ..ModelCallRow::default()
         };
-        let is_over = number >= u32::from(of.limits.requests);
+        let is_over = asked >= u32::from(of.limits.requests);
         let (view, seat) = (model.view, model.seat);
         model.call = Some(ModelCall {
             row,
@@ -166,6 +165,8 @@ impl Arbiter {
             return self.fall_back(now_us, era, "no_description");
         };
         let of = Arc::clone(&model.model);
+        // The request itself is counted.
+        let asked = model.asked.saturating_sub(1);
         let lines: Vec<&ChatMessage> = model.chat.messages.iter().collect();
         let system = fill_names(&of.prompt, &episode.bindings);
         let prompt = write_prompt(&system, &described, &lines, MODEL, &model.last_directive);
@@ -208,7 +209,7 @@ impl Arbiter {
                 self.effects.push_back(Effect::Ask(era, Box::new(request)));
             }
             ModelProvider::Mock { transcript } => {
-                let (latency_us, mut reply) = recorded(transcript, number, &last, of.timeout_s);
+                let (latency_us, mut reply) = recorded(transcript, asked, &last, of.timeout_s);
                 if let Ok(completion) = &mut reply.result {
                     completion.text = fill_names(&completion.text, &episode.bindings);
                 }
@@ -313,11 +314,7 @@ impl Arbiter {
         let Phase::Playing(play) = &episode.phase else {
             return;
         };
-        let due = play
-            .seats
-            .playing()
-            .map(|seat| play.seats.list[seat.index()].own)
-            .max();
+        let due = find_due_tick(play);
         let is_full = play.seats.changes.len() >= MAX_DIRECTIVES;
         let Some(model) = episode.model.as_deref_mut() else {
             return;
@@ -345,6 +342,7 @@ impl Arbiter {
             Some(seat) => {
                 call.is_directing = true;
                 let directive = call.row.directive.clone();
+                episode.buttons.note_model_directive();
                 let work = RecordWork::Direct {
                     seat,
                     directive,
@@ -358,12 +356,15 @@ impl Arbiter {
     }
 
     /// A directive is durable: everybody is informed. Or it was refused, and the model learns why.
-    pub(super) fn handle_directed(&mut self, era: Era, directed: Directed) {
+    pub(super) fn handle_directed(&mut self, era: Era, seat: Seat, directed: Directed) {
         let applied: Result<Change, String> = match directed {
             Directed::Applied(change) => Ok(*change),
             Directed::Refused(why) => Err(why),
         };
-        if let Some(model) = self.model_mut(era)
+        if let Some(press) = self.take_press(era) {
+            let applied = applied.as_ref().map(|change| change.tick);
+            self.finish_press(era, press, applied.map_err(String::clone));
+        } else if let Some(model) = self.model_mut(era)
             && let Some(call) = model.call.as_mut().filter(|call| call.is_directing)
         {
             call.is_directing = false;
@@ -383,6 +384,7 @@ impl Arbiter {
         if let Some(play) = self.episodes.play_mut(era) {
             play.seats.handle_directive(change.clone());
             self.tell_players(era, None, &ServerMessage::Change { era, change });
+            self.tell_followed(era, seat);
         }
     }
 

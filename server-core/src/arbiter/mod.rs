@@ -12,11 +12,13 @@ mod assignment;
 mod attendance;
 mod blind_waits;
 mod bucket;
+mod button_play;
 mod chat;
 mod clients;
 mod datagram_paths;
 mod descriptions;
 mod desk_messages;
+mod directive_buttons;
 mod entry;
 mod episode;
 mod episode_lifecycle;
@@ -138,6 +140,7 @@ fn is_sign_of_life(message: &ClientMessage) -> bool {
             | ClientMessage::TakeBack { .. }
             | ClientMessage::WriteToDesk { .. }
             | ClientMessage::AnswerCheck { .. }
+            | ClientMessage::Direct { .. }
     )
 }
 
@@ -251,7 +254,7 @@ impl Arbiter {
             Event::Answered(era, number, reply) => {
                 self.handle_answered(now_us, era, number, reply);
             }
-            Event::Directed(era, _, directed) => self.handle_directed(era, directed),
+            Event::Directed(era, seat, directed) => self.handle_directed(era, seat, directed),
             Event::Noted => {}
             Event::AlreadyPaid(participant, payment) => {
                 self.take_correction_back(now_us, &participant, *payment);
@@ -420,6 +423,12 @@ impl Arbiter {
             ClientMessage::AnswerCheck { number, answer } => {
                 self.handle_check_answer(now_us, who, number, &answer);
             }
+            ClientMessage::Direct {
+                era,
+                seat,
+                button,
+                tick,
+            } => self.handle_press(now_us, who, (era, seat, button), tick),
             ClientMessage::WriteToGroup {
                 group_visit,
                 number,

@@ -101,8 +101,10 @@ pub(super) struct ModelPlay {
     pub chat: GroupChat,
     /// Messages of the chat, of both.
     pub said: u32,
-    /// The number of the next request.
+    /// The number of the next request; presses of buttons count, too.
     pub next: u32,
+    /// How many requests there were.
+    pub asked: u32,
     /// The request that is not over.
     pub call: Option<ModelCall>,
     /// The result of the last directive, in words.
@@ -125,6 +127,7 @@ impl ModelPlay {
             chat: GroupChat::new(0),
             said: 0,
             next: 0,
+            asked: 0,
             call: None,
             last_directive: String::new(),
             wanted,
@@ -152,6 +155,13 @@ impl ModelPlay {
             at_us: row.at_us,
             text: row.text,
         });
+    }
+
+    /// The number of a request, or of a press, that comes next.
+    pub(super) fn take_number(&mut self) -> u32 {
+        let number = self.next;
+        self.next += 1;
+        number
     }
 
     /// The person has written.

@@ -162,15 +162,12 @@ impl Arbiter {
         }
         for episode in restored.episodes {
             let id = &episode.header.episode;
-            let calls = restored
-                .model_calls
-                .iter()
-                .filter(|call| call.episode == *id);
-            let last = calls.max_by_key(|call| call.number);
+            let calls = restored.model_calls.iter();
+            let calls: Vec<_> = calls.filter(|call| call.episode == *id).collect();
             let messages = restored.messages.iter();
             let messages = messages.filter(|row| row.episode.as_ref() == Some(id));
-            let model = arbiter.restore_model(&episode, last, messages.cloned());
-            arbiter.restore_episode(now_us, episode, model);
+            let model = arbiter.restore_model(&episode, &calls, messages.cloned());
+            arbiter.restore_episode(now_us, episode, (model, next_number(&calls)));
         }
         arbiter.groups.restore_messages(restored.messages);
         arbiter.restore_exchanges(restored.desk_messages);
@@ -179,15 +176,18 @@ impl Arbiter {
         arbiter
     }
 
-    /// The language model of an episode that was running, with its messages so far and its last request.
+    /// The language model of an episode that was running, with its messages and its requests so far.
     fn restore_model(
         &self,
         episode: &RestoredEpisode,
-        last: Option<&ModelCallCost>,
+        calls: &[&ModelCallCost],
         messages: impl Iterator<Item = MessageRow>,
     ) -> Option<Box<ModelPlay>> {
         let mut model = self.open_model_play(episode.row.stage, &episode.header)?;
-        model.next = last.map_or(0, |call| call.number + 1);
+        let requests = calls.iter().filter(|call| !call.is_press);
+        model.next = next_number(calls);
+        model.asked = requests.clone().count() as u32;
+        let last = requests.max_by_key(|call| call.number);
         messages.for_each(|row| model.restore_message(row));
         model.resume(last.map(|call| call.asked_us));
         Some(model)
@@ -197,7 +197,7 @@ impl Arbiter {
         &mut self,
         now_us: u64,
         episode: RestoredEpisode,
-        model: Option<Box<ModelPlay>>,
+        (model, next_call): (Option<Box<ModelPlay>>, u32),
     ) {
         let (row, end) = (episode.row, episode.end);
         let (era, stage) = (row.era, row.stage);
@@ -253,6 +253,8 @@ impl Arbiter {
             },
             None => Phase::Playing(Box::new(play)),
         };
+        let mut buttons = self.open_buttons(stage, &header);
+        buttons.next = next_call;
         let mut episode = EpisodeState {
             stage,
             header,
@@ -267,6 +269,7 @@ impl Arbiter {
             paths: PathTable::default(),
             signals: SignalRates::default(),
             model,
+            buttons,
             timeout: AT_ONCE,
         };
         episode.begin_hosting(0);
@@ -299,4 +302,10 @@ impl Arbiter {
         stays.then(|| self.sessions[who].place = Place::Episode(row.era, true));
         stays.then_some(who)
     }
+}
+
+/// The number of the request, or of the press, that comes after these.
+fn next_number(calls: &[&ModelCallCost]) -> u32 {
+    let last = calls.iter().map(|call| call.number).max();
+    last.map_or(0, |number| number + 1)
 }

@@ -196,7 +196,7 @@ pub struct ModelCallRow {
     pub episode: String,
     /// Its number among those of the episode, from 0.
     pub number: u32,
-    /// Pseudonym of the participant with whom the model speaks.
+    /// Pseudonym of the participant with whom the model speaks, or who has pressed.
     pub participant: String,
     /// Index of the stage.
     pub stage: u16,
@@ -244,6 +244,9 @@ pub struct ModelCallRow {
     pub tick_applied: Option<Tick>,
 }
 
+/// The word of a press in the data, for why and by whom a directive was given.
+pub(super) const BUTTON: &str = "button";
+
 /// The facts of a request to a language model that matter after a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelCallCost {
@@ -259,6 +262,15 @@ pub struct ModelCallCost {
     pub cost_micro: u64,
     /// When it was made, server clock, microseconds.
     pub asked_us: u64,
+    /// True if it is the press of a button, which asks no model.
+    pub is_press: bool,
+}
+
+impl ModelCallCost {
+    /// True if a row with this reason is the press of a button.
+    pub fn is_press(asked_for: &str) -> bool {
+        asked_for == BUTTON
+    }
 }
 
 /// A place in a group: a seat of people in every stage that the group plays.

@@ -82,6 +82,8 @@ pub(super) struct Session {
     pub leaves: bool,
     /// How often it may write to its group.
     pub says: Bucket,
+    /// How often they may press buttons that tell AI partners what to do.
+    pub presses: Bucket,
     /// The recruiter's identifier for the participant.
     pub identity: Option<Identity>,
     /// True if its recorded data are erased.

@@ -149,6 +149,7 @@ impl Sessions {
             drafts: Bucket::default(),
             leaves: false,
             says: Bucket::default(),
+            presses: Bucket::default(),
             identity: stored.identity,
             is_erased: stored.is_erased,
             is_open_door,

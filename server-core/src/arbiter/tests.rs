@@ -9,6 +9,7 @@ mod chats;
 mod datagram_paths;
 mod desk;
 mod desk_messages;
+mod directive_buttons;
 mod episodes;
 mod forms;
 mod groups;

@@ -70,7 +70,7 @@ impl StudyStore {
 
     /// The costs of all requests.
     pub async fn model_costs(&self) -> Result<Vec<ModelCallCost>, StoreError> {
-        let sql = "SELECT episode, number, participant, partner, cost_micro, asked_us FROM model_calls ORDER BY rowid";
+        let sql = "SELECT episode, number, participant, partner, cost_micro, asked_us, asked_for FROM model_calls ORDER BY rowid";
         let rows = query(sql).fetch_all(&self.pool).await?;
         let cost = |row: &Row| {
             Ok(ModelCallCost {
@@ -80,6 +80,7 @@ impl StudyStore {
                 partner: row.try_get("partner")?,
                 cost_micro: row.try_get::<i64, _>("cost_micro")?.cast_unsigned(),
                 asked_us: row.try_get::<i64, _>("asked_us")?.cast_unsigned(),
+                is_press: ModelCallCost::is_press(&row.try_get::<String, _>("asked_for")?),
             })
         };
         Ok(rows.iter().map(cost).collect::<Result<_, sqlx::Error>>()?)

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use protocol::hash::{model_sha256, sha256_hex};
 use serde::{Deserialize, Serialize};
 
+use super::directive_buttons::DirectiveButtons;
 use crate::folder::{self, Source, StudyFolder};
 use crate::language_model::LanguageModel;
 use crate::limits::MAX_MODEL;
@@ -35,6 +36,9 @@ pub struct AiPartner {
     /// The language model that tells it what to do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language_model: Option<Box<LanguageModel>>,
+    /// The buttons by which people tell it what to do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub buttons: Option<Box<DirectiveButtons>>,
 }
 
 /// The origin of an AI partner that `partners` names: for the data alone, no page gets it.
@@ -196,6 +200,12 @@ fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
             ));
             None
         }
+        Some(NamedPartner::Ai(partner)) if partner.buttons.is_some() => {
+            place.wrong(format!(
+                "`{name}` has buttons, which the page shows for a partner in `players` alone; name a partner without buttons here"
+            ));
+            None
+        }
         Some(NamedPartner::Ai(partner)) => Some(partner.clone()),
         Some(NamedPartner::Assistant(_)) => {
             place.wrong(format!(
@@ -249,7 +259,7 @@ pub(crate) fn read_policy_alone(source: Source<'_>, place: &Cursor<'_>) -> Optio
 /// The meaning of the key `policy`.
 pub(crate) const POLICY: &str = "The policy of the AI partner. `cook` follows rules in every kitchen of Overcooked, \
     `random` chooses each action with equal probability, `idle` does nothing, \
-    `cook:wait` and `follow` do nothing until a language model tells them what, `environment` is the function that the \
+    `cook:wait` and `follow` do nothing until a button or a language model tells them what, `environment` is the function that the \
     `policy` of an environment in Python names. Or the file of an ONNX model in the study folder, at most 32 MiB ([agents.md](agents.md)).";
 
 /// A policy as it is written: its name, and the bytes of one that is a file.
@@ -337,6 +347,7 @@ pub(crate) fn read_fields(
         noise_permille,
         origin: None,
         language_model: None,
+        buttons: None,
     })
 }
 

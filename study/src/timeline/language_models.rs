@@ -1,4 +1,5 @@
-//! Stages with a language model: whom it can speak with, and the names in its prompt.
+//! Stages with a language model: whom it can speak with, and the names in its prompt; and lobbies whose partner would be
+//! told what to do.
 
 use std::collections::BTreeMap;
 
@@ -120,6 +121,11 @@ fn check_prompt(place: &Cursor<'_>, key: &str, model: &LanguageModel, scope: Opt
 fn of_lobby(place: &Cursor<'_>, lobby: &Lobby) {
     let drawn = lobby.partner.iter().flat_map(|drawn| &drawn.choices);
     let mut drawn = drawn.filter(|(_, partner)| partner.language_model.is_some());
+    let choices = lobby.partner.iter().flat_map(|drawn| &drawn.choices);
+    let mut told = choices.filter(|(_, partner)| partner.buttons.is_some());
+    if let Some((name, _)) = told.next() {
+        place.wrong_at("partner", format!("`{name}` has buttons, which the page shows for a partner in `players` alone; name a partner without buttons here"));
+    }
     if let Some((name, _)) = drawn.next() {
         place.wrong_at("partner", format!("`{name}` has a language model, which speaks with a person who plays alone; name a partner without one here"));
     }

@@ -91,6 +91,7 @@ impl Stage {
                         partner: row.partner.clone(),
                         cost_micro: row.cost_micro,
                         asked_us: row.asked_us,
+                        is_press: crate::arbiter::ModelCallCost::is_press(&row.asked_for),
                     };
                     let is_it = |known: &crate::arbiter::ModelCallCost| {
                         (&known.episode, known.number) == (&cost.episode, cost.number)
