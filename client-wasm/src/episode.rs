@@ -21,6 +21,7 @@ pub(crate) mod play;
 pub(crate) mod pointer;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod screen;
+#[cfg(target_arch = "wasm32")]
 pub(crate) mod shared_seat;
 #[cfg(target_arch = "wasm32")]
 pub(crate) mod sound;

@@ -125,6 +125,7 @@ impl Bot {
             | PageEvent::Missing { .. }
             | PageEvent::PresenceChanged { .. }
             | PageEvent::SeatsChanged(_)
+            | PageEvent::ButtonsChanged
             | PageEvent::TypedRestored(_)
             | PageEvent::ClockAnswered { .. } => {}
         }
