@@ -15,6 +15,11 @@ use super::{Episode, MAX_NOTES_LEN, Refused, encoded_len};
 /// The most rows of a record: those of sixteen seats fit into one.
 pub(super) const ROWS_PER_RECORD: usize = 8_192;
 
+/// The choices that a person may have made in a hosted world: so many, and so many more with each tick. Nobody's hands are
+/// that quick, and no page fills the disk with choices.
+const CHOICES: u64 = 1_024;
+const CHOICES_PER_TICK: u64 = 16;
+
 /// The result of an upload; everything that it reports is durable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AppendedUpload {
@@ -143,8 +148,12 @@ impl Episode {
         let end = upload.block.as_ref().map_or(0, |block| {
             u64::from(block.first.0) + block.inputs.len() as u64
         });
-        if self.hosted.is_none() && end > most + 2 * MAX_INPUTS as u64 {
-            return Err(Refused::Malformed("inputs after the horizon"));
+        let most_inputs = match self.hosted.is_some() {
+            true => CHOICES + CHOICES_PER_TICK * u64::from(self.through().0),
+            false => most + 2 * MAX_INPUTS as u64,
+        };
+        if end > most_inputs {
+            return Err(Refused::Malformed("more inputs than a person can have"));
         }
         if upload
             .digests
@@ -330,13 +339,17 @@ impl Episode {
         if page.diverged || page.heard < page.recheck {
             return None;
         }
-        if page.recheck == 0 || tick.min(last) > page.told {
-            page.recheck = page.recheck.max(page.heard).saturating_add(1);
-            self.claims.retain(|(_, claimant), _| *claimant != seat);
-            return None;
-        }
-        if page.agreed < page.untold {
-            return None;
+        // A page that says it was asked as often as can be counted was not: nothing is left to ask.
+        let request = page.recheck.max(page.heard).checked_add(1);
+        if let Some(request) = request {
+            if page.recheck == 0 || tick.min(last) > page.told {
+                page.recheck = request;
+                self.claims.retain(|(_, claimant), _| *claimant != seat);
+                return None;
+            }
+            if page.agreed < page.untold {
+                return None;
+            }
         }
         page.diverged = true;
         let expected = expected.unwrap_or_default();

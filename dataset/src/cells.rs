@@ -86,7 +86,8 @@ fn is_live(cell: &str, number: usize, part: &str) -> bool {
 }
 
 fn is_formula(cell: &str) -> bool {
-    cell.trim_start_matches(' ').starts_with(FORMULA) && !is_number(cell)
+    // A program that splits a cell may take a quotation mark in it for the beginning of a quoted cell.
+    cell.trim_start_matches([' ', '"']).starts_with(FORMULA) && !is_number(cell)
 }
 
 /// Writes one record of text.
@@ -133,6 +134,7 @@ mod tests {
             "\r1",
             "  =1+1",
             "＝1+1",
+            "\"=1+1",
             "-",
             "-inf",
         ] {
@@ -169,6 +171,9 @@ mod tests {
             ("=1;=2", "'=1;'=2"),
             ("-1;-2", "'-1;-2"),
             ("a;'=1", "a;''=1"),
+            ("a;\"=1+1;b", "a;'\"=1+1;b"),
+            ("a\n\" =1+1\"", "a\n'\" =1+1\""),
+            ("a;\"b=1\"", "a;\"b=1\""),
             ("a;-2;b; 3", "a;-2;b; 3"),
             ("a;'tis; b=c\n", "a;'tis; b=c\n"),
             (";;", ";;"),

@@ -33,7 +33,8 @@ pub struct Limits {
     pub client_log_lines: Rate,
     /// File descriptors that connections leave to episodes, the database and the program.
     pub reserved_files: usize,
-    /// Time in which a connection must have sent the head of a request, from its opening or the answer before.
+    /// Time in which a connection must have sent the head of a request, from its opening or the answer before; and time for
+    /// the body after it.
     pub headers: Duration,
     /// Time after which a connection closes that only fetches files.
     pub fetching: Duration,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request, Response};
-use http_body_util::BodyExt as _;
+use axum::http::{HeaderMap, HeaderValue, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -16,7 +16,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tower::ServiceExt as _;
 
 use crate::app::App;
@@ -25,6 +25,9 @@ use crate::gate::Admitted;
 
 /// Bytes that the head of a request may have.
 const MAX_HEAD: usize = 32 * 1024;
+
+/// Bytes that the body of a request may have.
+const MAX_BODY: usize = 64 * 1024;
 
 /// Time until the next try if the system gives no connection: it has no file descriptor, or no memory.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -89,7 +92,9 @@ async fn serve_connection(
     // A message waits for no other one. Without it entry takes 40 ms longer; a socket that refuses is closing.
     let _ = stream.set_nodelay(true);
     let admitted = Arc::clone(&caller.admitted);
-    let service = service_fn(move |request| answer(handler.clone(), caller.clone(), request));
+    let patience = app.limits.headers;
+    let service =
+        service_fn(move |request| answer(handler.clone(), caller.clone(), request, patience));
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
@@ -113,14 +118,22 @@ async fn serve_connection(
     }
 }
 
-/// Answers one request. Its connection is silent again once the whole answer is sent.
+/// Answers one request, whose body must be there in time. Its connection says something of use from then on, and is silent
+/// again once the whole answer is sent.
 async fn answer(
     handler: Router,
     caller: Caller,
     request: Request<Incoming>,
+    patience: Duration,
 ) -> Result<Response<Body>, std::convert::Infallible> {
+    let (head, body) = request.into_parts();
+    let body = match timeout(patience, Limited::new(body, MAX_BODY).collect()).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(_)) => return Ok(refuse(StatusCode::PAYLOAD_TOO_LARGE)),
+        Err(_) => return Ok(refuse(StatusCode::REQUEST_TIMEOUT)),
+    };
     let busy = Busy::new(&caller);
-    let mut request = request.map(Body::new);
+    let mut request = Request::from_parts(head, Body::from(body));
     request.extensions_mut().insert(caller);
     let response = handler.oneshot(request).await?;
     let keep = move |frame| {
@@ -128,6 +141,15 @@ async fn answer(
         frame
     };
     Ok(response.map(|body| Body::new(body.map_frame(keep))))
+}
+
+/// The answer to a request whose body is not read to its end: the connection closes with it.
+fn refuse(status: StatusCode) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = status;
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(header::CONNECTION, close);
+    response
 }
 
 /// A request that is being answered.

@@ -48,7 +48,9 @@ async function finish({ server, people }) {
   await Promise.all(people.map(async person => {
     await person.goOn();
     await person.shows('end');
-    assert.deepEqual(person.errors, [], 'nothing failed in the page');
+    // While there is no server, a browser may say that its socket cannot be opened.
+    const errors = person.errors.filter(error => !error.includes(`:${server.port}/session`));
+    assert.deepEqual(errors, [], 'nothing failed in the page');
   }));
   const { code, episodes } = await verified(server.data);
   assert.equal(code, 0, 'coplay verify finds nothing wrong');

@@ -344,6 +344,30 @@ fn a_choice_that_its_page_did_not_sign_is_refused() {
 }
 
 #[test]
+fn nobody_chooses_more_often_than_a_person_can() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([PERSON, PERSON], 20);
+    let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+    let mut script = PageScript::new(&header, ZERO);
+    let mut say = |first: u32, choices: usize| Upload {
+        era: Era(1),
+        life: Life(0),
+        block: script.block(first, vec![2; choices]),
+        changes: 0,
+        recheck: 0,
+        digests: Vec::new(),
+        timing: None,
+        ended: None,
+    };
+    episode.append_upload(ZERO, &say(0, 1_024)).unwrap();
+    let more = say(1_024, 16);
+    let refused = episode.append_upload(ZERO, &more);
+    assert!(matches!(refused, Err(Refused::Malformed(_))));
+    step(&mut episode);
+    assert!(episode.append_upload(ZERO, &more).is_ok());
+}
+
+#[test]
 fn views_tell_the_sums_of_the_rewards_where_the_study_shows_them() {
     let dir = tempfile::tempdir().unwrap();
     // With this seed, the person stands in nobody's way.

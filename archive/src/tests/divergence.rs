@@ -333,3 +333,20 @@ fn after_a_long_outage_a_page_is_told_everything_before_it_is_named() {
     let fits = |part: &server_core::arbiter::KnownInputs| part.inputs.len() <= MAX_BLOCK;
     assert!(asked.inputs.iter().all(fits));
 }
+
+#[test]
+fn a_page_that_says_it_was_asked_as_often_as_can_be_counted_is_named_at_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    let mut wrong = rechecked(pages[0].part(&all, 0, 8), u16::MAX);
+    wrong.digests[0].1 ^= 1;
+    episode.append_upload(ZERO, &wrong).unwrap();
+    episode
+        .append_upload(ONE, &pages[1].part(&all, 0, 8))
+        .unwrap();
+    let expected = all.digests[0].1;
+    let record = named(ZERO, 4, expected, expected ^ 1);
+    assert_eq!(diverged(&mut episode), [record]);
+}

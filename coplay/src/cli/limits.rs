@@ -65,7 +65,7 @@ pub struct LimitArgs {
     /// Bytes of timing and network notes stored per person and second of an episode; 64 times as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().note_bytes_per_s)]
     pub note_bytes: usize,
-    /// Seconds until the head of a request must be complete.
+    /// Seconds until the head of a request must be complete, and again until its body must be.
     #[arg(long, value_name = "SECONDS", default_value_t = seconds(usual().headers))]
     pub header_timeout: NonZeroU32,
     /// Seconds until the first message of a page must be complete.

@@ -259,7 +259,7 @@ impl Arbiter {
             return;
         };
         match (&episode.phase, episode.seat_of(who)) {
-            (Phase::Linking { .. }, _) if life.is_none() => self.dissolve_episode(now_us, era, &[]),
+            (Phase::Linking { .. }, _) if life.is_none() => self.lose_link(now_us, who, era),
             (Phase::Playing(_), Some(seat)) => self.sit_down(now_us, era, seat, life),
             // The end is on its way to the disk; `Ended` follows.
             _ => {}
@@ -300,7 +300,7 @@ impl Arbiter {
                 .iter()
                 .position(|member| *member == Some(who)),
         ) {
-            (Phase::Linking { .. }, _) => self.dissolve_episode(now_us, era, &[]),
+            (Phase::Linking { .. }, _) => self.lose_link(now_us, who, era),
             (Phase::Playing(play), Some(seat)) => play.seats.handle_away(Seat(seat as u8)),
             _ => {}
         }

@@ -18,6 +18,12 @@ const LEAST_COUNTDOWN_US: u64 = 500_000;
 const LINKING: u64 = u64::from_le_bytes(*b"linking ");
 
 impl Arbiter {
+    /// Dissolves a group before its start, as somebody's page has gone.
+    pub(super) fn lose_link(&mut self, now_us: u64, who: SessionId, era: Era) {
+        self.sessions[who].lost_links = self.sessions[who].lost_links.saturating_add(1);
+        self.dissolve_episode(now_us, era, &[]);
+    }
+
     /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
     /// with the time already waited; the part of people whose pages fail too often ends.
     pub(super) fn dissolve_episode(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
@@ -26,6 +32,10 @@ impl Arbiter {
         };
         let people: Vec<SessionId> = episode.people().map(|(_, who)| who).collect();
         let group = episode.group.and_then(|group| self.dissolve_group(group));
+        let kept = episode.group.and_then(|group| self.groups.get_mut(group));
+        if let Some(wait) = kept.and_then(|kept| kept.wait.as_mut()) {
+            wait.lose_link();
+        }
         for &who in &people {
             self.sessions[who].place = Place::Page;
         }
@@ -37,8 +47,11 @@ impl Arbiter {
         // Nobody waits for the same page again and again.
         let room = group.and_then(|group| group.room);
         if let Some(lobby) = room.and_then(|room| self.lobbies.get_mut(room)) {
-            let often = |who: &&SessionId| self.sessions[**who].failed + 1 >= self.limits.attempts;
-            for one in unready.iter().filter(often) {
+            let often = |who: &&SessionId| {
+                let session = &self.sessions[**who];
+                session.failed.max(session.lost_links).saturating_add(1) >= self.limits.attempts
+            };
+            for one in people.iter().filter(often) {
                 let others = people.iter().filter(|other| *other != one);
                 others.for_each(|other| lobby.keep_apart(*one, *other));
             }

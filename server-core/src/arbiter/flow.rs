@@ -150,7 +150,7 @@ impl Arbiter {
     /// Moves a session past its env stage.
     fn leave_episode(&mut self, now_us: u64, who: SessionId, episode: Episode) -> Vec<Transition> {
         self.sessions[who].place = Place::Page;
-        self.sessions[who].failed = 0;
+        (self.sessions[who].failed, self.sessions[who].lost_links) = (0, 0);
         self.sessions[who].since_us = None;
         self.sessions[who].rest_us = None;
         self.sessions[who].came_us = None;

@@ -61,6 +61,8 @@ pub(super) struct GroupWait {
     pub until_us: u64,
     /// True if nobody is there who waits.
     pub is_paused: bool,
+    /// True if somebody has gone while the pages of the next episode connected.
+    has_lost_link: bool,
 }
 
 impl GroupWait {
@@ -71,6 +73,7 @@ impl GroupWait {
             since_us: now_us,
             until_us: now_us + most_us,
             is_paused: false,
+            has_lost_link: false,
         }
     }
 
@@ -81,7 +84,14 @@ impl GroupWait {
             since_us: until_us.saturating_sub(most_us),
             until_us,
             is_paused: true,
+            has_lost_link: false,
         }
+    }
+
+    /// Somebody has gone while the pages of the next episode connected. The wait goes on where it was; but the first time,
+    /// they get as long to come back as after a stop of the server.
+    pub(super) fn lose_link(&mut self) {
+        self.is_paused |= !std::mem::replace(&mut self.has_lost_link, true);
     }
 
     /// Somebody waits again. What was missed meanwhile does not begin anew, but those who are missing get `least_us` to

@@ -196,7 +196,8 @@ impl Arbiter {
         }
         self.note_meeting(now_us, key, &muster.here);
         if let Some(group) = self.groups.get_mut(key) {
-            (group.wait, group.wake_us, group.blind_until_us) = (None, None, None);
+            // The wait itself stays, and goes on if somebody goes before their episode starts.
+            (group.wake_us, group.blind_until_us) = (None, None);
         }
         for &(_, who) in &muster.coming {
             self.give_up(key, who, DepartureReason::Late);

@@ -66,6 +66,8 @@ pub(super) struct Session {
     pub open_factors: Vec<usize>,
     /// Matches for which its page did not get ready.
     pub failed: u8,
+    /// Matches that ended before their start, as its page had gone.
+    pub lost_links: u8,
     /// How often its page broke the protocol in its episode.
     pub faults: u32,
     /// How long its participant has been there.

@@ -141,6 +141,7 @@ impl Sessions {
             open_factors: Vec::new(),
             wait: None,
             failed: 0,
+            lost_links: 0,
             faults: 0,
             attendance: stored.attendance,
             payment: stored.payment,

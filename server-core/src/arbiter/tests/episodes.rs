@@ -131,6 +131,21 @@ fn who_leaves_before_the_start_sends_the_other_back_to_the_lobby() {
 }
 
 #[test]
+fn who_leaves_before_the_start_again_and_again_meets_somebody_else() {
+    let mut stage = Stage::new(Limits::default());
+    stage.queue(1);
+    let token = stage.queue(2);
+    for conn in [2, 3] {
+        assert!(stage.plan(1).is_some(), "they are put together");
+        stage.close(conn);
+        stage.resume(conn + 1, &token, None);
+    }
+    assert_eq!(stage.plan(1), None, "and not a third time");
+    stage.queue(5);
+    assert!(stage.plan(1).is_some() && stage.plan(5).is_some());
+}
+
+#[test]
 fn a_closed_tab_ends_the_episode_after_the_grace() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();

@@ -434,3 +434,28 @@ fn a_page_that_never_gets_ready_for_a_later_round_keeps_nobody() {
     assert!(ends("page_failed", &stage.hear(2)));
     assert!(ends("partner_left", &stage.hear(1)));
 }
+
+#[test]
+fn who_goes_again_and_again_while_the_pages_of_a_round_connect_keeps_nobody_for_long() {
+    let mut stage = rounds("{grace_s: 15}");
+    let tokens = begin(&mut stage);
+    play(&mut stage, &[1, 2]);
+    answer(&mut stage, 1);
+    answer(&mut stage, 2);
+    let began_us = stage.now_us;
+    let ends = |heard: &[ServerMessage]| matches!(view(heard), Some(StageView::End { outcome, .. }) if outcome == "partner_left");
+    let mut conn = 2;
+    loop {
+        stage.close(conn);
+        stage.wait(29 * SECOND);
+        let heard = stage.hear(1);
+        if ends(&heard) {
+            break;
+        }
+        conn += 1;
+        stage.resume(conn, &tokens[1], None);
+        assert!(stage.plan(1).is_some(), "both are there again");
+    }
+    // The wait that the study grants, and a minute once.
+    assert!(stage.now_us - began_us <= 120 * SECOND);
+}

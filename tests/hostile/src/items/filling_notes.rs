@@ -1,10 +1,11 @@
-//! Notes that are as long as they may be, so that the file of a short episode fills the disk.
+//! Notes that are as long as they may be, or choices without end, so that the file of a short episode fills the disk.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::item::{Observed, Variant};
 use crate::player::Player;
+use crate::setting::Setting;
 use crate::study::Study;
 use crate::wire::messages::{KeyEvent, Timing, Upload};
 use crate::world::{World, wait_until};
@@ -28,12 +29,18 @@ enum Long {
     Holds,
     /// Key events.
     Keys,
+    /// Choices in a world on a host, where they belong to no tick.
+    Choices,
 }
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let long = variant.choose("long", &[Long::Frames, Long::Holds, Long::Keys]);
+    let long = variant.choose("long", &[Long::Choices, Long::Frames, Long::Holds, Long::Keys]);
     let kilobytes = variant.choose("kilobytes of a note", &[200, 60, 10]);
-    world.serve(&Study::pair(100, 10), &[]).await?;
+    let study = match long {
+        Long::Choices => Setting::Host.study(100, 10),
+        _ => Study::pair(100, 10),
+    };
+    world.serve(&study, &[]).await?;
     let page = world.attacker().await?;
     let honest = world.honest()?;
     let mut player = Player::await_start(page).await?;
@@ -41,9 +48,14 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .run_until(Duration::from_secs(30), |player| player.durable >= 5)
         .await?;
     for number in 0..NOTES {
-        let timing = Some(note(number, long, kilobytes * 1_000));
+        let block = match long {
+            // Two bytes each.
+            Long::Choices => Some(player.sign(vec![1; (kilobytes * 500).min(8_000)])),
+            _ => None,
+        };
         let upload = Upload {
-            timing,
+            timing: Some(note(number, long, kilobytes * 1_000)),
+            block,
             ..player.upload()
         };
         player.send_upload(upload).await?;
@@ -87,6 +99,7 @@ fn note(number: u32, long: Long, bytes: usize) -> Timing {
     match long {
         Long::Frames => timing.seen = vec![0xa5; bytes],
         Long::Holds => timing.holds = vec![(u32::MAX, u32::MAX); bytes / 10],
+        Long::Choices => {}
         Long::Keys => timing.keys = vec![key; bytes / 24],
     }
     timing

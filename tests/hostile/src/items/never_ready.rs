@@ -18,6 +18,8 @@ pub(crate) const TRIES: &str =
 enum Means {
     /// It never says that it is ready.
     NeverReady,
+    /// It goes again and again while the pages connect, and comes back at once.
+    GoesAgain,
     /// It sends bytes that are no message.
     SendsGarbage,
     /// It uploads an action that the environment does not have.
@@ -29,7 +31,13 @@ enum Means {
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let means = variant.choose(
         "means",
-        &[Means::NeverReady, Means::SendsGarbage, Means::UploadsImpossible, Means::UploadsFuture],
+        &[
+            Means::GoesAgain,
+            Means::NeverReady,
+            Means::SendsGarbage,
+            Means::UploadsImpossible,
+            Means::UploadsFuture,
+        ],
     );
     let horizon = variant.draw("ticks", 80, 120) as u32;
     world.serve(&Study::pair(horizon, 10), &[]).await?;
@@ -37,7 +45,25 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let mut page = Page::enter(&world.address(), Entry::Sent(World::query_of(&id))).await?;
     let partner = world.next_id();
     let honest = world.honest_by(&World::query_of(&partner))?;
+    let mut others = Vec::new();
+    let mut is_kept_out = false;
     let end = match means {
+        // It comes back before anybody else is put together with its partner.
+        Means::GoesAgain => {
+            others.push(world.honest()?);
+            for _ in 0..12 {
+                let is_match = |message| matches!(message, ServerMessage::Match(_)).then_some(());
+                let met = tokio::time::timeout(Duration::from_secs(2), page.await_message(is_match));
+                let is_met = matches!(met.await, Ok(Ok(())));
+                page.close().await;
+                if !is_met && honest.is_playing() {
+                    break;
+                }
+                page = Page::enter(&world.address(), Entry::Sent(World::query_of(&id))).await?;
+            }
+            is_kept_out = !honest.is_playing();
+            None
+        }
         // The server has had enough of it after some matches.
         Means::NeverReady => {
             for _ in 0..4 {
@@ -81,13 +107,13 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     };
     wait_until(Duration::from_secs(60), || honest.is_over()).await;
     let is_over = honest.is_over();
-    drop(honest);
+    drop((honest, others));
     world.stop().await?;
     let (outcome, paid) = world.payment(&id).await.unwrap_or_default();
     let (theirs, their_pay) = world.payment(&partner).await.unwrap_or_default();
     let seen = format!(
         "the page is shown {end:?}, and is recorded as {outcome:?} with {paid} pence; its partner is done: {is_over}, as \
-         {theirs:?} with {their_pay} pence"
+         {theirs:?} with {their_pay} pence; kept from playing with anybody else: {is_kept_out}"
     );
-    Ok(Observed::broken_if(paid > 0 || (is_over && their_pay == 0), seen))
+    Ok(Observed::broken_if(paid > 0 || is_kept_out || (is_over && their_pay == 0), seen))
 }

@@ -15,7 +15,7 @@ use crate::world::{World, wait_until};
 
 pub(crate) const NAME: &str = "silent-sockets";
 pub(crate) const TRIES: &str =
-    "Two thousand silent connections or slow headers keep honest people out, or end a running match.";
+    "Two thousand silent connections, slow headers or slow bodies keep honest people out, or end a running match.";
 
 /// Connections of the attack.
 const MANY: u16 = 2_000;
@@ -30,6 +30,8 @@ enum Means {
     Silent,
     /// It sends a header, byte by byte.
     SlowHeaders,
+    /// It announces the body of a request, and sends it byte by byte.
+    SlowBody,
     /// It opens a session socket, and says nothing on it.
     SilentSession,
     /// It comes in as an invented person, answers every ping, and does nothing.
@@ -37,7 +39,7 @@ enum Means {
 }
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
-    let all = [Means::IdleSession, Means::Silent, Means::SlowHeaders, Means::SilentSession];
+    let all = [Means::SlowBody, Means::IdleSession, Means::Silent, Means::SlowHeaders, Means::SilentSession];
     let means = variant.choose("means", &all);
     let addresses = variant.choose("addresses", &[1, 20, 200]);
     let files = variant.choose("file descriptors", &[1_024, 2_048]);
@@ -72,11 +74,13 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         }
         let dialled = timeout(Duration::from_secs(1), caller.dial(&address)).await;
         let Ok(Ok(mut stream)) = dialled else { continue };
-        if let Means::SlowHeaders = means {
-            let head = b"GET /session HTTP/1.1\r\nHost: x\r\nX-Slow: ";
-            // A connection that is closed already wastes nothing.
-            let _ = stream.write_all(head).await;
-        }
+        let begin: &[u8] = match means {
+            Means::SlowHeaders => b"GET /session HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+            Means::SlowBody => b"POST /film HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n{",
+            _ => b"",
+        };
+        // A connection that is closed already wastes nothing.
+        let _ = stream.write_all(begin).await;
         sockets.push(stream);
     }
     let open = sockets.len() + pages.len() + idle.len();
@@ -91,7 +95,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         };
         is_in = matches!(timeout(LETS_IN_WITHIN, enters).await, Ok(Ok(None)));
         for stream in &mut sockets {
-            if let Means::SlowHeaders = means {
+            if matches!(means, Means::SlowHeaders | Means::SlowBody) {
                 let _ = stream.try_write(b"a");
             }
         }

@@ -40,5 +40,6 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         LIES_FOR.as_secs() as u32 * tick_hz,
         honest.is_playing()
     );
-    Ok(Observed::broken_if(moved < LEAST_S * tick_hz && player.ended.is_none(), seen))
+    // The game lasts longer than the lies, so it has not ended by itself.
+    Ok(Observed::broken_if(moved < LEAST_S * tick_hz || player.ended.is_some(), seen))
 }

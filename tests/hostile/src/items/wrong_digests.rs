@@ -21,6 +21,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let tick_hz = variant.choose("ticks per second", &[10, 20, 30]);
     let begins_s = variant.draw("begins after s", 1, 4);
     let many = variant.choose("digests at once", &[1, 4, 12]);
+    // The highest number that can be said, as if the server had asked so often for its digests.
+    let says = variant.choose("says that it was asked anew", &["as it was", "as often as can be said"]);
     let mut study = Study::pair(30 * tick_hz, tick_hz);
     // Without a rate for time, the base is paid where an episode ends for a technical reason.
     study.recruitment = study.recruitment.replace("  time_rate_per_hour: 9.00\n", "");
@@ -35,9 +37,12 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         .run_until(Duration::from_secs(30), |player| player.durable >= begins)
         .await?;
     player.manners = Manners {
-        uploads: false,
+        uploads: says != "as it was",
         ..Manners::HONEST
     };
+    if player.manners.uploads {
+        player.recheck = u16::MAX;
+    }
     let began_us = player.server_us();
     let mut lies = 0;
     while lies < ENOUGH && player.ended.is_none() && !player.is_closed {
@@ -65,7 +70,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let took_ms = (player.server_us() - began_us) / 1_000;
     let (ended, closed) = (player.ended, player.is_closed);
     player
-        .run_while(Duration::from_secs(12), |player| player.end.is_none())
+        .run_while(Duration::from_secs(40), |player| player.end.is_none())
         .await?;
     wait_until(Duration::from_secs(30), || honest.is_over()).await;
     drop((honest, player));
