@@ -158,7 +158,7 @@ impl Stage {
             self.limits.clone(),
             self.stages.clone(),
             true,
-            random(),
+            random(self.writes.len()),
             restored,
         );
         self.drain();

@@ -409,15 +409,16 @@ fn a_page_that_comes_back_is_asked_for_its_digests_again() {
 fn who_is_still_behind_when_the_help_ends_is_helped_on() {
     let mut stage = Stage::new(Limits::default());
     let (era, ..) = stage.playing();
+    stage.wait(6 * SECOND);
     stage.archive(1, era, 0, 50);
     stage.wait(SECOND);
     // A quarter of the pace, after a second without inputs.
     for half in 1..=60 {
         stage.archive(2, era, 0, half * HZ / 8);
-        stage.archive(1, era, 0, 50 + half * HZ / 8);
+        stage.archive(1, era, 0, 50 + half * HZ / 2);
         stage.wait(SECOND / 2);
     }
     let heard = stage.hear(2);
     assert_eq!(changes(&heard), []);
-    assert_eq!(inputs(&heard).last(), Some(&(0, 50 + 60 * HZ / 8)));
+    assert_eq!(inputs(&heard).last(), Some(&(0, 50 + 60 * HZ / 2)));
 }
