@@ -79,9 +79,8 @@ impl Seats {
         let behind = self.silent_since(seat).zip(Some(self.rules.helped_us));
         let level = self.stands_since(seat).zip(Some(self.rules.still_us));
         let (since_us, after_us) = behind.or(level)?;
-        // Who is still behind, or still waits, when the help ends is helped on.
-        let helped_until_us = self.list[seat.index()].helped_until_us;
-        Some((since_us + after_us).max(helped_until_us))
+        let is_helped = self.list[seat.index()].helped_until_us > since_us;
+        (!is_helped).then_some(since_us + after_us)
     }
 
     /// True if nobody can play with the page of a seat now.

@@ -133,7 +133,7 @@ impl End {
     }
 }
 
-/// What the record says of honest people and of the attacker.
+/// The words of the record on honest people and of the attacker.
 #[derive(Default)]
 struct Record {
     /// Ticks of honest people, those that were heard, and those that their pages never said.

@@ -404,25 +404,3 @@ fn a_page_that_comes_back_is_asked_for_its_digests_again() {
     let is_asked = |message: &ServerMessage| matches!(message, ServerMessage::Recheck { .. });
     assert!(heard.iter().any(is_asked), "{heard:?}");
 }
-
-#[test]
-fn who_is_still_behind_when_the_help_ends_is_helped_on() {
-    let mut stage = Stage::new(Limits::default());
-    let (era, ..) = stage.playing();
-    stage.wait(6 * SECOND);
-    stage.archive(1, era, 0, 50);
-    stage.wait(3 * SECOND / 2);
-    // A little more than a fifth of the pace, after a second and a half without inputs; and it plays only a little further
-    // than it has heard.
-    let (mut heard, mut own) = (0, 0);
-    for half in 1..=60 {
-        own = (half * HZ * 11 / 100).min(heard + 8).max(own);
-        stage.archive(2, era, 0, own);
-        stage.archive(1, era, 0, 50 + half * HZ / 2);
-        stage.wait(SECOND / 2);
-        let told = stage.hear(2);
-        assert_eq!(changes(&told), [], "after {half} halves of a second");
-        heard = inputs(&told).last().map_or(heard, |(_, end)| *end);
-    }
-    assert_eq!(own, 66);
-}
