@@ -140,6 +140,12 @@ pub(crate) enum ClientMessage {
         number: u32,
         answer: String,
     },
+    Direct {
+        era: u16,
+        seat: u8,
+        button: u8,
+        tick: Option<u32>,
+    },
 }
 
 /// Why a page is refused.
@@ -278,6 +284,18 @@ pub(crate) enum ServerMessage {
         number: u32,
         why: MessageRefusal,
     },
+    Buttons(ShownButtons),
+}
+
+/// The buttons for an AI partner.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ShownButtons {
+    pub era: u16,
+    pub seat: u8,
+    pub name: String,
+    pub labels: Vec<String>,
+    pub followed: Option<u8>,
+    pub refused: Option<u8>,
 }
 
 #[cfg(test)]
