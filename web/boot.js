@@ -1,30 +1,17 @@
 // The only script of the page: loads the client, gives it a steady beat, and tells it of failures.
 import init, { Coplay } from "./client_wasm.js";
 
-// The words of the first second, before the client is there to say more.
-const WORDS = {
-  en: {
-    old: "This browser is too old for this page. Please open the link in a current Firefox, Chrome, Edge or Safari.",
-    failed: "The page could not be loaded. Please reload it; if this stays, try a current Firefox, Chrome, Edge or Safari.",
-    site: "This study cannot be opened here. Please send this sentence to the people who invited you:",
-  },
-  de: {
-    heading: "Gleich geht es los",
-    status: "Die Studie wird geladen. Das dauert ein paar Sekunden.",
-    late: "Es dauert länger als es sollte. Prüfen Sie Ihre Verbindung und laden Sie diese Seite neu. Wenn das nicht hilft, öffnen Sie sie in einem aktuellen Chrome, Edge, Firefox oder Safari.",
-    old: "Dieser Browser ist zu alt für diese Seite. Bitte öffnen Sie den Link in einem aktuellen Firefox, Chrome, Edge oder Safari.",
-    failed: "Die Seite konnte nicht geladen werden. Bitte laden Sie sie neu; wenn es dabei bleibt, versuchen Sie es mit einem aktuellen Firefox, Chrome, Edge oder Safari.",
-    site: "Diese Studie kann hier nicht geöffnet werden. Bitte schicken Sie diesen Satz an die Leute, die Sie eingeladen haben:",
-  },
-};
+// The sentences of the first second, in each language: the client is not there yet to say more.
+const texts = new Map(JSON.parse(document.getElementById("first-texts").textContent));
+const languages = [...texts.keys()];
+const mainPart = tag => tag.toLowerCase().split("-")[0];
+const findLanguage = wish => languages.find(tag => tag.toLowerCase() === wish.toLowerCase())
+  ?? languages.find(tag => mainPart(tag) === mainPart(wish));
 const wishes = [new URLSearchParams(location.search).get("lang") ?? "", ...(navigator.languages ?? [])];
-const spoken = wishes.map(wish => wish.toLowerCase().split("-")[0]).find(main => main in WORDS) ?? "en";
-const words = WORDS[spoken];
-document.documentElement.lang = spoken;
-for (const [selector, text] of [["h1", words.heading], [".status", words.status], [".late", words.late]]) {
-  const place = document.querySelector(`.loading ${selector}`);
-  if (text && place) place.textContent = text;
-}
+const page = document.documentElement;
+page.lang = wishes.map(findLanguage).find(Boolean) ?? page.lang;
+const words = texts.get(page.lang);
+for (const place of document.querySelectorAll("[data-text]")) place.textContent = words[place.dataset.text];
 
 // Only studies with an environment in Python load it.
 globalThis.coplayOpenPython = async (...given) => (await import("./python_page.js")).openArchive(...given);
@@ -63,7 +50,7 @@ const siteFault = findSiteFault();
 
 const start = async () => {
   if (typeof WebAssembly !== "object" || typeof WebSocket !== "function" || typeof Worker !== "function") {
-    return sorry(words.old);
+    return sorry(words.first_old_browser);
   }
   // A page that the browser only prepares is nobody yet.
   if (document.prerendering) await new Promise(resolve => document.addEventListener("prerenderingchange", resolve, { once: true }));
@@ -74,7 +61,7 @@ const start = async () => {
     setTimeout(resolve, 100);
   });
   const fault = await siteFault;
-  if (fault) return sorry(words.site, fault);
+  if (fault) return sorry(words.first_site_fault, fault);
   await init({ module_or_path: new URL("client_wasm_bg.wasm", import.meta.url) });
   // A study without a server: the server's part runs beside the page.
   if (document.querySelector('meta[name="coplay-server"]')?.content === "offline") await import("./offline_page.js");
@@ -118,5 +105,5 @@ const start = async () => {
 
 start().catch((error) => {
   console.error(error);
-  sorry(words.failed);
+  sorry(words.first_failed);
 });

@@ -54,7 +54,8 @@ impl App {
     pub(crate) fn new(inbox: Inbox, root: &str, url: String) -> Result<Self, String> {
         let known = credentials::read_credentials();
         messages::learn_sentences(&dom::read_sentences("texts").unwrap_or_default());
-        let spoken = messages::choose_language(credentials::preferred_languages(&known));
+        // The script of the page has chosen it.
+        let spoken = messages::choose_language(dom::read_page_language().as_deref());
         let mut layout = PageLayout::new(root, &inbox)?;
         layout.set_language(spoken);
         layout.turn_to(&connecting());

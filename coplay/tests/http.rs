@@ -1,6 +1,6 @@
 //! The routes, without a socket.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
@@ -9,13 +9,19 @@ use server_core::limits::Limits;
 use signaling_server::assets::Assets;
 use signaling_server::http::build_handler;
 use signaling_server::server::{Server, ServerOptions};
+use signaling_server::site::{make_offline_site, make_site};
 use store::StudyStore;
 use tower::ServiceExt as _;
 
 const MODULE: &[u8] = b"\0asm\x01\0\0\0";
 
-/// A server over a folder with these files of a front end.
+/// A server of the example over a folder with these files of a front end.
 async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
+    server_of(example, dir, files).await
+}
+
+async fn server_of(study: PathBuf, dir: &Path, files: &[(&str, &[u8])]) -> Server {
     let dist = dir.join("dist");
     std::fs::create_dir_all(dist.join("modules")).unwrap();
     std::fs::create_dir_all(dist.join("icons")).unwrap();
@@ -23,7 +29,7 @@ async fn server(dir: &Path, files: &[(&str, &[u8])]) -> Server {
         std::fs::write(dist.join(name), bytes).unwrap();
     }
     let options = ServerOptions {
-        study: Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad"),
+        study,
         data: dir.join("data"),
         links: 1,
         open: false,
@@ -140,6 +146,74 @@ async fn styles_in_the_page_are_named_by_their_hash_and_no_others_are_allowed() 
     );
     let icon = get(&server, "/icons/a.svg", "").await;
     assert!(value(&icon, header::CONTENT_SECURITY_POLICY).contains("style-src 'self';"));
+}
+
+/// A page as the build makes it, with the sentences of the first second in English.
+const PAGE: &str = "<html lang=\"en\"><meta charset=\"utf-8\">\
+    <script type=\"application/json\" id=\"first-texts\">[[\"en\",{\"first_heading\":\"Ready\"}]]</script></head>\
+    <h1 data-text=\"first_heading\">Ready</h1><noscript>\n<p class=\"notice\" lang=\"en\">None</p></noscript></html>";
+
+/// A study in French and English, without a server if one wants, that says some of its first sentences in its own words.
+fn write_french_study(study: &Path) {
+    std::fs::create_dir_all(study).unwrap();
+    let files = [
+        (
+            "study.yaml",
+            "format: 1\ntexts: fr.yaml\noffline: {}\n\
+             study: {id: petite, version: 1.0.0, title: {fr: Petite, en: Small}, contact: lab@example.edu, \
+             language: fr, languages: [fr, en]}\n\
+             timeline: [{id: thanks, type: end, file: thanks.md}]\n",
+        ),
+        (
+            "fr.yaml",
+            "first_heading: 'Un <instant> & </script>'\nfirst_no_script: Activez JavaScript.\n",
+        ),
+        ("thanks.md", "# Merci\n"),
+        ("thanks.en.md", "# Thanks\n"),
+    ];
+    for (name, text) in files {
+        std::fs::write(study.join(name), text).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_page_of_a_study_begins_in_its_languages_however_it_is_served() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = dir.path().join("study");
+    write_french_study(&study);
+    let files: [(&str, &[u8]); 2] = [
+        ("index.html", PAGE.as_bytes()),
+        ("offline_wasm_bg.wasm", MODULE),
+    ];
+    let server = server_of(study.clone(), dir.path(), &files).await;
+    let assets = Assets::Folder(dir.path().join("dist"));
+    let scratch = dir.path().join("scratch");
+    let site = make_site(&study, &assets, "wss://study.example.edu", &scratch).unwrap();
+    let offline = make_offline_site(&study, &assets, &scratch).unwrap();
+    let served = body(get(&server, "/", "br").await).await;
+    for page in [
+        &served[..],
+        &site.files["index.html"],
+        &offline.files["index.html"],
+    ] {
+        let page = std::str::from_utf8(page).unwrap();
+        for part in [
+            "<html lang=\"fr\">",
+            "<h1 data-text=\"first_heading\">Un &lt;instant> &amp; &lt;/script></h1>",
+            "<noscript>\n<p class=\"notice\" lang=\"fr\">Activez JavaScript.</p>\n\
+             <p class=\"notice\" lang=\"en\">This study runs in your browser and needs JavaScript.",
+            "id=\"first-texts\">[[\"fr\",{",
+            "\"first_heading\":\"Un \\u003cinstant> & \\u003c/script>\"",
+            "[\"en\",{",
+            "\"first_heading\":\"Getting ready\"",
+        ] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+        assert!(
+            !page.contains("<instant>") && !page.contains(">None<"),
+            "{page}"
+        );
+    }
 }
 
 #[tokio::test]

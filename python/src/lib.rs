@@ -3,6 +3,8 @@
 //! It translates between NumPy and the crates of Coplay and releases Python's lock while they work.
 //! What Gymnasium and PettingZoo want beyond that is Python, in `coplay/`.
 
+#![forbid(unsafe_code)]
+
 mod buffers;
 mod engine;
 mod error;

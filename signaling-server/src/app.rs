@@ -19,6 +19,7 @@ use crate::assets::Assets;
 use crate::disk::DiskRoom;
 use crate::films::Films;
 use crate::gate::ConnectionGate;
+use crate::sentences::StudySentences;
 use crate::site_rules::Sites;
 use crate::socket::Connections;
 
@@ -53,8 +54,8 @@ pub struct App {
     pub trusted_proxies: Vec<IpAddr>,
     /// One permit for each connection that may still open.
     pub slots: Arc<Semaphore>,
-    /// Sentences of pages that the study replaces or adds, as JSON; empty if there are none.
-    pub sentences: String,
+    /// Sentences of pages that the study replaces or adds.
+    pub sentences: Option<StudySentences>,
     /// The recruiter of the study.
     pub provider: Provider,
     /// The sites on other hosts that are answered.

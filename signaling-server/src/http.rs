@@ -69,7 +69,7 @@ async fn healthz(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
-    let page = match app.sentences.is_empty() && app.parents.is_empty() {
+    let page = match app.sentences.is_none() && app.parents.is_empty() {
         true => serve(&app, "index.html", &headers),
         false => index_of_study(&app),
     };
@@ -82,12 +82,12 @@ async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
     }
 }
 
-/// The page with the sentences of the study in it, as JSON that no browser runs, and the origins of pages around it.
+/// The page with the sentences of the study in it, and the origins of pages around it.
 fn index_of_study(app: &App) -> Option<Response> {
     let page = app.assets.read("index.html")?;
     let mut page = String::from_utf8_lossy(&page).into_owned();
-    if !app.sentences.is_empty() {
-        page = with_sentences(&page, &app.sentences);
+    if let Some(sentences) = &app.sentences {
+        page = sentences.enter(&page);
     }
     if !app.parents.is_empty() {
         let parents = app.parents.join(" ");
@@ -100,15 +100,6 @@ fn index_of_study(app: &App) -> Option<Response> {
         page.into_bytes().into(),
         false,
     ))
-}
-
-/// A page with the sentences of a study in it.
-pub(crate) fn with_sentences(page: &str, sentences: &str) -> String {
-    // Nothing in a sentence can end the element.
-    let sentences = sentences.replace('<', "\\u003c");
-    let element =
-        format!("<script type=\"application/json\" id=\"texts\">{sentences}</script></head>");
-    page.replacen("</head>", &element, 1)
 }
 
 /// The styles that stand in the page itself, as its policy names them: these very texts, and no others.

@@ -42,6 +42,7 @@ use crate::listener::serve_connections;
 use crate::model_client::{ModelAccess, ModelClient};
 use crate::origins::{Origins, refuse_foreign};
 use crate::replays::SharedReplays;
+use crate::sentences::StudySentences;
 use crate::site::{hash_site, list_study_files};
 use crate::site_rules::{Sites, list_origins};
 use crate::socket::Connections;
@@ -176,7 +177,7 @@ impl Server {
         let media = list_media(&study);
         let provider = study.recruitment.provider;
         let wants_signature = study.recruitment.signature.is_some();
-        let sentences = sentences_json(&study);
+        let sentences = StudySentences::of(&study);
         let films = Films::new(&study, data.path());
         let study = Arc::new(study);
         let persistence = Persistence::open(&data, Arc::clone(&study)).await?;
@@ -436,17 +437,8 @@ fn declare_sites(
         return Sites::default();
     }
     let files = list_study_files(study, facts, modules);
-    let built = hash_site(&options.assets, &files, &sentences_json(study));
+    let built = hash_site(&options.assets, &files, study);
     Sites::new(&options.access.sites, built)
-}
-
-/// The sentences of pages that a study replaces or adds, as JSON; empty if there are none.
-pub(crate) fn sentences_json(study: &Study) -> String {
-    let sentences = study.page_sentences();
-    match sentences.is_empty() {
-        true => String::new(),
-        false => sentences.to_json(),
-    }
 }
 
 /// A name of one run of the server, which tells receivers of its events that they are counted anew.

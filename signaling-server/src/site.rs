@@ -18,8 +18,9 @@ use study::{EnvFactsByStage, StageKind, Study};
 
 use crate::app::own_bytes;
 use crate::assets::Assets;
-use crate::http::{make_policy, name_styles, with_sentences};
-use crate::server::{env_stages, list_media, sentences_json, store_files};
+use crate::http::{make_policy, name_styles};
+use crate::sentences::StudySentences;
+use crate::server::{env_stages, list_media, store_files};
 use crate::site_rules::find_origin;
 
 /// Files by their path below the folder of a site.
@@ -77,11 +78,19 @@ pub(crate) fn list_study_files(
 }
 
 /// Hashes all that a page loads: the front end, the files of the study, and its sentences.
-pub(crate) fn hash_site(assets: &Assets, files: &SiteFiles, sentences: &str) -> String {
-    hash_files(assets, &list_front_end(assets, false), files, sentences)
+pub(crate) fn hash_site(assets: &Assets, files: &SiteFiles, study: &Study) -> String {
+    let sentences = StudySentences::of(study);
+    let front = list_front_end(assets, false);
+    hash_files(assets, &front, files, sentences.as_ref())
 }
 
-fn hash_files(assets: &Assets, front: &[String], files: &SiteFiles, sentences: &str) -> String {
+fn hash_files(
+    assets: &Assets,
+    front: &[String],
+    files: &SiteFiles,
+    sentences: Option<&StudySentences>,
+) -> String {
+    let sentences = serde_json::json!(sentences).to_string();
     let mut listed = format!("{}\n", sha256_hex(sentences.as_bytes()));
     for name in front {
         let bytes = assets.read(name).unwrap_or_default();
@@ -210,9 +219,9 @@ fn finish_site(
     mut files: SiteFiles,
     part: &ServerPart<'_>,
 ) -> anyhow::Result<StudySite> {
-    let sentences = sentences_json(study);
+    let sentences = StudySentences::of(study);
     let front = list_front_end(assets, part.address == "offline");
-    let built = hash_files(assets, &front, &files, &sentences);
+    let built = hash_files(assets, &front, &files, sentences.as_ref());
     for module in modules {
         let packed = assets.read(&format!("modules/{}.wasm.br", module.env));
         let is_own = assets
@@ -238,7 +247,10 @@ fn finish_site(
             files.insert(name, Bytes::from_static(text.as_bytes()));
         }
     }
-    let page = make_index(assets, (&front, &folder), &sentences, part, &built)?;
+    let mut page = make_index(assets, (&front, &folder), part, &built)?;
+    if let Some(sentences) = sentences {
+        page = sentences.enter(&page);
+    }
     files.insert("index.html".to_owned(), page.into());
     Ok(StudySite { files, built })
 }
@@ -247,7 +259,6 @@ fn finish_site(
 fn make_index(
     assets: &Assets,
     (front, folder): (&[String], &str),
-    sentences: &str,
     part: &ServerPart<'_>,
     built: &str,
 ) -> anyhow::Result<String> {
@@ -271,9 +282,5 @@ fn make_index(
         page.contains(charset),
         "index.html of the front end does not begin with {charset}"
     );
-    let page = page.replacen(charset, &metas, 1);
-    Ok(match sentences.is_empty() {
-        true => page,
-        false => with_sentences(&page, sentences),
-    })
+    Ok(page.replacen(charset, &metas, 1))
 }

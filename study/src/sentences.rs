@@ -3,6 +3,7 @@
 //! The program's own sentences are in `texts/`. This module must not know where a page shows which.
 
 mod end_pages;
+mod first_page;
 mod withdrawal;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -158,11 +159,6 @@ impl Sentences {
     /// True if the study has none of its own.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
-    }
-
-    /// The sentences as JSON, by language and name.
-    pub fn to_json(&self) -> String {
-        serde_json::json!(self.0).to_string()
     }
 
     /// A sentence in a language: the study's own, else the program's; in English if there is none.

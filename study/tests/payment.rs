@@ -235,7 +235,7 @@ fn what_a_withdrawal_means_for_the_pay_is_said_as_it_is() {
     let meant = |name: &str, text: &str| {
         let study = load(&format!("payment-means-{name}"), text).unwrap();
         let sentences = study.page_sentences();
-        let all: serde_json::Value = serde_json::from_str(&sentences.to_json()).unwrap();
+        let all = serde_json::json!(sentences);
         let meant = |language: &str| all[language]["withdraw_means"].as_str().map(str::to_owned);
         (meant("en"), meant("de"))
     };

@@ -285,7 +285,7 @@ fn a_study_replaces_sentences_of_pages_and_adds_languages() {
         "next: Suivant\ngo_on_in: 'Encore {left} s.'\n",
     );
     let study = study.expect("a study");
-    let sent: serde_json::Value = serde_json::from_str(&study.sentences.to_json()).expect("JSON");
+    let sent = serde_json::json!(study.sentences);
     assert_eq!(sent["fr"]["next"], "Suivant");
     let warnings = study.warnings(&study::EnvFactsByStage::new());
     let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
@@ -295,9 +295,56 @@ fn a_study_replaces_sentences_of_pages_and_adds_languages() {
     );
     let german = "next: Los\ndirect: \"\"\n";
     let german = with_sentences("de", "de.yaml", german).expect("a study");
-    assert!(german.sentences.to_json().contains("\"direct\":\"\""));
+    assert_eq!(serde_json::json!(german.sentences)["de"]["direct"], "");
     assert_eq!(german.warnings(&study::EnvFactsByStage::new()), []);
     assert_ne!(german.hash, study.hash);
+}
+
+#[test]
+fn the_first_page_has_the_languages_of_the_study_and_misses_no_sentence() {
+    let folder = Folder::new("sentences-first");
+    let text = folder::STUDY
+        .replace("format: 1\n", "format: 1\ntexts: [fr.yaml, en.yaml]\n")
+        .replace("title: Small", "title: {fr: Petit, en: Small, it: Piccolo}")
+        .replace("language: en", "language: fr\n  languages: [en, fr, it]");
+    folder.write("study.yaml", text);
+    for page in ["how", "thanks"] {
+        for tag in ["en", "it"] {
+            folder.write(&format!("{page}.{tag}.md"), "# Page\n");
+        }
+    }
+    let french = include_str!("../../texts/en.yaml").lines();
+    let french = french.filter(|line| !line.starts_with("first_status"));
+    let french: Vec<&str> = french.collect();
+    let french = french.join("\n").replace("Getting ready", "Un instant");
+    folder.write("fr.yaml", french);
+    folder.write("en.yaml", "first_heading: Hello\nnext: Go\n");
+    let study = study::load(&folder.path).unwrap_or_else(|problems| panic!("{problems:#?}"));
+    let first = study.first_sentences();
+    let said = |name: &str| {
+        first
+            .iter()
+            .map(|(tag, own)| (tag.as_str(), own[name].as_str()))
+            .collect::<Vec<_>>()
+    };
+    // Pages do not speak Italian: who reads it finds English.
+    assert_eq!(
+        said("first_heading"),
+        [("fr", "Un instant"), ("en", "Hello")]
+    );
+    let english = said("first_status")[1].1;
+    assert_eq!(said("first_status"), [("fr", english), ("en", english)]);
+    assert!(
+        first
+            .iter()
+            .all(|(_, own)| own.keys().all(|name| name.starts_with("first_")))
+    );
+    let warnings = study.warnings(&study::EnvFactsByStage::new());
+    let told: Vec<String> = warnings.iter().map(ToString::to_string).collect();
+    assert!(
+        told[0].contains("texts: 1 of") && told[0].ends_with("in English: `first_status`"),
+        "{told:?}"
+    );
 }
 
 #[test]

@@ -2,11 +2,13 @@
 // touch alone on a phone, and in another language.
 
 import assert from 'node:assert/strict';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { setTimeout as later } from 'node:timers/promises';
 import { Keys, Mouse, Touch, everything, walk } from './everything.mjs';
-import { PHONE, Participant, Server, launch, scratch, sideBySide } from './harness.mjs';
+import { PHONE, Participant, SOON, Server, launch, scratch, sideBySide } from './harness.mjs';
 import { exported } from './match.mjs';
 
 const { source: AXE } = createRequire(import.meta.url)('axe-core');
@@ -171,5 +173,49 @@ sideBySide(2, () => {
     await other.says(/Möchten Sie teilnehmen/);
     const { sessions } = await exported(`${folder}/data`, ['sessions']);
     assert.deepEqual(sessions.map(({ language }) => language), ['de', 'en', 'de'], 'that of whom one chats with, too');
+  });
+
+  test('a study in French and English starts in the language of the browser, before its program is loaded', async t => {
+    const folder = await scratch(t);
+    const study = path.join(folder, 'study');
+    await mkdir(study);
+    const files = {
+      'study.yaml': `format: 1
+texts: fr.yaml
+study: {id: petite, version: 1.0.0, title: {fr: Petite, en: Small}, contact: lab@example.edu, language: fr, languages: [fr, en]}
+timeline: [{id: thanks, type: end, file: thanks.md}]
+`,
+      'fr.yaml': "first_heading: Un <instant>\nfirst_no_script: Activez JavaScript.\nfirst_failed: La page n'a pas pu être chargée.\n",
+      'thanks.md': '# Merci\n',
+      'thanks.en.md': '# Thanks\n',
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(path.join(study, name), text);
+    const server = await Server.start({ study, data: path.join(folder, 'data') });
+    t.after(() => server.kill());
+    const cases = [
+      ['fr-CA', 'fr', 'Un <instant>', /La page n'a pas pu être chargée/],
+      // It is none of the study's languages.
+      ['de-AT', 'fr', 'Un <instant>', /La page n'a pas pu être chargée/],
+      ['en-GB', 'en', 'Getting ready', /The page could not be loaded/],
+      ['fr-FR', 'en', 'Getting ready', /The page could not be loaded/, '&lang=en'],
+    ];
+    for (const [locale, language, heading, failed, more = ''] of cases) {
+      let fail;
+      const isToFail = new Promise(resolve => { fail = resolve; });
+      const listen = page => page.route(/client_wasm_bg\.wasm/, async route => {
+        await isToFail;
+        await route.abort();
+      });
+      const person = await Participant.open(browser, server.links[0] + more, { name: locale, device: { locale }, listen });
+      t.after(() => person.context.close());
+      await person.page.waitForFunction(([language, heading]) => document.documentElement.lang === language
+        && document.querySelector('h1').textContent === heading, [language, heading], { timeout: SOON });
+      fail();
+      await person.says(failed);
+    }
+    const silent = await Participant.open(browser, server.links[0], { name: 'no script', device: { javaScriptEnabled: false } });
+    t.after(() => silent.context.close());
+    const notices = await silent.page.locator('noscript p').allTextContents();
+    assert.deepEqual(notices.map(notice => notice.split(' ')[0]), ['Activez', 'This']);
   });
 });

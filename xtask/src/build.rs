@@ -148,6 +148,7 @@ pub(crate) fn bundle(workspace: &Workspace, mut bundler: Command, dev: bool) -> 
         client.clone(),
         offline.clone(),
         workspace.root.join("xtask/src/bundle.rs"),
+        workspace.root.join("signaling-server/src/first_page.rs"),
         workspace.root.join("Cargo.lock"),
     ];
     inputs.extend_from_slice(&modules);

@@ -5,12 +5,17 @@
 //! It must not know how its inputs are built. A file whose bytes are unchanged is left alone,
 //! so that the server, which embeds the folder, is only built again when the page changed.
 
+// The server enters the sentences of a study by the same code, and this program needs no crate of ours.
+#[path = "../../signaling-server/src/first_page.rs"]
+mod first_page;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhow::{Context as _, Result, bail};
+use first_page::{FirstSentences, enter_first_sentences};
 use wasm_bindgen_cli_support::Bindgen;
 
 /// Files of `dist/` by their path in it, with `/` between folders.
@@ -107,7 +112,25 @@ fn gather(dir: &Path, prefix: &str, files: &mut Files) -> Result<()> {
 /// The link to a style sheet in the page, up to its path and after it.
 const SHEET: (&str, &str) = ("<link rel=\"stylesheet\" href=\"", "\">");
 
-/// Puts the style sheets into the page itself: what it says first needs no second answer of the server.
+/// The languages that every page has; the first is that of the page itself.
+const LANGUAGES: [(&str, &str); 2] = [
+    ("en", include_str!("../../texts/en.yaml")),
+    ("de", include_str!("../../texts/de.yaml")),
+];
+
+/// Reads the sentences of the first second: a name, a colon and a sentence in quotes on each line.
+fn read_first_sentences((tag, file): (&str, &str)) -> Result<FirstSentences> {
+    let lines = file.lines().filter(|line| line.starts_with("first_"));
+    let sentences = lines.map(|line| {
+        let (name, sentence) = line.split_once(": ").context("a name without a colon")?;
+        let sentence = serde_json::from_str(sentence).with_context(|| format!("{tag}: {name}"))?;
+        Ok((name.to_owned(), sentence))
+    });
+    Ok((tag.to_owned(), sentences.collect::<Result<_>>()?))
+}
+
+/// Puts the sentences of the first second and the style sheets into the page itself: what it says first needs no second
+/// answer of the server.
 fn inline(files: &mut Files) -> Result<()> {
     let page = files.get("index.html").context("there is no index.html")?;
     let page = std::str::from_utf8(page).context("index.html is not UTF-8")?;
@@ -121,6 +144,9 @@ fn inline(files: &mut Files) -> Result<()> {
         let sheet = std::str::from_utf8(sheet).with_context(|| format!("{path} is not UTF-8"))?;
         whole.push_str(&format!("<style>\n{sheet}</style>{rest}"));
     }
+    let languages: Result<Vec<FirstSentences>> =
+        LANGUAGES.into_iter().map(read_first_sentences).collect();
+    let whole = enter_first_sentences(&whole, &languages?);
     files.insert("index.html".to_owned(), whole.into_bytes());
     Ok(())
 }
@@ -221,4 +247,32 @@ fn report(files: &Files) -> Result<()> {
 
 fn read(path: &Path) -> Result<Vec<u8>> {
     fs::read(path).with_context(|| format!("reading {}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_begins_in_english_and_has_every_language() {
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut files = Files::new();
+        gather(&workspace.join("web"), "", &mut files).unwrap();
+        inline(&mut files).unwrap();
+        let page = String::from_utf8(files.remove("index.html").unwrap()).unwrap();
+        for part in [
+            "data-text=\"first_heading\">Getting ready</h1>",
+            "data-text=\"first_late\">It takes longer",
+            "lang=\"en\">This study runs",
+            "lang=\"de\">Diese Studie läuft",
+            "\"first_heading\":\"Gleich geht es los\"",
+            "<style>",
+        ] {
+            assert!(page.contains(part), "{part} is not in {page}");
+        }
+        assert!(
+            !page.contains("\"></h1>") && !page.contains("\"></p>"),
+            "{page}"
+        );
+    }
 }

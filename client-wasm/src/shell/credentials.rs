@@ -64,12 +64,6 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
     }
 }
 
-/// The languages that the person may read, best first.
-pub(crate) fn preferred_languages(credentials: &Credentials) -> impl Iterator<Item = &str> {
-    let all = credentials.language.iter().chain(&credentials.reads);
-    all.map(String::as_str)
-}
-
 /// The address of the study in its own window, for a page that a recruiter shows in a frame. A page that the
 /// researcher declares has made room for it.
 pub(crate) fn window_address(credentials: &Credentials) -> Option<String> {

@@ -167,6 +167,11 @@ pub(crate) fn read_languages() -> Vec<String> {
     all.iter().filter_map(|tag| tag.as_string()).collect()
 }
 
+/// The language that the page says that it is in.
+pub(crate) fn read_page_language() -> Option<String> {
+    document().document_element()?.get_attribute("lang")
+}
+
 /// The content of an element of the page that holds sentences by language and name as JSON; `None` if it is not there.
 pub(crate) fn read_sentences(id: &str) -> Option<BTreeMap<String, BTreeMap<String, String>>> {
     let text = document().get_element_by_id(id)?.text_content()?;
