@@ -299,7 +299,8 @@ async fn the_same_seed_gives_the_same_steps_and_the_same_times() {
         let [one, other] = [&one, &other].map(|dir| {
             let mut rows = rows(dir.path(), table);
             // It is made of a secret that the server draws.
-            rows.iter_mut().for_each(|row| drop(row.remove("session_id")));
+            rows.iter_mut()
+                .for_each(|row| drop(row.remove("session_id")));
             rows
         });
         assert!(!one.is_empty(), "{table}");

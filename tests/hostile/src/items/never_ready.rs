@@ -40,28 +40,38 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         ],
     );
     let horizon = variant.draw("ticks", 80, 120) as u32;
-    world.serve(&Study::pair(horizon, 10), &[]).await?;
+    let mut study = Study::pair(horizon, 10);
+    if let Means::GoesAgain = means {
+        study.stages = study.stages.replace("timeout_s:", "regroup_s: 60, timeout_s:")
+            + &study.stages[study.stages.find("  - id: play").unwrap_or(0)..].replace("id: play", "id: again");
+    }
+    world.serve(&study, &[]).await?;
     let id = world.next_id();
     let mut page = Page::enter(&world.address(), Entry::Sent(World::query_of(&id))).await?;
     let partner = world.next_id();
     let honest = world.honest_by(&World::query_of(&partner))?;
-    let mut others = Vec::new();
-    let mut is_kept_out = false;
+    let mut is_held = false;
     let end = match means {
-        // It comes back before anybody else is put together with its partner.
+        // Before the second episode, of which the group waits a minute for everybody.
         Means::GoesAgain => {
-            others.push(world.honest()?);
+            let mut player = Player::await_start(page).await?;
+            player
+                .run_while(Duration::from_secs(30), |player| player.ended.is_none())
+                .await?;
+            let mut page = player.page;
             for _ in 0..12 {
                 let is_match = |message| matches!(message, ServerMessage::Match(_)).then_some(());
-                let met = tokio::time::timeout(Duration::from_secs(2), page.await_message(is_match));
-                let is_met = matches!(met.await, Ok(Ok(())));
+                let met = page.await_message(is_match);
+                // Nobody is put together with it any more once the group has given it up.
+                let _ = tokio::time::timeout(Duration::from_secs(5), met).await;
                 page.close().await;
-                if !is_met && honest.is_playing() {
+                world.leap(Duration::from_secs(25)).await?;
+                if honest.is_over() {
                     break;
                 }
                 page = Page::enter(&world.address(), Entry::Sent(World::query_of(&id))).await?;
             }
-            is_kept_out = !honest.is_playing();
+            is_held = !honest.is_over();
             None
         }
         // The server has had enough of it after some matches.
@@ -107,13 +117,13 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     };
     wait_until(Duration::from_secs(60), || honest.is_over()).await;
     let is_over = honest.is_over();
-    drop((honest, others));
+    drop(honest);
     world.stop().await?;
     let (outcome, paid) = world.payment(&id).await.unwrap_or_default();
     let (theirs, their_pay) = world.payment(&partner).await.unwrap_or_default();
     let seen = format!(
         "the page is shown {end:?}, and is recorded as {outcome:?} with {paid} pence; its partner is done: {is_over}, as \
-         {theirs:?} with {their_pay} pence; kept from playing with anybody else: {is_kept_out}"
+         {theirs:?} with {their_pay} pence; held for five minutes: {is_held}"
     );
-    Ok(Observed::broken_if(paid > 0 || is_kept_out || (is_over && their_pay == 0), seen))
+    Ok(Observed::broken_if(paid > 0 || is_held || (is_over && their_pay == 0), seen))
 }
