@@ -61,3 +61,15 @@ fn the_levels_that_the_reference_promises_are_those_that_a_study_may_have() {
     assert!(load(1).unwrap_err().starts_with("one level only"));
     assert_eq!(load(65).unwrap_err(), "65 levels; there must be 2 to 64");
 }
+
+#[test]
+fn the_minimum_wage_in_the_documents_is_the_one_that_counts() {
+    let usual = |currency| study::recruitment::usual_floor_per_hour(true, currency).unwrap();
+    let told = format!("By default GBP {} or USD {}", usual("GBP"), usual("USD"));
+    assert!(study::reference().contains(&told), "{told}");
+    let others = [(true, "EUR"), (false, "GBP"), (false, "USD")];
+    for (is_prolific, currency) in others {
+        let none = study::recruitment::usual_floor_per_hour(is_prolific, currency);
+        assert_eq!(none, None, "{currency}");
+    }
+}
