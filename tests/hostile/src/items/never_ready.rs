@@ -65,6 +65,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
                 // Nobody is put together with it any more once the group has given it up.
                 let _ = tokio::time::timeout(Duration::from_secs(5), met).await;
                 page.close().await;
+                // The time to get ready must not run out before the server has noticed.
+                tokio::time::sleep(Duration::from_secs(1)).await;
                 world.leap(Duration::from_secs(25)).await?;
                 if honest.is_over() {
                     break;
@@ -125,5 +127,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "the page is shown {end:?}, and is recorded as {outcome:?} with {paid} pence; its partner is done: {is_over}, as \
          {theirs:?} with {their_pay} pence; held for five minutes: {is_held}"
     );
-    Ok(Observed::broken_if(paid > 0 || is_held || (is_over && their_pay == 0), seen))
+    // Who has played an episode to its end has earned the time of it.
+    let is_overpaid = paid > 0 && !matches!(means, Means::GoesAgain);
+    let is_harmed = is_held || (is_over && their_pay == 0);
+    Ok(Observed::broken_if(is_overpaid || is_harmed, seen))
 }
