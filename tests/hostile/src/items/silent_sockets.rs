@@ -48,8 +48,9 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let caller = Caller::at(if from == places[0] { 1_000 } else { 2 });
     let consent = "  - {id: consent, type: consent, file: consent.md}\n";
     Study::pair(250, 10).first(consent).write(&world.study())?;
-    // The usual limit of a service; a program may raise it up to the hard one.
-    world.start_after(&format!("ulimit -Sn {files}"), &[]).await?;
+    // The usual limit of a service; a program may raise it up to the hard one, where that is higher.
+    let limit = if let Means::SlowBody = means { "-n" } else { "-Sn" };
+    world.start_after(&format!("ulimit {limit} {files}"), &[]).await?;
     let address = world.address();
     let (one, other) = (world.honest()?, world.honest()?);
     wait_until(Duration::from_secs(30), || one.is_playing() && other.is_playing()).await;
