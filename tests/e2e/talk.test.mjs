@@ -38,23 +38,30 @@ async function write(person, text) {
 const answered = (person, text) =>
   person.page.locator('.lines li:not(.own) .words', { hasText: text }).first().waitFor();
 
+/** Half of the people start in front of the only plates: they step aside. */
+const stepAside = person => person.page.keyboard.press('ArrowUp', { delay: 300 });
+
+/** The steps in which the helper took a plate. */
+const plates = ({ steps }) => steps.filter(row => row.seat === '1' && row.action_name === 'pick_up_or_drop');
+
+/** Waits until the record says that the helper took a plate: it follows the game, later on a busy machine. */
+async function takesPlate({ data }) {
+  const late = Date.now() + SOON;
+  while (plates(await exported(data, ['steps'])).length === 0 && Date.now() < late);
+}
+
 sideBySide(2, () => {
   test('an order in the chat becomes a directive that the cook carries out', async t => {
     const { server, person } = await playing(t, 'directed-cook');
-    // Half of the people start in front of the only plates, and step aside.
-    await person.page.keyboard.press('ArrowUp', { delay: 300 });
+    await stepAside(person);
     await write(person, 'Please fetch a plate');
     await answered(person, 'A plate, coming up.');
     assert.match(await person.page.locator('.chat .company').textContent(), /Kitchen help \(AI\)/);
-    const names = ['chat', 'model_calls', 'steps'];
-    const picked = ({ steps }) => steps.filter(row => row.seat === '1' && row.action_name === 'pick_up_or_drop');
-    // The record follows the game, later on a busy machine.
-    const late = Date.now() + SOON;
-    while (picked(await exported(server.data, names)).length === 0 && Date.now() < late);
+    await takesPlate(server);
     const { tick } = await person.report();
     await person.knows(report => report.tick > tick + 20);
     await server.stop();
-    const tables = await exported(server.data, names);
+    const tables = await exported(server.data, ['chat', 'model_calls', 'steps']);
     const { chat, model_calls: calls } = tables;
     assert.deepEqual(chat.map(row => [row.partner, row.text]),
       [['', 'Please fetch a plate'], ['helper', 'A plate, coming up.']]);
@@ -64,7 +71,7 @@ sideBySide(2, () => {
     assert.match(call.prompt, /Person: Please fetch a plate/);
     const applied = Number(call.tick_applied);
     assert.ok(applied > Number(call.tick_asked), JSON.stringify(call));
-    const ticks = picked(tables).map(row => Number(row.tick));
+    const ticks = plates(tables).map(row => Number(row.tick));
     assert.equal(ticks.length, 1, `it has taken the plate, and holds it: ${JSON.stringify({ ticks, call })}`);
     assert.ok(ticks[0] >= applied, 'it waited until it was told');
     const { code, episodes } = await verified(server.data);
@@ -73,6 +80,7 @@ sideBySide(2, () => {
 
   test('a button gives the cook a directive at a tick, and says when that is not possible', async t => {
     const { server, person } = await playing(t, 'directed-cook');
+    await stepAside(person);
     const line = person.page.locator('.directives');
     const button = name => line.getByRole('button', { name, exact: true });
     await button('Wait').and(person.page.locator('[aria-pressed="true"]')).waitFor();
@@ -83,17 +91,14 @@ sideBySide(2, () => {
     await button('Serve the soup').click();
     await line.locator('.who', { hasText: 'Not possible now: Serve the soup' }).waitFor();
     await button('A plate').and(person.page.locator('[aria-pressed="true"]')).waitFor();
-    const { tick } = await person.report();
-    await person.page.keyboard.press('ArrowLeft');
-    await person.knows(report => report.tick > tick + 150);
+    await takesPlate(server);
     await server.stop();
     const { model_calls: calls, steps } = await exported(server.data, ['model_calls', 'steps']);
     assert.deepEqual(calls.map(row => [row.number, row.asked_for, row.directive, row.outcome]),
       [['0', 'button', 'fetch_plate', 'followed'], ['1', 'button', 'serve_soup', 'refused']]);
     const applied = Number(calls[0].tick_applied);
     assert.ok(applied > Number(calls[0].tick_asked), JSON.stringify(calls[0]));
-    const helper = steps.filter(row => row.seat === '1' && row.action_name === 'pick_up_or_drop');
-    assert.deepEqual(helper.map(row => Number(row.tick) >= applied), [true], 'it takes the plate once it is told');
+    assert.deepEqual(plates({ steps }).map(row => Number(row.tick) >= applied), [true], 'it takes the plate once it is told');
     const { code, episodes } = await verified(server.data);
     assert.equal(code, 0, `coplay verify finds nothing wrong: ${JSON.stringify(episodes)}`);
   });
