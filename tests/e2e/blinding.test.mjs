@@ -63,6 +63,30 @@ const BROWSER = { viewport: { width: 900, height: 700 }, reducedMotion: 'reduce'
 /** A picture of the page without its world, which is about what the partner does, and figures that pass. */
 const look = ({ page }) => page.screenshot({ mask: [page.locator('canvas'), page.locator('.figure .value'), page.locator('.overlay')], animations: 'disabled' });
 
+/**
+ * Whether some two of the pictures show the same: no colour of a point is more than `TINT` levels away. A busy browser may
+ * smooth round edges twice, which moves a colour by one level.
+ */
+async function showSame(t, some, others) {
+  const page = await browser.newPage();
+  t.after(() => page.close());
+  const sources = [some, others].map(looks => looks.map(png => `data:image/png;base64,${png.toString('base64')}`));
+  return page.evaluate(async ([[some, others], tint]) => {
+    const points = async source => {
+      const image = new Image();
+      image.src = source;
+      await image.decode();
+      const canvas = new OffscreenCanvas(image.width, image.height).getContext('2d');
+      canvas.drawImage(image, 0, 0);
+      return canvas.getImageData(0, 0, image.width, image.height).data;
+    };
+    const [these, those] = await Promise.all([some, others].map(sources => Promise.all(sources.map(points))));
+    const same = (one, other) => one.length === other.length && one.every((level, at) => Math.abs(level - other[at]) <= tint);
+    return these.some(one => those.some(other => same(one, other)));
+  }, [sources, TINT]);
+}
+const TINT = 3;
+
 /** The addresses that a page asked for, without what is other in every session. */
 const addresses = asked => asked.filter(address => !address.startsWith('blob:')).map(address => new URL(address).pathname.replaceAll(/[0-9a-f]{64}/g, '#'));
 
@@ -126,9 +150,7 @@ test('an AI partner that is not disclosed is not told from a person by words, pi
     assert.ok(alone.words.some(sentence => sentence.startsWith(stage)), `${stage} was seen`);
   }
   assert.deepEqual(alone.requests, first.requests);
-  const ofHumans = humans.flatMap(({ looks }) => looks);
-  const isKnown = look => ofHumans.some(other => other.equals(look));
-  assert.ok(alone.looks.some(isKnown), 'the page around the world looks the same');
+  assert.ok(await showSame(t, alone.looks, humans.flatMap(({ looks }) => looks)), 'the page around the world looks the same');
 
   const beside = humans.flatMap(({ starts_ms }) => starts_ms);
   t.diagnostic(`first ticks beside people: ${beside.map(Math.round)} ms; beside the AI partner: ${alone.starts_ms.map(Math.round)} ms`);
@@ -209,5 +231,5 @@ test('the moment in which an AI partner that is not disclosed takes over is not 
   assert.deepEqual(gone.requests, back.requests);
   assert.deepEqual([gone.tones, back.tones], [0, 0]);
   assert.ok(gone.looks.length > 0, 'there was time to look');
-  assert.ok(gone.looks.some(seen => back.looks.some(other => other.equals(seen))), 'the page around the world looks the same');
+  assert.ok(await showSame(t, gone.looks, back.looks), 'the page around the world looks the same');
 });
