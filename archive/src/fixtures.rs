@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use env_core::World;
 use env_core::shared::count_own_actions;
-use protocol::chain::{Chain, SigningKey};
+use protocol::chain::{Chain, PageKey, SigningKey};
 use protocol::control::{Block, Timing, Upload};
 use protocol::log::{self, Header, Record};
 use protocol::seen::{self, Frame};
@@ -138,7 +138,7 @@ impl PageScript {
         let entered = episode.changes().iter().rfind(|change| change.seat == seat);
         let (life, first) = entered.map_or((Life(0), Tick(0)), |change| (change.life, change.tick));
         let mut page = Self::from(episode.header(), seat, life, first);
-        let public = key(seat).verifying_key().to_bytes();
+        let public = PageKey::new(&key(seat).verifying_key().to_bytes());
         for record in log_of(episode).records {
             if let Record::Inputs {
                 seat: of,

@@ -5,14 +5,14 @@
 use std::collections::VecDeque;
 
 use env_core::Action;
-use protocol::chain::{Chain, ChainError};
+use protocol::chain::{Chain, ChainError, PageKey};
 use protocol::control::Block;
 use protocol::{Life, Seat, Tick};
 
 /// The inputs of a person in one life of a seat.
 #[derive(Clone, Debug)]
 pub(crate) struct SeatInputs {
-    key: [u8; 32],
+    key: PageKey,
     chain: Chain,
     /// Those that are in no row yet; the last of them is that of the tick before `chain.next()`.
     ahead: VecDeque<Action>,
@@ -22,7 +22,7 @@ impl SeatInputs {
     /// No inputs yet, from tick `first` on, of the page with this key.
     pub(crate) fn new(episode: &str, seat: Seat, life: Life, first: Tick, key: [u8; 32]) -> Self {
         Self {
-            key,
+            key: PageKey::new(&key),
             chain: Chain::new(episode, seat, life, first),
             ahead: VecDeque::new(),
         }

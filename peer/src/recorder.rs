@@ -347,6 +347,8 @@ impl Recorder {
 
 #[cfg(test)]
 mod tests {
+    use protocol::chain::PageKey;
+
     use super::*;
 
     fn key(tick: u32) -> KeyEvent {
@@ -383,7 +385,8 @@ mod tests {
         assert_eq!((last.changes, &last.digests[..]), (1, &[(Tick(3), 77)][..]));
         assert_eq!(recorder.upload(), None);
         let mut chain = Chain::new("e", Seat(0), Life(3), Tick(0));
-        let key = SigningKey::from_bytes(&[1; 32]).verifying_key().to_bytes();
+        let key = SigningKey::from_bytes(&[1; 32]).verifying_key();
+        let key = PageKey::new(&key.to_bytes());
         for upload in [first, last] {
             assert_eq!(chain.accept(&key, &upload.block.unwrap()), Ok(()));
         }

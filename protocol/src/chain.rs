@@ -5,6 +5,9 @@
 //! tick, its inputs and a salt; the chain after it is a hash over the chain before and the leaf. A block can therefore be
 //! erased, salt and all: its leaf tells nothing of the inputs, and the blocks around it can still be checked.
 //!
+//! A signature is over the chain after its block, so it proves all blocks before it, too: the reader of a whole chain
+//! needs only the last signature.
+//!
 //! This module must not know who keeps the keys.
 
 pub use ed25519_dalek::SigningKey;
@@ -34,6 +37,25 @@ pub enum ChainError {
     /// The page of the seat did not sign it.
     #[error("the block from tick {} is not signed by the seat's page", .0.0)]
     Signature(Tick),
+}
+
+/// The public key of a page, ready to check signatures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PageKey(Option<VerifyingKey>);
+
+impl PageKey {
+    /// The key with these bytes. Bytes that are no key have signed nothing.
+    pub fn new(bytes: &[u8; 32]) -> Self {
+        Self(VerifyingKey::from_bytes(bytes).ok())
+    }
+
+    /// Returns true if the page has signed this message.
+    pub(crate) fn has_signed(&self, message: &[u8], signature: &[[u8; 32]; 2]) -> bool {
+        let [r, s] = *signature;
+        let signature = Signature::from_components(r, s);
+        let key = self.0.as_ref();
+        key.is_some_and(|key| key.verify_strict(message, &signature).is_ok())
+    }
 }
 
 /// How far the inputs of a life of a seat are known, and the hash over them.
@@ -74,45 +96,40 @@ impl Chain {
         }
     }
 
-    /// Takes the next block of somebody's inputs.
+    /// Takes the next block of somebody's inputs, if their page has signed it.
     ///
     /// # Errors
     /// [`ChainError`].
-    pub fn accept(&mut self, key: &[u8; 32], block: &Block) -> Result<(), ChainError> {
-        let len = block.inputs.len();
+    pub fn accept(&mut self, key: &PageKey, block: &Block) -> Result<(), ChainError> {
+        let mut after = self.clone();
+        after.follow(block.first, block.inputs.len(), leaf_of(block))?;
+        if !after.is_signed(key, &block.signature) {
+            return Err(ChainError::Signature(block.first));
+        }
+        *self = after;
+        Ok(())
+    }
+
+    /// Takes the next block of somebody's inputs, of which the leaf is enough. Who signed it is not checked: see
+    /// [`Chain::is_signed`].
+    ///
+    /// # Errors
+    /// [`ChainError`], but for a signature.
+    pub fn follow(&mut self, first: Tick, len: usize, leaf: [u8; 32]) -> Result<(), ChainError> {
         if len == 0 || len > MAX_BLOCK {
             return Err(ChainError::Length(len));
         }
-        self.check(key, block.first, len, leaf_of(block), &block.signature)
-    }
-
-    /// Takes the next block of somebody's inputs, of which only the leaf is left.
-    ///
-    /// # Errors
-    /// [`ChainError`].
-    pub fn check(
-        &mut self,
-        key: &[u8; 32],
-        first: Tick,
-        len: usize,
-        leaf: [u8; 32],
-        signature: &[[u8; 32]; 2],
-    ) -> Result<(), ChainError> {
         if first != self.next {
             let (found, next) = (first, self.next);
             return Err(ChainError::Tick { found, next });
         }
-        let mut after = self.clone();
-        after.extend(leaf, len);
-        let [r, s] = *signature;
-        let signature = Signature::from_components(r, s);
-        let is_signed = VerifyingKey::from_bytes(key)
-            .is_ok_and(|key| key.verify_strict(&after.head, &signature).is_ok());
-        if !is_signed {
-            return Err(ChainError::Signature(first));
-        }
-        *self = after;
+        self.extend(leaf, len);
         Ok(())
+    }
+
+    /// Returns true if the page with a key has signed all blocks so far.
+    pub fn is_signed(&self, key: &PageKey, signature: &[[u8; 32]; 2]) -> bool {
+        key.has_signed(&self.head, signature)
     }
 
     fn extend(&mut self, leaf: [u8; 32], len: usize) {
@@ -147,6 +164,10 @@ mod tests {
         SigningKey::from_bytes(&[seed; 32])
     }
 
+    fn page_key(seed: u8) -> PageKey {
+        PageKey::new(&key(seed).verifying_key().to_bytes())
+    }
+
     fn chain() -> Chain {
         Chain::new("e1", Seat(1), Life(0), Tick(4))
     }
@@ -160,7 +181,7 @@ mod tests {
 
     #[test]
     fn blocks_of_the_right_key_are_taken_in_their_order() {
-        let public = key(7).verifying_key().to_bytes();
+        let public = page_key(7);
         let (mut theirs, [first, second]) = (chain(), blocks());
         let early = theirs.accept(&public, &second);
         let (found, next) = (Tick(7), Tick(4));
@@ -172,7 +193,7 @@ mod tests {
 
     #[test]
     fn nobody_else_can_make_a_block_or_change_one() {
-        let (public, [first, _]) = (key(7).verifying_key().to_bytes(), blocks());
+        let (public, [first, _]) = (page_key(7), blocks());
         let other = |change: fn(&mut Block)| {
             let mut block = first.clone();
             change(&mut block);
@@ -188,9 +209,10 @@ mod tests {
             other(|block| block.inputs.clear()),
             Err(ChainError::Length(0))
         );
-        let stranger = key(8).verifying_key().to_bytes();
+        let stranger = page_key(8);
         assert_eq!(chain().accept(&stranger, &first), unsigned);
-        assert_eq!(chain().accept(&[0; 32], &first), unsigned);
+        assert_eq!(chain().accept(&PageKey::new(&[0; 32]), &first), unsigned);
+        assert_eq!(chain().accept(&PageKey::new(&[2; 32]), &first), unsigned);
         for mut elsewhere in [
             Chain::new("e2", Seat(1), Life(0), Tick(4)),
             Chain::new("e1", Seat(0), Life(0), Tick(4)),
@@ -202,11 +224,30 @@ mod tests {
 
     #[test]
     fn a_block_that_was_erased_leaves_the_others_to_be_proven() {
-        let (public, [first, second]) = (key(7).verifying_key().to_bytes(), blocks());
+        let (public, [first, second]) = (page_key(7), blocks());
         let mut theirs = chain();
-        let left = leaf_of(&first);
-        let checked = theirs.check(&public, first.first, 3, left, &first.signature);
-        assert_eq!(checked, Ok(()));
+        assert_eq!(theirs.follow(first.first, 3, leaf_of(&first)), Ok(()));
+        assert!(theirs.is_signed(&public, &first.signature));
         assert_eq!(theirs.accept(&public, &second), Ok(()));
+    }
+
+    #[test]
+    fn the_last_signature_proves_all_blocks_before_it() {
+        let (public, [first, second]) = (page_key(7), blocks());
+        let is_proven = |blocks: [&Block; 2]| {
+            let mut theirs = chain();
+            for block in blocks {
+                let followed = theirs.follow(block.first, block.inputs.len(), leaf_of(block));
+                assert_eq!(followed, Ok(()));
+            }
+            theirs.is_signed(&public, &blocks[1].signature)
+        };
+        assert!(is_proven([&first, &second]));
+        let mut forged = first.clone();
+        forged.inputs[0] = 2;
+        assert!(!is_proven([&forged, &second]));
+        let mut other = second.clone();
+        other.inputs[1] = 0;
+        assert!(!is_proven([&first, &other]));
     }
 }

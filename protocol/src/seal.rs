@@ -14,9 +14,10 @@
 //!
 //! This module must not know how seals travel.
 
-use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use ed25519_dalek::{Signer as _, SigningKey};
 use sha2::{Digest as _, Sha256};
 
+use crate::chain::PageKey;
 use crate::{Era, Life, Seat, Tick};
 
 /// Length of a seal, bytes.
@@ -104,10 +105,7 @@ impl Transcript {
 
     /// True if the page with a public key has signed just these inputs.
     pub fn is_signed(&self, key: &[u8; 32], signature: &[[u8; 32]; 2]) -> bool {
-        let [r, s] = *signature;
-        let signature = Signature::from_components(r, s);
-        VerifyingKey::from_bytes(key)
-            .is_ok_and(|key| key.verify_strict(&self.digest(), &signature).is_ok())
+        PageKey::new(key).has_signed(&self.digest(), signature)
     }
 
     fn digest(&self) -> [u8; 32] {

@@ -73,7 +73,7 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
             _ => {}
         }
     }
-    Ok(())
+    pages.check_signed()
 }
 
 impl Hands<'_> {

@@ -3,7 +3,7 @@
 //! Logs of version 4 have neither keys nor inputs of their own: nothing is asked of them here.
 
 use archive::controller_at;
-use protocol::chain::{Chain, MAX_BLOCK};
+use protocol::chain::{Chain, ChainError, PageKey, leaf_of};
 use protocol::change::Change;
 use protocol::control::Block;
 use protocol::log::{Log, Record};
@@ -40,6 +40,8 @@ struct PageInputs {
     first: u32,
     /// `None` for an input that was erased.
     inputs: Vec<Option<u16>>,
+    /// The chain after each block, and the signature of the block.
+    signed: Vec<(Tick, Chain, [[u8; 32]; 2])>,
 }
 
 /// Refuses the first action of a person that their own page has not said, and the first block that does not belong to its
@@ -49,23 +51,9 @@ pub(super) fn check_inputs(log: &Log) -> Result<(), String> {
         return Ok(());
     }
     let mut pages = Pages::new(log)?;
-    for record in &log.records {
-        match record {
-            Record::Inputs { seat, life, block } => pages.hear(*seat, *life, block)?,
-            Record::Erased {
-                seat,
-                life,
-                first,
-                len,
-                leaf,
-                signature,
-            } => pages.hear_erased(*seat, *life, (*first, *len), *leaf, signature)?,
-            Record::Actions { rows, .. } => pages.play(rows)?,
-            Record::Change(change) => pages.change(change)?,
-            _ => {}
-        }
-    }
-    Ok(())
+    let walked = pages.walk();
+    pages.check_signed()?;
+    walked
 }
 
 /// The seats of people who played fewer ticks than there are.
@@ -85,6 +73,34 @@ pub(crate) fn list_short_seats(log: &Log) -> Vec<ShortSeat> {
 
 fn is_persons(log: &Log, changes: &[Change], seat: Seat, tick: u32) -> bool {
     *controller_at(&log.header, changes, seat, Tick(tick)) == Controller::Human
+}
+
+impl PageInputs {
+    fn take(
+        &mut self,
+        first: Tick,
+        inputs: impl ExactSizeIterator<Item = Option<u16>>,
+        leaf: [u8; 32],
+        signature: [[u8; 32]; 2],
+    ) -> Result<(), ChainError> {
+        self.chain.follow(first, inputs.len(), leaf)?;
+        self.inputs.extend(inputs);
+        self.signed.push((first, self.chain.clone(), signature));
+        Ok(())
+    }
+
+    /// Checks the last signature, which proves every block. If it does not, gives the first block without a signature.
+    fn check_signed(&self) -> Result<(), ChainError> {
+        let key = PageKey::new(&self.key);
+        let is_signed = |(_, chain, signature): &&(Tick, Chain, [[u8; 32]; 2])| {
+            chain.is_signed(&key, signature)
+        };
+        if self.signed.last().is_none_or(|last| is_signed(&last)) {
+            return Ok(());
+        }
+        let unsigned = self.signed.iter().find(|block| !is_signed(block));
+        unsigned.map_or(Ok(()), |(first, ..)| Err(ChainError::Signature(*first)))
+    }
 }
 
 impl<'a> Pages<'a> {
@@ -112,8 +128,31 @@ impl<'a> Pages<'a> {
             chain: Chain::new(&self.log.header.episode, seat, life, first),
             first: first.0,
             inputs: Vec::new(),
+            signed: Vec::new(),
         };
         self.lives[seat.index()].push(said);
+    }
+
+    /// Goes through the records of the log up to the first fault that does not depend on signatures.
+    fn walk(&mut self) -> Result<(), String> {
+        let log = self.log;
+        for record in &log.records {
+            match record {
+                Record::Inputs { seat, life, block } => self.hear(*seat, *life, block)?,
+                Record::Erased {
+                    seat,
+                    life,
+                    first,
+                    len,
+                    leaf,
+                    signature,
+                } => self.hear_erased(*seat, *life, (*first, *len), *leaf, signature)?,
+                Record::Actions { rows, .. } => self.play(rows)?,
+                Record::Change(change) => self.change(change)?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     /// The page that plays a seat in this life.
@@ -126,11 +165,11 @@ impl<'a> Pages<'a> {
     }
 
     pub(super) fn hear(&mut self, seat: Seat, life: Life, block: &Block) -> Result<(), String> {
-        let page = self.page(seat, life)?;
-        let taken = page.chain.accept(&page.key, block);
-        taken.map_err(|error| format!("seat {}: {error}", seat.0))?;
-        page.inputs.extend(block.inputs.iter().copied().map(Some));
-        Ok(())
+        let inputs = block.inputs.iter().copied().map(Some);
+        let leaf = leaf_of(block);
+        self.page(seat, life)?
+            .take(block.first, inputs, leaf, block.signature)
+            .map_err(|error| format!("seat {}: {error}", seat.0))
     }
 
     pub(super) fn hear_erased(
@@ -141,14 +180,20 @@ impl<'a> Pages<'a> {
         leaf: [u8; 32],
         signature: &[[u8; 32]; 2],
     ) -> Result<(), String> {
-        let page = self.page(seat, life)?;
-        let len = len as usize;
-        if len == 0 || len > MAX_BLOCK {
-            return Err(format!("seat {}: a block of {len} erased inputs", seat.0));
+        let inputs = std::iter::repeat_n(None, len as usize);
+        self.page(seat, life)?
+            .take(first, inputs, leaf, *signature)
+            .map_err(|error| format!("seat {}: {error}", seat.0))
+    }
+
+    /// Refuses the first block that its page has not signed.
+    pub(super) fn check_signed(&self) -> Result<(), String> {
+        for (seat, lives) in self.lives.iter().enumerate() {
+            for life in lives {
+                let checked = life.check_signed();
+                checked.map_err(|error| format!("seat {seat}: {error}"))?;
+            }
         }
-        let taken = page.chain.check(&page.key, first, len, leaf, signature);
-        taken.map_err(|error| format!("seat {}: {error}", seat.0))?;
-        page.inputs.resize(page.inputs.len() + len, None);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use env_core::{Policy, World};
-use protocol::chain::{Chain, SigningKey};
+use protocol::chain::{Chain, PageKey, SigningKey};
 use protocol::change::{Change, LEAD_S};
 use protocol::control::{ClientMessage, Plan, Return, ServerMessage, Timing, Upload};
 use protocol::{Controller, Life, Seat, Tick};
@@ -174,7 +174,7 @@ impl Server {
             && let Some(block) = &upload.block
         {
             let own = &mut self.inputs[from.index()];
-            let public = key(from).verifying_key().to_bytes();
+            let public = PageKey::new(&key(from).verifying_key().to_bytes());
             match own.chain.accept(&public, block) {
                 Ok(()) => own
                     .said

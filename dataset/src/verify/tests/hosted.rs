@@ -87,12 +87,17 @@ async fn a_row_that_does_not_follow_from_choices_is_found() {
 async fn a_choice_that_somebody_else_signed_is_found() {
     let (header, mut records) = played_on_a_host();
     for record in &mut records {
-        if let Record::Inputs { block, .. } = record {
+        if let Record::Inputs { seat, block, .. } = record
+            && *seat == Seat(1)
+        {
             block.signature[1][3] ^= 1;
-            break;
         }
     }
     let (_, because) = judged(&header, &with(&records, None)).await;
+    assert!(
+        because.contains("is not signed by the seat's page"),
+        "{because}"
+    );
     assert!(because.starts_with("seat 1"), "{because}");
 }
 

@@ -90,6 +90,7 @@ async fn nobody_else_can_have_said_the_inputs_of_a_page() {
             bent(&|records| {
                 // Signed by somebody else, who has the file.
                 if let Record::Inputs { block, .. } = &mut records[first] {
+                    block.inputs[2] ^= 1;
                     let mut chain = Chain::new("e-1", ZERO, Life(0), Tick(0));
                     *block = chain.sign(&key(Seat(9)), block.inputs.clone(), [0; 16]);
                 }
