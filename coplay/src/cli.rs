@@ -42,8 +42,10 @@ Examples:
       Try it on this machine. Open the two printed links in two windows, and edit the study while it runs.
   coplay lint my-study
       Check it, and show a summary.
-  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --links 40 --url http://lab.example.edu:8080
-      Run it for participants. Each gets one of 40 links.
+  coplay rehearse my-study
+      Let bots take part, with faults, before people do.
+  coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
+      Run it for participants, behind a web server with TLS. Each gets one of 40 links.
   coplay verify --data /srv/my-study
       Simulate every recorded episode again, and compare.
   coplay export --data /srv/my-study --out tables
@@ -57,9 +59,8 @@ The log goes to standard error. RUST_LOG=debug shows more, RUST_LOG=error less.
 Exit codes: 0 success; 1 a failure, or data that do not verify; 2 an error in the command line or the study file."
 )]
 pub struct Cli {
-    /// File with the key that encrypts recruiters' identifiers; keep it outside of the data folder [default:
-    /// $COPLAY_KEY_FILE, otherwise a file for each data folder in coplay/keys of the user's configuration, such as
-    /// ~/.config].
+    /// File with the key that encrypts recruiters' identifiers. Keep it outside of the data folder [default:
+    /// $COPLAY_KEY_FILE; without it, one file for each data folder, on Linux in ~/.config/coplay/keys].
     #[arg(long, global = true, value_name = "FILE", help_heading = "Privacy")]
     pub key: Option<PathBuf>,
     /// The command.
@@ -70,6 +71,16 @@ pub struct Cli {
 /// The commands of the program.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Create a study or an environment from a template; without a name, list the templates.
+    #[command(after_help = "\
+Examples:
+  coplay new
+  coplay new overcooked my-study && coplay dev my-study")]
+    New {
+        /// The template.
+        #[command(subcommand)]
+        what: Option<NewCommand>,
+    },
     /// Check a study: report faults and warnings, and show a summary.
     #[command(after_help = "\
 Reports all faults in one run, each with file, line, column, key, cause and fix.
@@ -112,6 +123,42 @@ Examples:
   coplay dev my-study --json | head -1
       Print one JSON line for scripts: {\"url\":…,\"links\":[…],\"desk\":…,\"data\":…,\"turn_port\":…}")]
     Dev(DevArgs),
+    /// Rehearse a study: let bots take part, with faults, before people do.
+    #[command(after_help = "\
+Lets bots take part: they read, agree, answer quizzes and surveys, wait, play, and reach the last page. Half of them
+follow a script of --faults in which something goes wrong.
+Everything runs in one process on a virtual clock, in seconds: the page, the server's logic and the database are those
+of the real program; the network is simulated. The same seed gives the same rehearsal.
+With --process, the real program is started, bots use real sockets, and the server is killed with `kill -9`. Time then
+runs faster than real time, as fast as the machine allows.
+Then every session is compared with the data: it has a declared outcome, every acknowledged answer is in the tables,
+every episode verifies, and no assignment has changed.
+The report shows outcomes, treatments, the duration of the study, and the waiting times at the arrival rate.
+Exits with 1, and prints the trace of the session, if a session is stuck or the data differ.
+Bots' packets travel through the server. With --webrtc, bots reach each other, and browsers, by WebRTC: directly, or
+through TURN if the study hides addresses; in episodes, time then runs at most 4 times as fast. The report counts the ways.
+With --process --browsers, the first sessions use real pages in a headless Chromium, at real speed. These pages click,
+type and press keys, and reach each other by WebRTC.
+Ctrl-C stops the rehearsal and leaves nothing behind.
+
+Faults: none, all, or a list of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
+slow-network, withdraw, idle, malformed (an equal share of the sessions each), and server (killed and restarted).
+
+Examples:
+  coplay rehearse my-study
+      Run 200 sessions with every fault.
+  coplay rehearse my-study --sessions 40 --faults none --arrivals-per-min 4
+      See how long people wait if four arrive per minute.
+  coplay rehearse my-study --process --browsers 2 --sessions 8 --faults none
+      Use two real pages and six bots.
+  coplay rehearse my-study --process
+      Run them with the real program.
+  coplay rehearse my-study --webrtc --sessions 8 --browsers 2 --faults none
+      Use two real pages and six bots, all of which play by WebRTC.
+  coplay rehearse my-study --data trial && coplay export --data trial --out tables
+      Get tables to write your analysis with.
+  coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
+    Rehearse(RehearseArgs),
     /// Run a study for participants.
     #[command(after_help = "\
 Put a web server with TLS in front, so that nobody on the network can read answers or links.
@@ -124,7 +171,8 @@ Without port 3478, pages that cannot reach each other play through the web serve
 
 Examples:
   coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --links 40 --url https://study.example.edu
-  coplay serve my-study --listen 0.0.0.0:8080 --data /srv/my-study --open --url https://study.example.edu
+  coplay serve my-study --listen 127.0.0.1:8080 --data /srv/my-study --open --url https://study.example.edu
+      Whoever opens the address takes part, without a link.
   coplay serve my-study --listen 127.0.0.1:8080 --url https://study.example.edu --turn-host 203.0.113.7 --turn-port 443
       If study.example.edu is another machine than this one, and participants' networks block most ports except 443.
   coplay serve my-study --listen 127.0.0.1:8080 --webhook https://lab.example.edu/hook --webhook-secret hook.secret
@@ -164,42 +212,6 @@ Examples:
   coplay import my-study downloads/*.coplay-journal --data data
   coplay verify --data data && coplay export --data data --out tables")]
     Import(ImportArgs),
-    /// Rehearse a study: let bots take part, with faults, before people do.
-    #[command(after_help = "\
-Lets bots take part: they read, agree, answer quizzes and surveys, wait, play, and reach the last page. Half of them
-follow a script of --faults in which something goes wrong.
-Everything runs in one process on a virtual clock, in seconds: the page, the server's logic and the database are those
-of the real program; the network is simulated. The same seed gives the same rehearsal.
-With --process, the real program is started, bots use real sockets, and the server is killed with `kill -9`. Time then
-runs faster than real time, as fast as the machine allows.
-Then every session is compared with the data: it has a declared outcome, every acknowledged answer is in the tables,
-every episode verifies, and no assignment has changed.
-The report shows outcomes, treatments, the duration of the study, and the waiting times at the arrival rate.
-Exits with 1, and prints the trace of the session, if a session is stuck or the data differ.
-Bots' packets travel through the server. With --webrtc, bots reach each other, and browsers, by WebRTC: directly, or
-through TURN if the study hides addresses; in episodes, time then runs at most 4 times as fast. The report counts the ways.
-With --process --browsers, the first sessions use real pages in a headless Chromium, at real speed. These pages click,
-type and press keys, and reach each other by WebRTC.
-Ctrl-C stops the rehearsal and leaves nothing behind.
-
-Faults: none, all, or a list of refuse, fail-quiz, drop-lobby, drop-play, return, reload, close-survey, second-tab,
-slow-network, withdraw, idle, malformed (an equal share of the sessions each), and server (killed and restarted).
-
-Examples:
-  coplay rehearse my-study
-      Run 200 sessions with every fault.
-  coplay rehearse my-study --sessions 40 --faults none --arrivals-per-min 4
-      See how long people wait if four arrive per minute.
-  coplay rehearse my-study --process --browsers 2 --sessions 8 --faults none
-      Use two real pages and six bots.
-  coplay rehearse my-study --process
-      Run them with the real program.
-  coplay rehearse my-study --webrtc --sessions 8 --browsers 2 --faults none
-      Use two real pages and six bots, all of which play by WebRTC.
-  coplay rehearse my-study --data trial && coplay export --data trial --out tables
-      Get tables to write your analysis with.
-  coplay rehearse my-study --seed 7 --faults reload,server --json | jq .stuck")]
-    Rehearse(RehearseArgs),
     /// Write the data as tables.
     #[command(after_help = "\
 Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
@@ -225,7 +237,7 @@ Examples:
       Measure old data with the policies that the study file of this folder names under adherence.
   coplay export --data coplay-data --out tables --json | jq .skipped")]
     Export(ExportArgs),
-    /// Write the study as one archive that can be published.
+    /// Write study and data as one archive for publication.
     #[command(after_help = "\
 Writes recordings, modules, models, study files and tables, and describes them as RO-Crate, Croissant (with RAI), Psych-DS
 and BIDS. Recruiters' identifiers, keys and completion codes are left out, and so are the recordings of groups from which
@@ -237,7 +249,7 @@ The file of facts, at least:
 Example:
   coplay crate --data coplay-data --facts facts.json --out study.zip")]
     Crate(CrateArgs),
-    /// Find a person, to answer a complaint.
+    /// Find the session of a person, to answer a complaint.
     #[command(after_help = "\
 Takes a pseudonym, a session, a reference number, or a recruiter's identifier of a participant or submission. Shows the
 session, its outcome and pay, the stages with answers, and the episodes. Exits with 1 if nobody has the identifier.
@@ -298,7 +310,7 @@ Examples:
   coplay pay --data /srv/my-study --verify C7K3QX2M
       Look up a completion code or a reference number. Exits with 1 if nobody has it.")]
     Pay(PayArgs),
-    /// Delete data that is past its retention period.
+    /// Erase data that are past their retention period, while no server runs.
     #[command(after_help = "\
 If a study sets `retention_days`, the data of a participant are erased that many days after their last activity:
 recruiters' identifiers, answers, chat, measurements, and the logs of episodes. The session itself, its treatment,
@@ -333,7 +345,7 @@ Examples:
         #[command(subcommand)]
         command: PyodideCommand,
     },
-    /// Show a model, check that it acts here as in its own Python, and let agents take part in a study.
+    /// Examine a model, and let agents take part in a study.
     Agent {
         /// The command.
         #[command(subcommand)]
@@ -359,16 +371,6 @@ Example:
         /// Folder to write to; created if missing.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
-    },
-    /// Create a study or an environment from a template; without a name, list the templates.
-    #[command(after_help = "\
-Examples:
-  coplay new
-  coplay new overcooked my-study && coplay dev my-study")]
-    New {
-        /// The template.
-        #[command(subcommand)]
-        what: Option<NewCommand>,
     },
 }
 
