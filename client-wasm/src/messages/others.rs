@@ -79,8 +79,10 @@ pub(super) fn join_names(names: &[String]) -> String {
     }
 }
 
+/// Adds the mark of an AI partner, unless the study has put it into the name.
 fn name_as_given(name: &str, is_ai: bool) -> String {
-    match is_ai {
+    let mark = fill_in(current_words().ai_as, &[("name", &"")]);
+    match is_ai && !name.ends_with(mark.trim()) {
         true => fill_in(current_words().ai_as, &[("name", &name)]),
         false => name.to_owned(),
     }
@@ -123,6 +125,8 @@ mod tests {
         let (red, blue) = ((Some("Red"), false), (Some("Blue"), false));
         assert_eq!(name_others(&others(&[red])), "Red");
         assert_eq!(name_others(&others(&[(Some("Red"), true)])), "Red (AI)");
+        let marked = others(&[(Some("Kitchen help (AI)"), true)]);
+        assert_eq!(name_others(&marked), "Kitchen help (AI)");
         assert_eq!(
             name_others(&others(&[red, blue, (None, true)])),
             "Red, Blue and an AI"
