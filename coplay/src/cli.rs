@@ -214,10 +214,8 @@ Examples:
     Import(ImportArgs),
     /// Write the data as tables.
     #[command(after_help = "\
-Writes one file per table: sessions, pages, responses, response_parts, annotations, screening, groups, lobby, chat,
-desk_messages, interventions, episodes, seats, seat_control, proposals, steps (one row per tick and seat), step_events, step_infos,
-rewards, keys, events, presence, routes, quality, adherence, session_quality, exclusions and agents; and tables.json, which
-describes every column. docs/data.md describes them, too.
+Writes one file per table, such as sessions, responses, episodes, steps (one row per tick and seat) and events; and
+tables.json, which describes every table and column. docs/data.md does so in words.
 When all tables are complete, they replace the tables of an earlier export. If the command is interrupted, nothing changes.
 The server may be running. Episodes that this program cannot simulate are skipped and listed; the exit code is then 1.
 Recruiters' identifiers are left out, unless --with-identifiers asks for them. The database records each use of this option.
