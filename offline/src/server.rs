@@ -84,9 +84,9 @@ impl OfflineServer {
         self.now_us
     }
 
-    /// When something is due by itself, microseconds since the Unix epoch.
-    pub fn poll_timeout(&self) -> Option<u64> {
-        self.arbiter.poll_timeout().map(|(at_us, _)| at_us)
+    /// Returns when something is due by itself, microseconds since the Unix epoch, and why.
+    pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
+        self.arbiter.poll_timeout()
     }
 
     /// The next work on a connection.
@@ -96,7 +96,7 @@ impl OfflineServer {
 
     /// Does what is due until then.
     pub fn advance(&mut self, until_us: u64) {
-        while let Some(due_us) = self.poll_timeout().filter(|due_us| *due_us <= until_us) {
+        while let Some((due_us, _)) = self.poll_timeout().filter(|(at_us, _)| *at_us <= until_us) {
             // Something that stays due is done a microsecond later.
             self.now_us = due_us.max(self.now_us + u64::from(due_us <= self.now_us));
             self.arbiter.handle_timeout(self.now_us);

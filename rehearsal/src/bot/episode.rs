@@ -148,10 +148,7 @@ impl Bot {
         self.let_agent_act(now_us)?;
         if let Some(tab) = &mut self.tab {
             let is_episode_due = tab.is_episode_due(now_us);
-            if tab
-                .poll_timeout(now_us)
-                .is_some_and(|at_us| at_us <= now_us)
-            {
+            if tab.is_due(now_us) {
                 tab.call(now_us, |page, at_us| page.handle_timeout(at_us));
             }
             if is_episode_due && self.agent.is_none() {

@@ -264,8 +264,6 @@ impl Bot {
         let act_us = self.act.as_ref().map(|(at_us, _)| *at_us);
         let (overdue_us, _, _) = self.next_deadline();
         let times = [
-            (page, "page"),
-            (old, "first tab"),
             (self.opens_us, "open"),
             (self.mishap_us, "fault"),
             (act_us, "act"),
@@ -277,7 +275,7 @@ impl Bot {
         ];
         let times = times.into_iter();
         let due = times.filter_map(|(due_us, reason)| Some((due_us?, reason)));
-        due.min()
+        due.chain(page).chain(old).min()
     }
 
     /// The event that the bot has awaited in vain by now, after the number of that wait; the driver knows if that is the
@@ -334,9 +332,7 @@ impl Bot {
         }
         self.play(now_us)?;
         if let Some((tab, _)) = &mut self.old
-            && tab
-                .poll_timeout(now_us)
-                .is_some_and(|at_us| at_us <= now_us)
+            && tab.is_due(now_us)
         {
             tab.call(now_us, |page, page_us| page.handle_timeout(page_us));
             self.drain_old(now_us);

@@ -66,10 +66,16 @@ impl Tab {
         own.map(|(socket, _)| socket)
     }
 
-    /// When the page wants to be called.
-    pub(super) fn poll_timeout(&mut self, now_us: u64) -> Option<u64> {
-        let (due_us, _) = self.call(now_us, Page::poll_timeout)?;
-        Some(self.zero_us.saturating_add(due_us))
+    /// Returns when the page must be called next, and why.
+    pub(super) fn poll_timeout(&mut self, now_us: u64) -> Option<(u64, &'static str)> {
+        let (due_us, reason) = self.call(now_us, Page::poll_timeout)?;
+        Some((self.zero_us.saturating_add(due_us), reason))
+    }
+
+    /// Returns true if the page must be called by now.
+    pub(super) fn is_due(&mut self, now_us: u64) -> bool {
+        let due = self.poll_timeout(now_us);
+        due.is_some_and(|(due_us, _)| due_us <= now_us)
     }
 
     /// Returns true if the episode is to run now.

@@ -102,7 +102,7 @@ impl LoadPage {
                 self.leave().await;
                 return end;
             }
-            let due_us = self.poll_timeout();
+            let due_us = self.due_us();
             let news = tokio::select! {
                 frame = next_frame(&mut self.socket) => News::Frame(frame),
                 Some(news) = self.channels.1.recv() => News::Channel(news),
@@ -112,8 +112,8 @@ impl LoadPage {
         }
     }
 
-    /// When something is due at the latest, microseconds.
-    fn poll_timeout(&mut self) -> u64 {
+    /// Returns when something is due at the latest, microseconds.
+    fn due_us(&mut self) -> u64 {
         let now_us = self.crowd.now_us();
         let page_us = self.page.poll_timeout(now_us).map(|(due_us, _)| due_us);
         let due_us = page_us.into_iter().chain(self.read_us).min();
