@@ -285,7 +285,7 @@ pub enum AtTimeout {
 pub enum Ask {
     /// Nothing.
     Nothing,
-    /// True if they are there: answered by [`super::ClientMessage::Here`].
+    /// Asks whether they are there: answered by [`super::ClientMessage::Here`].
     Presence {
         /// Milliseconds until the person loses the place.
         left_ms: u32,
