@@ -1,4 +1,4 @@
-//! Policies that are asked what they would have done in an episode, and play nothing.
+//! Policies whose choices in an episode are computed, but not played.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use policy::{ActionShares, Network, Partners};
 
 use super::ReplicaError;
 
-/// Opens a policy once for each seat of an episode with this seed, as it is before the first tick. The name of a model ends
-/// in the SHA-256 of its bytes, which `stored` gives.
+/// Opens a policy once for each seat of an episode with this seed, in its state before the first tick. The name of a
+/// model ends with the SHA-256 of its bytes, which `stored` returns.
 ///
 /// # Errors
 /// [`ReplicaError::Policy`] if there is no such policy, or if it cannot play the environment.

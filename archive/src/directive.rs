@@ -86,7 +86,7 @@ impl Episode {
         Ok(Directed::Applied(Box::new(change)))
     }
 
-    /// The name of the policy that plays a seat, after all changes so far.
+    /// Returns the name of the policy that plays a seat, after all changes so far.
     fn policy_of(&self, seat: Seat) -> Option<&str> {
         match self.controller(seat)? {
             Controller::Ai { policy } => Some(policy),
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
     use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, log_of, no_modules};
 
-    /// The page of the first seat says that its person did nothing up to a tick.
+    /// Lets the page of the first seat send that its person did nothing up to a tick.
     fn play(episode: &mut Episode, page: &mut PageScript, from: u32, to: u32) {
         let noop = episode.replica.spec().noop;
         let upload = Upload {
@@ -119,7 +119,7 @@ mod tests {
         episode.append_upload(ZERO, &upload).unwrap();
     }
 
-    /// How often the second seat used its hands.
+    /// Counts how often the second seat used its hands.
     fn used(log: &Log, hands: u16, ticks: std::ops::Range<usize>) -> usize {
         let rows = log.rows();
         let own = rows.chunks(2).map(|row| row[1]).collect::<Vec<_>>();

@@ -11,19 +11,19 @@ pub trait LogFile: Send {
     /// Adds bytes at the end; they are durable when it returns.
     ///
     /// # Errors
-    /// What the disk says; some of the bytes may then be there.
+    /// The error of the disk; some of the bytes may then be there.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// All its bytes.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The error of the disk.
     fn read(&mut self) -> io::Result<Vec<u8>>;
 
     /// Cuts off what follows the first `len` bytes, durably.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The error of the disk.
     fn truncate(&mut self, len: usize) -> io::Result<()>;
 }
 
@@ -32,10 +32,10 @@ pub trait LogFile: Send {
 pub struct DiskFile(File);
 
 impl DiskFile {
-    /// Makes a file that has these bytes as soon as it has its name.
+    /// Makes a file that has these bytes from the moment when it has its name.
     ///
     /// # Errors
-    /// What the disk says, or that a file has the name.
+    /// The error of the disk, or that a file already has the name.
     pub fn create(path: &Path, bytes: &[u8]) -> io::Result<Self> {
         if path.try_exists()? {
             return Err(io::Error::new(
@@ -53,10 +53,10 @@ impl DiskFile {
         Ok(file)
     }
 
-    /// Opens a file that is there.
+    /// Opens an existing file.
     ///
     /// # Errors
-    /// What the disk says.
+    /// The error of the disk.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).append(true).open(path)?;
         Ok(Self(file))

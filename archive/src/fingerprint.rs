@@ -1,4 +1,4 @@
-//! Fingerprints of the logs of ended episodes: whoever keeps one notices every later change of the log.
+//! Fingerprints of the logs of ended episodes: a person who keeps one notices every later change of the log.
 
 use protocol::hash::sha256_hex;
 use protocol::log;

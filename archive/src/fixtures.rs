@@ -109,7 +109,7 @@ pub fn key(seat: Seat) -> SigningKey {
     SigningKey::from_bytes(&[seat.0 + 1; 32])
 }
 
-/// A page that tells the archive the inputs of its person, in one life of its seat.
+/// A page that sends the archive the inputs of its person, in one life of its seat.
 pub struct PageScript {
     seat: Seat,
     life: Life,
@@ -180,7 +180,7 @@ impl PageScript {
         }
     }
 
-    /// A block of these inputs, signed; the one of before if there was one from this tick on.
+    /// Returns a signed block of these inputs; the earlier block if there was one from this tick on.
     pub fn block(&mut self, from: u32, inputs: Vec<u16>) -> Option<Block> {
         if inputs.is_empty() {
             return None;
@@ -292,7 +292,7 @@ pub fn two_pages(header: &Header) -> [PlayedPage; 2] {
         }
         for (index, peer) in peers.iter_mut().enumerate() {
             let wanted = (at_ms / 350 + 2 * index as u32) % 5;
-            // Whoever shares the seat gives it away every other second.
+            // The person who shares the seat gives it away every other second.
             let mark = count_own_actions(peer.session.world().spec()) as u32;
             let is_given = header.shared.is_some() && at_ms / 1_000 % 2 == 0;
             let wanted = if is_given { mark } else { wanted };

@@ -10,11 +10,11 @@ use super::{Episode, MAX_CHANGES_LEN, Page, Refused, encoded_len};
 use server_core::arbiter::Snapshot;
 
 impl Episode {
-    /// Takes a seat from its person, after the last input that their own page has said, or at the furthest tick that can
-    /// be told: what other pages have of them beyond counts for nothing.
+    /// Takes a seat from its person, after the last input that their own page has sent, or at the furthest tick that a
+    /// change can say: later inputs at other pages do not count.
     ///
     /// # Errors
-    /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
+    /// [`Refused`]; nothing has then changed, except after [`Refused::Disk`].
     pub fn take_seat(&mut self, seat: Seat, controller: Controller) -> Result<Change, Refused> {
         if self.controller(seat) != Some(&Controller::Human) {
             return Err(Refused::Change("no person has it"));
@@ -43,11 +43,11 @@ impl Episode {
         self.change(change)
     }
 
-    /// Gives a seat that has no person to another controller, a little after the tick that is `due` for others; at once if
-    /// nobody else plays. `key` is that of the page of a person.
+    /// Gives a seat that has no person to another controller, a little after the tick that is `due` for others, or
+    /// immediately if nobody else plays. `key` is the key of a person's page.
     ///
     /// # Errors
-    /// [`Refused`]; nothing has then changed, but for [`Refused::Disk`].
+    /// [`Refused`]; nothing has then changed, except after [`Refused::Disk`].
     pub fn give_seat(
         &mut self,
         seat: Seat,
@@ -158,7 +158,7 @@ impl Episode {
     }
 }
 
-/// How many ticks ahead a seat is given. In turns the others go on only with what the person chooses.
+/// Returns how many ticks ahead a seat is given. In turns, the others continue only with the person's choices.
 pub fn lead(header: &Header) -> u32 {
     match header.rules.turns {
         true => 0,

@@ -1,7 +1,7 @@
-//! An episode on a host: the rows are made here, from the choices that have arrived when a tick is played.
+//! An episode on a host: the archive makes the rows, from the choices that have arrived when a tick is played.
 //!
-//! A page says choices, signed and numbered as other pages say inputs: the tick of a block is the number of its first
-//! choice. A choice counts for the ticks after it in the file, so the file says who did what by whose word.
+//! A page sends choices, signed and numbered as other pages send inputs: the tick of a block is the number of its first
+//! choice. A choice counts for the ticks after it in the file, so the file says who did what, signed by whose page.
 
 mod views;
 
@@ -43,12 +43,12 @@ struct FreshRows {
 #[derive(Default)]
 struct SeatPage {
     viewer: SeatViewer,
-    /// The tick of each choice that no view has told yet, and the number of the first.
+    /// The tick of each choice that is in no view yet, and the number of the first.
     entered: Vec<Tick>,
     first: u32,
     /// The choices that are durable: those before this number.
     own: Tick,
-    /// When words were told.
+    /// The tick at which words were last sent.
     told: Option<Tick>,
 }
 
@@ -135,7 +135,7 @@ impl Episode {
         }
     }
 
-    /// Takes a record of a file that is read again, as it was taken when it was made.
+    /// Takes a record of a file that is read again, as when it was written.
     pub(super) fn relive(&mut self, record: &Record) {
         let Some(hosted) = &mut self.hosted else {
             return;
@@ -190,7 +190,7 @@ impl Episode {
     /// Takes the choices of an upload: they count from the next tick on. They are durable with the next flush.
     ///
     /// # Errors
-    /// [`Refused`]; nothing is then taken, but for [`Refused::Disk`].
+    /// [`Refused`]; nothing is then taken, except after [`Refused::Disk`].
     pub(super) fn append_choices(
         &mut self,
         seat: Seat,
@@ -301,7 +301,7 @@ impl Episode {
         Ok(())
     }
 
-    /// The row of the next tick; `None` if somebody has yet to choose, or no person plays.
+    /// Returns the row of the next tick; `None` if somebody has not yet chosen, or no person plays.
     fn next_row(&mut self) -> Option<Vec<Action>> {
         let (acting, next) = (self.replica.world().acting(), self.through());
         let seats: Vec<Seat> = (0..).map(Seat).take(self.count_seats()).collect();
@@ -351,7 +351,7 @@ impl Episode {
         Ok(())
     }
 
-    /// Puts the rows so far into records: what comes next comes after them.
+    /// Puts the rows so far into records, so that later records come after them.
     fn close_rows(&mut self) {
         let (hosted, _) = self.hosted();
         let FreshRows {
@@ -377,7 +377,7 @@ impl Episode {
         hosted.pending.extend(infos);
     }
 
-    /// Makes everything durable that has come and was played so far; nothing to do for other episodes.
+    /// Makes everything durable that has arrived and was played so far; does nothing for other episodes.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.hosted.is_none() {
             return Ok(());
@@ -411,7 +411,8 @@ impl Episode {
     }
 }
 
-/// The first tick after which a hosted world differs from its log when it is run again; none if everything is equal.
+/// Runs a hosted world again, and returns the first tick after which it differs from its log; `None` if everything is
+/// equal.
 pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
     let stored = Mutex::new(stored);
     let stored = move |hash: &str| {

@@ -1,6 +1,7 @@
-//! The inputs of a seat that wait for their row, from the pages that play it: each signed by the page that it comes from.
+//! The inputs of a seat that wait for their row, from the pages that play it: each signed by its page.
 //!
-//! A row is played once the inputs of all people for its tick are here. Nobody's word on somebody else's inputs comes in.
+//! A row is played once the inputs of all people for its tick are here. What others say about somebody's inputs is not
+//! used.
 
 use std::collections::VecDeque;
 
@@ -14,7 +15,7 @@ use protocol::{Life, Seat, Tick};
 pub(crate) struct SeatInputs {
     key: PageKey,
     chain: Chain,
-    /// Those that are in no row yet; the last of them is that of the tick before `chain.next()`.
+    /// Inputs that are in no row yet; the last one is that of the tick before `chain.next()`.
     ahead: VecDeque<Action>,
 }
 
@@ -33,7 +34,7 @@ impl SeatInputs {
         self.chain.next()
     }
 
-    /// Checks the next block, and gives what the inputs are with it.
+    /// Checks the next block, and returns the inputs with it.
     ///
     /// # Errors
     /// [`ChainError`].

@@ -10,14 +10,14 @@ use super::inputs::SeatInputs;
 
 /// The most inputs that a change or a message brings: two minutes at 60 Hz.
 const MAX_BACKFILL: u32 = 8_192;
-/// The most packets of inputs before what is final that a page may lack, or have otherwise.
+/// The most packets of inputs before the final ticks that a page may lack, or have differently.
 const MAX_BACK: usize = 8;
-/// The furthest that a seat is cut beyond what is final: a page that begins there gets all inputs up to the cut.
+/// The furthest that a seat is cut beyond the final ticks: a page that begins there gets all inputs up to the cut.
 const MAX_AHEAD: u32 = MAX_BACKFILL - (MAX_BACK * MAX_INPUTS) as u32;
 
 impl Episode {
-    /// The tick at which a seat is taken from its person: after the last input that their own page has said, unless that
-    /// is further beyond what is final than a change can tell.
+    /// Returns the tick at which a seat is taken from its person: after the last input that their own page has sent,
+    /// unless that is further beyond the final ticks than a change can say.
     pub(super) fn cut(&self, seat: Seat) -> Tick {
         cut(self.next_input(seat), self.through())
     }
@@ -35,7 +35,8 @@ impl Episode {
         self.inputs_since(seat, self.first_lacked(seat)).collect()
     }
 
-    /// The request to a page to say its digests anew, with the inputs of all other people since they were equal.
+    /// Makes the request to a page to send its digests again, with the inputs of all other people since they were
+    /// equal.
     pub fn recheck(&mut self, seat: Seat) -> Recheck {
         let others = (0..).map(Seat).take(self.count_seats());
         let others = others
@@ -52,9 +53,9 @@ impl Episode {
         }
     }
 
-    /// The first tick of whose inputs of a seat some page may lack one, or have another: nobody's own inputs are further
-    /// beyond those of the others than a packet holds, who comes back began at what was durable, and what a page was told
-    /// otherwise is found out by its digests, unless it says none for long.
+    /// Returns the first tick for which some page may lack an input of a seat, or have another one. Nobody's own inputs
+    /// are further beyond those of the others than a packet can hold, a page that comes back began at the durable
+    /// ticks, and the digests of a page show that it was sent other inputs, unless it sends none for long.
     pub(super) fn first_lacked(&self, seat: Seat) -> Tick {
         let others = (0..).map(Seat).take(self.count_seats());
         let others = others
@@ -105,8 +106,9 @@ impl Episode {
         self.last(seat).map_or(Tick(0), |change| change.tick)
     }
 
-    /// A seat is about to change hands, durably. What pages have been told ends there; and what a person has said of ticks
-    /// before those that the change brings, pages that were told otherwise before their last right digest never learn.
+    /// Limits what pages have been sent, because a seat is about to change hands, durably: it ends there. If pages were
+    /// sent other inputs before their last right digest, they never get the person's inputs for ticks before those in
+    /// the change.
     pub(super) fn limit_told(&mut self, change: &Change) {
         let is_taken = self.controller(change.seat) == Some(&Controller::Human);
         let entered = self.entered(change.seat);

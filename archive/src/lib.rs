@@ -87,7 +87,7 @@ pub struct Episode {
     pages: Vec<Page>,
     /// Digests that pages claim of ticks that the replica has not played.
     claims: BTreeMap<(Tick, Seat), u64>,
-    /// Lives of seats that were proven to have told the page of another seat something else, by that seat.
+    /// Lives of seats that were proven to have sent the page of another seat something else, by that seat.
     recounts: BTreeSet<(Seat, Seat, u8)>,
     ending: Option<Ending>,
     /// The part that only an episode on a host has.
@@ -103,8 +103,8 @@ struct Page {
     notes: u32,
     /// Its digests up to this tick are the replica's.
     agreed: Tick,
-    /// The number of the last request to say its digests anew, the last one that it has followed, and up to where it was
-    /// told the inputs of all others with it.
+    /// The number of the last request to send digests again, the last one that the page has followed, and the tick up
+    /// to which it got the inputs of all others with it.
     recheck: u16,
     heard: u16,
     told: Tick,
@@ -118,7 +118,7 @@ struct Page {
     len: usize,
 }
 
-/// Why an episode cannot be created or recovered.
+/// The reason why an episode cannot be created or recovered.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The disk refused.
@@ -135,10 +135,10 @@ pub enum OpenError {
     Replay(#[from] ReplayError),
 }
 
-/// Why nothing was taken.
+/// The reason why nothing was taken.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
-    /// The inputs begin after those that are durable.
+    /// The inputs begin after the durable ones.
     #[error("inputs from a tick after {}, which is the first that is missing", next.0)]
     Gap {
         /// The first missing tick: the page is to upload from here on.
@@ -177,7 +177,7 @@ impl Episode {
         Ok(Self::new(Box::new(file), writer, header, replica))
     }
 
-    /// Begins an empty file with its header. `stored` gives what it is played with.
+    /// Begins an empty file with its header. `stored` returns the modules and networks that it is played with.
     ///
     /// # Errors
     /// [`OpenError`]; also if the episode cannot be simulated here.
@@ -219,8 +219,8 @@ impl Episode {
         }
     }
 
-    /// Opens a file again, cuts off what a crash left of its last write, and simulates it up to its last tick. A world on
-    /// a host need not come out as it was recorded: its episode continues all the same.
+    /// Opens a file again, cuts off what a crash left of its last write, and simulates it up to its last tick. If a
+    /// world on a host does not repeat the record, its episode continues anyway.
     ///
     /// # Errors
     /// [`OpenError`]; the file is then unchanged.
@@ -230,7 +230,7 @@ impl Episode {
         Self::recover_from(Box::new(file), stored(folder))
     }
 
-    /// [`Self::recover`] for any file. `stored` gives what it is played with.
+    /// [`Self::recover`] for any file. `stored` returns the modules and networks that it is played with.
     ///
     /// # Errors
     /// [`OpenError`]; the file is then unchanged.
@@ -364,7 +364,7 @@ impl Episode {
         Ok(())
     }
 
-    /// Writes the end; once written, gives it again. If the environment has ended, the reason is
+    /// Writes the end, or returns it if it is already written. If the environment has ended, the reason is
     /// [`EndReason::Played`], whatever the caller says.
     ///
     /// # Errors
@@ -420,7 +420,7 @@ impl Episode {
         &self.header
     }
 
-    /// Every change of a seat so far, by number; some may lie ahead.
+    /// Returns every change of a seat so far, by number; some may be ahead.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -451,8 +451,8 @@ impl Episode {
         self.changes.iter().rfind(|change| change.seat == seat)
     }
 
-    /// The first tick of the present stint of a seat that its page has not said anything of; that of the stint if it has
-    /// no person.
+    /// Returns the first tick of the present stint of a seat for which its page has not sent an input; the stint's
+    /// first tick if it has no person.
     pub fn next_input(&self, seat: Seat) -> Tick {
         let entered = self.last(seat).map_or(Tick(0), |change| change.tick);
         let inputs = self.inputs.get(seat.index()).and_then(Option::as_ref);
@@ -522,7 +522,7 @@ pub fn path(dir: &Path, episode: &str) -> Result<PathBuf, OpenError> {
 /// The episode files of a data folder, by name; empty if it has no folder of them.
 ///
 /// # Errors
-/// What the disk says.
+/// The error of the disk.
 pub fn files(data: &Path) -> io::Result<Vec<PathBuf>> {
     let dir = data.join(FOLDER);
     if !dir.try_exists()? {

@@ -2,8 +2,8 @@
 
 use protocol::log::{Log, Record};
 
-/// The rewards of a hosted episode, `[tick, seat]`, row-major. A crash may have cut off those of the last ticks: they are
-/// `None`.
+/// Lists the rewards of a hosted episode, `[tick, seat]`, row-major. A crash may have cut off those of the last ticks:
+/// they are `None`.
 pub fn list_recorded_rewards(log: &Log) -> Vec<Option<f32>> {
     let seats = log.count_seats();
     let mut found = vec![None; log.through.0 as usize * seats];

@@ -9,8 +9,8 @@ use super::{Episode, Refused};
 use protocol::change::Change;
 
 impl Episode {
-    /// Appends what the page of a seat was told by another one, if that one has sealed it and says something else here.
-    /// Once for each life of a seat and each page that it told.
+    /// Appends what another page sent the page of a seat, if that other page has sealed it and sent something else
+    /// here. At most once for each life of a seat and each page that received it.
     ///
     /// # Errors
     /// [`Refused::Malformed`] if it proves nothing; [`Refused::Disk`].
@@ -33,7 +33,7 @@ impl Episode {
         Ok(())
     }
 
-    /// The input of a seat in a tick, as far as it is known here.
+    /// Returns the input of a seat in a tick, if it is known here.
     fn input(&self, seat: Seat, tick: Tick) -> Option<u16> {
         if seat.index() >= self.count_seats() {
             return None;
@@ -45,7 +45,7 @@ impl Episode {
 }
 
 /// True if the seal of a recount is that of the page of its seat, over the inputs `before` its first tick, by tick, and
-/// what was told from there on.
+/// the inputs that were sent from there on.
 pub fn is_proven(
     header: &Header,
     changes: &[Change],
@@ -55,7 +55,7 @@ pub fn is_proven(
     let Some((began, key)) = life_of(header, changes, recount.seat, recount.life) else {
         return false;
     };
-    // Behind the cut somebody else plays: what a page sealed there, it had no time to tell the server.
+    // After the cut, somebody else plays: the page had no time to send the server what it sealed there.
     let mut after = changes.iter().filter(|change| change.seat == recount.seat);
     let cut = after.find(|change| change.life == recount.life.next());
     if cut.is_some_and(|cut| recount.first >= cut.tick) {
@@ -97,7 +97,7 @@ mod tests {
 
     const ONE: Seat = Seat(1);
 
-    /// Inputs that the page of seat 1 tells seat 0 from a tick on, under its seal.
+    /// Inputs that the page of seat 1 sends seat 0 from a tick on, under its seal.
     fn told(first: u32, server: &[u16], inputs: &[u16]) -> Recount {
         let mut transcript = Transcript::new("e-1", ONE, Life(0), Tick(0));
         transcript.extend(server.iter().copied().chain(inputs.iter().copied()));

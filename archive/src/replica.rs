@@ -1,4 +1,4 @@
-//! The server's own copy of an episode: stepped by archived actions alone, it has the last word on score and digest.
+//! The server's own copy of an episode: only archived actions step it, and it decides score and digest.
 //!
 //! It must not know of files and uploads.
 
@@ -62,8 +62,9 @@ enum Player {
 }
 
 impl Replica {
-    /// Opens the environment of an episode at its first state. One that this program does not bring, or brings in another
-    /// version, is played in its module, and AI partners that are networks with those that `stored` gives.
+    /// Opens the environment of an episode at its first state. If this program does not have the environment, or has
+    /// another version, its module is used. AI partners that are networks are played with the networks that `stored`
+    /// returns.
     ///
     /// # Errors
     /// [`ReplicaError`]
@@ -177,7 +178,8 @@ impl Replica {
         }
     }
 
-    /// Chooses what a seat without a person plays in the next tick: once a tick, because choosing moves a policy's state.
+    /// Chooses the action of a seat without a person for the next tick: once per tick, because choosing changes a
+    /// policy's state.
     fn choose(&mut self, seat: usize) {
         let spec = self.world.spec();
         let (noop, actions) = (spec.noop, spec.actions.len());
@@ -234,7 +236,7 @@ impl Replica {
         Ok(())
     }
 
-    /// Plays a row that was checked. Of the rewards, those that were `recorded` count in place of the world's.
+    /// Plays a checked row. Rewards that were `recorded` count instead of the world's.
     fn advance(&mut self, row: &[Action], recorded: &[Option<f32>]) -> Result<(), RowError> {
         self.outcome.clone_from(self.world.step(row));
         if self.world.fault().is_none() {
@@ -248,7 +250,7 @@ impl Replica {
         let (digest, score) = (self.world.digest(), self.world.score());
         if let Some(fault) = self.world.fault() {
             tracing::error!(fault, "the environment of an episode was stopped");
-            // What a world says that broke down is no end of the episode.
+            // The outcome of a failed world is not an end of the episode.
             self.outcome.clear();
             return Err(RowError::Stopped);
         }
@@ -261,7 +263,7 @@ impl Replica {
         Ok(())
     }
 
-    /// The study may end the episode where the environment would continue: that cuts off everybody who has not reached
+    /// Lets the study end the episode where the environment would continue: that cuts off everybody who has not reached
     /// an end.
     fn end_by_study(&mut self) {
         let ticks = self.ticks().0 + 1;
@@ -289,7 +291,7 @@ impl Replica {
         &self.outcome
     }
 
-    /// The hash of what a seat observes now.
+    /// Returns the hash of a seat's present observation.
     pub fn observed(&mut self, seat: usize) -> u64 {
         self.world.observe(seat, &mut self.observation);
         let bits = self.observation.iter().map(|value| value.to_bits());
@@ -297,7 +299,7 @@ impl Replica {
             .value()
     }
 
-    /// The facts by which pages show a hosted world; none of one that they step.
+    /// Returns the facts by which pages show a hosted world; `None` for a world that they step.
     pub fn page_facts(&self) -> Option<&ViewFacts> {
         self.page_facts.as_ref()
     }
@@ -456,7 +458,7 @@ fn open_own_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaErr
     }
     let here = match ours {
         Ok(ours) if ours.spec().version == header.env_version => return Ok((ours, None)),
-        // Of another version: what was played then is in the module that was stored then.
+        // Of another version: the module that was stored then has the rules that were played.
         Ok(ours) => ours.spec().version.clone(),
         Err(error) => format!("one that refuses these parameters ({error})"),
     };
@@ -487,7 +489,7 @@ fn stored_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError
     Ok((world, Some(sprites)))
 }
 
-/// The facts by which pages show a hosted world; none of one that they step.
+/// Returns the facts by which pages show a hosted world; `None` for a world that they step.
 fn page_facts(
     header: &Header,
     world: &dyn World,

@@ -58,7 +58,7 @@ pub fn restore_episode(
     })
 }
 
-/// Facts of the environment that an episode is played in: those of its file, as the study may have others by now.
+/// Facts of the environment of an episode: those of its file, because the study may have others by now.
 fn env_facts(file: &Episode) -> EnvFacts {
     let spec = file.replica.spec();
     EnvFacts {

@@ -20,7 +20,7 @@ fn fine(through: u32, own: u32) -> AppendedUpload {
         own: Tick(own),
         over: None,
         notes: 0,
-        // As the pages of these tests say digests.
+        // As the pages of these tests send digests.
         agreed: Tick(through / 4 * 4),
         recheck: None,
         last: false,
@@ -121,7 +121,7 @@ fn two_pages_fill_one_archive_to_the_environments_end() {
         (over.ticks, over.reason, over.digest),
         (Tick(20), EndReason::Played, all.digests.last().unwrap().1)
     );
-    // The environment has the last word on the reason.
+    // The environment decides the reason.
     assert_eq!(episode.end(EndReason::PartnerLeft).unwrap(), over);
     assert_eq!(episode.end(EndReason::Technical).unwrap(), over);
     let log = log_of(&mut episode);
@@ -150,7 +150,7 @@ fn nobody_says_the_inputs_of_somebody_else() {
     let refused = episode.append_upload(ZERO, &forged);
     assert!(matches!(refused, Err(Refused::Malformed(_))), "{refused:?}");
     assert_eq!(episode.file.read().unwrap(), stored);
-    // One page alone makes nothing final, whatever else it says.
+    // One page alone makes nothing final, whatever else it sends.
     let alone = episode.append_upload(ZERO, &one.part(&all, 0, 20)).unwrap();
     assert_eq!((alone.through, alone.diverged), (Tick(0), false));
     assert!(log_of(&mut episode).rows().is_empty());

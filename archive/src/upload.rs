@@ -15,8 +15,8 @@ use super::{Episode, MAX_NOTES_LEN, Refused, encoded_len};
 /// The most rows of a record: those of sixteen seats fit into one.
 pub(super) const ROWS_PER_RECORD: usize = 8_192;
 
-/// The choices that a person may have made in a hosted world: so many, and so many more with each tick. Nobody's hands are
-/// that quick, and no page fills the disk with choices.
+/// The number of choices that a person may have made in a hosted world, beside a number for each tick. Nobody's hands
+/// are that quick, and no page can fill the disk with choices.
 const CHOICES: u64 = 1_024;
 const CHOICES_PER_TICK: u64 = 16;
 
@@ -35,7 +35,7 @@ pub struct AppendedUpload {
     pub last: bool,
     /// The digests of that page up to this tick are the replica's.
     pub agreed: Tick,
-    /// The number of the last request to that page to say its digests anew, if it has not done so yet.
+    /// The number of the last request to that page to send its digests again, if it has not done so yet.
     pub recheck: Option<u16>,
     /// True if that page simulates something else than the replica; the file then records it. Nothing more is accepted
     /// from the page.
@@ -45,12 +45,12 @@ pub struct AppendedUpload {
 }
 
 impl Episode {
-    /// Appends the new part of an upload of the page of a seat: the page's word on the inputs of its own person, and on
-    /// nobody else's. The caller checks the era. Of a page that does not play the seat any more only the notes are
-    /// accepted, until another page has the seat; of one that has diverged, nothing.
+    /// Appends the new part of an upload of the page of a seat: what the page says about the inputs of its own person,
+    /// and nobody else's. The caller checks the era. From a page that no longer plays the seat, only the notes are
+    /// accepted, until another page has the seat; from a page that has diverged, nothing.
     ///
     /// # Errors
-    /// [`Refused`]; the archive is then unchanged, but for [`Refused::Disk`].
+    /// [`Refused`]; the archive is then unchanged, except after [`Refused::Disk`].
     pub fn append_upload(
         &mut self,
         seat: Seat,
@@ -172,7 +172,7 @@ impl Episode {
         Ok(())
     }
 
-    /// The inputs of a seat with those of an upload; none if it brings none that are new.
+    /// Returns the inputs of a seat with those of an upload; `None` if it has no new ones.
     pub(super) fn new_inputs(
         &self,
         seat: Seat,
@@ -239,8 +239,8 @@ impl Episode {
         Ok(fitting)
     }
 
-    /// Steps the replica by the ticks whose inputs are all here, and gives their rows. Gives also whether the
-    /// environment broke down. Without people nothing moves: their partners do not play on to the end meanwhile.
+    /// Steps the replica by the ticks whose inputs are all here, and returns their rows and whether the environment
+    /// failed. Without people, nothing moves: their partners do not play on to the end meanwhile.
     pub(super) fn play(&mut self) -> (Vec<u16>, bool) {
         let mut rows = Vec::new();
         let mut seats = (0..).map(Seat).take(self.count_seats());
@@ -268,7 +268,7 @@ impl Episode {
         is_back && self.controller(seat) == Some(&Controller::Human)
     }
 
-    /// The new rows from `first` on, and the replica's digests of them.
+    /// Returns the records of the new rows from `first` on, and the replica's digests of them.
     pub(super) fn played(&self, first: Tick, rows: Vec<u16>) -> Vec<Record> {
         if rows.is_empty() {
             return Vec::new();
@@ -292,8 +292,8 @@ impl Episode {
         actions.chain(digests).collect()
     }
 
-    /// Compares the digests that pages claim with the replica's, as far as it is. A page that differs is asked once more;
-    /// gives the digests that agree, and the pages that differ again.
+    /// Compares the digests that pages claim with the replica's, as far as it is. A page that differs is asked once
+    /// more; returns the digests that agree, and the pages that differ again.
     pub(super) fn compare(&mut self) -> Vec<Record> {
         let (over, through) = (self.replica.outcome().over, self.through());
         let later = match over {
@@ -320,9 +320,9 @@ impl Episode {
         records
     }
 
-    /// A page differs from the replica. Perhaps others have told it other inputs than the server: it gets those that count,
-    /// and is to say its digests anew. If it differs where it has been told everything since its last right digest, it is
-    /// named.
+    /// Handles that a page differs from the replica. Perhaps others have sent it other inputs than the server: it gets
+    /// the inputs that count, and must send its digests again. If it differs although it has got everything since its
+    /// last right digest, it is named.
     fn differ(
         &mut self,
         seat: Seat,
@@ -330,7 +330,7 @@ impl Episode {
         expected: Option<u64>,
         found: u64,
     ) -> Option<Record> {
-        // After the end nothing is told any more.
+        // After the end, nothing is sent any more.
         let last = match self.replica.outcome().over {
             true => self.through(),
             false => Tick(u32::MAX),
@@ -339,7 +339,7 @@ impl Episode {
         if page.diverged || page.heard < page.recheck {
             return None;
         }
-        // A page that says it was asked as often as can be counted was not: nothing is left to ask.
+        // If a page says that it was asked as often as can be counted, that is false: no further request is possible.
         let request = page.recheck.max(page.heard).checked_add(1);
         if let Some(request) = request {
             if page.recheck == 0 || tick.min(last) > page.told {

@@ -1,4 +1,4 @@
-//! Files of episodes after a withdrawal: written anew without everything that came from the person's own page.
+//! Files of episodes after a withdrawal: written again without everything that came from the person's own page.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -18,7 +18,7 @@ pub enum WithdrawnFile {
     Missing,
 }
 
-/// Why the file of an episode still has what a participant withdrew.
+/// The reason why the file of an episode still has data that a participant withdrew.
 #[derive(Debug, thiserror::Error)]
 pub enum WithdrawError {
     /// The disk refused.
@@ -32,9 +32,9 @@ pub enum WithdrawError {
 /// A withdrawal from the file of an episode before anything is written.
 #[derive(Debug)]
 pub enum PreparedWithdrawal {
-    /// The file is to be replaced, unless it has nothing of the participant's page any more.
+    /// The file must be replaced, unless it has nothing of the participant's page any more.
     Ready(Rewriting),
-    /// Nothing is to be written.
+    /// Nothing must be written.
     Settled(WithdrawnFile),
 }
 
@@ -43,7 +43,7 @@ pub enum PreparedWithdrawal {
 pub struct Rewriting {
     path: PathBuf,
     before: Vec<u8>,
-    /// None if it has nothing of the participant's page.
+    /// `None` if it has nothing of the participant's page.
     after: Option<Vec<u8>>,
 }
 

@@ -1,7 +1,7 @@
-//! One page's part in what a group writes to each other: what is there to read, and what is on its way.
+//! One page's part in a group's chat: the messages to read, and the messages on their way.
 //!
-//! Messages go out one after the other, each under its number, until the server has answered it: so each is stored once,
-//! in the order in which it was written, however often the connection is lost.
+//! Messages are sent one after the other, each under its number, until the server has answered: so each is stored once,
+//! in the order of writing, however often the connection is lost.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,7 @@ const AGAIN_US: u64 = 5_000_000;
 pub struct OutgoingMessage {
     /// Its text.
     pub text: String,
-    /// When the person sent it, by the page's estimate of the server clock, microseconds.
+    /// The time at which the person sent it, by the page's estimate of the server clock, microseconds.
     pub sent_us: u64,
     /// The tick that was shown then.
     pub tick: Option<Tick>,
@@ -31,21 +31,21 @@ pub struct OutgoingMessage {
 #[derive(Clone, Debug)]
 pub struct Chat {
     view: ChatView,
-    /// When the server told the whole of it, page clock, microseconds.
+    /// The time at which the server sent the whole chat, page clock, microseconds.
     told_us: u64,
     queue: VecDeque<OutgoingMessage>,
-    /// When the first of them is to be sent, page clock, microseconds.
+    /// The time at which the first of them is due, page clock, microseconds.
     due_us: u64,
     /// True if nobody writes any more.
     closed: bool,
     /// The messages that were not taken.
     unsaid: Vec<OutgoingMessage>,
-    /// How often any of this has changed.
+    /// The number of changes so far.
     revision: u64,
 }
 
 impl Chat {
-    /// Begins with the server's message to a page that comes to the chat.
+    /// Begins with the server's message to a page that enters the chat.
     pub fn new(now_us: u64, view: ChatView) -> Self {
         Self {
             view,
@@ -58,7 +58,7 @@ impl Chat {
         }
     }
 
-    /// How often it has changed.
+    /// The number of changes so far.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -70,7 +70,7 @@ impl Chat {
         others.any(|(_, member)| matches!(member, ChatMember::Here | ChatMember::Away))
     }
 
-    /// True if what the person writes may be read by somebody.
+    /// True if somebody may read what the person writes.
     pub fn is_heard(&self) -> bool {
         !self.closed && self.has_company()
     }
@@ -95,7 +95,7 @@ impl Chat {
         self.closed
     }
 
-    /// Milliseconds until one can go on, and until all do; none beside an episode.
+    /// Milliseconds until a member can continue, and until all do; `None` beside an episode.
     pub fn left_ms(&self, now_us: u64) -> Option<(u64, u64)> {
         let (may_ms, all_ms) = self.view.left_ms?;
         let gone_ms = now_us.saturating_sub(self.told_us) / 1_000;
@@ -124,7 +124,7 @@ impl Chat {
         })
     }
 
-    /// The time at which a message is to be sent, page clock, microseconds, and the reason; `None` if none waits.
+    /// The time at which a message is due, page clock, microseconds, and the reason; `None` if none waits.
     pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         self.queue.front().map(|_| (self.due_us, "chat message"))
     }
@@ -138,7 +138,7 @@ impl Chat {
         (self.view.next..).zip(texts).collect()
     }
 
-    /// The texts that a page before this one had in its field or on its way, without those that the server has taken
+    /// Returns the texts that an earlier page had in its field or on its way, without those that the server has taken
     /// since.
     pub fn still_unsent(&self, before: Vec<(u32, String)>) -> String {
         let left = before.into_iter();
@@ -181,7 +181,7 @@ impl Chat {
         true
     }
 
-    /// The server tells it all again, after a lost connection, or because another episode begins.
+    /// Takes the whole chat again from the server, after a lost connection, or because another episode begins.
     fn again(&mut self, now_us: u64, view: ChatView) {
         for _ in self.view.next..view.next {
             self.queue.pop_front();
@@ -192,7 +192,7 @@ impl Chat {
     fn hear(&mut self, message: &ChatMessage) {
         let is_known =
             |known: &ChatMessage| (known.place, known.number) == (message.place, message.number);
-        // One that is told twice, as its answer was late.
+        // A message that comes twice because its answer was late.
         if self.view.messages.iter().any(is_known) {
             return;
         }
@@ -218,7 +218,7 @@ impl Chat {
         }
     }
 
-    /// Nobody writes any more: what is still on its way is not taken.
+    /// Closes the chat: messages that are still on their way are not taken.
     pub fn close(&mut self) {
         self.closed = true;
         self.revision += 1;
@@ -265,7 +265,7 @@ mod tests {
         }
     }
 
-    /// Number and text of what is sent now.
+    /// Returns number and text of the message that is sent now.
     fn sent(chat: &mut Chat, now_us: u64) -> Option<(u32, String)> {
         chat.poll(now_us).map(|message| match message {
             ClientMessage::WriteToGroup { number, text, .. } => (number, text),

@@ -1,17 +1,17 @@
-//! The one connection to the server: when it is opened, when it is given up, and the pauses before the next attempt.
+//! The one connection to the server: when it is opened, when it is abandoned, and the pauses before the next attempt.
 //!
-//! This module must not know what the messages mean, but for the first answer, which lets the page in.
+//! This module must not know what the messages mean, except the first answer, which lets the page in.
 
 /// Pauses before the next attempt to connect, microseconds; the last one repeats.
 pub const PAUSES_US: [u64; 6] = [250_000, 500_000, 1_000_000, 2_000_000, 3_000_000, 5_000_000];
 
-/// An attempt that is neither open nor closed by then is given up, microseconds.
+/// An attempt that is neither open nor closed within this time is abandoned, microseconds.
 pub const OPEN_WITHIN_US: u64 = 10_000_000;
 
-/// A server that does not answer the first message by then is given up, microseconds.
+/// A connection whose server does not answer the first message within this time is abandoned, microseconds.
 pub const WELCOME_WITHIN_US: u64 = 10_000_000;
 
-/// The number of a connection: tells what comes of it from what comes of an earlier one.
+/// The number of a connection: distinguishes its events from those of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SocketId(pub u32);
 
@@ -35,7 +35,7 @@ enum State {
 pub(crate) enum Due {
     /// Open this connection.
     Open(SocketId),
-    /// The connection that there is, or was to be, is given up.
+    /// The present or attempted connection is abandoned.
     GiveUp,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// A connection that is to be opened now; `seed` varies the pauses.
+    /// Creates a connection that must be opened now; `seed` varies the pauses.
     pub(crate) fn new(now_us: u64, seed: u64) -> Self {
         Self {
             state: State::Pausing { until_us: now_us },

@@ -8,7 +8,7 @@ use protocol::control::Draft;
 const QUIET_US: u64 = 300_000;
 /// The first change that is not sent yet waits no longer, microseconds.
 const LATEST_US: u64 = 1_500_000;
-/// A draft that the server has not confirmed by then is sent again, microseconds.
+/// A draft that the server has not confirmed within this time is sent again, microseconds.
 const AGAIN_US: u64 = 3_000_000;
 
 /// The time on each page of a stage.
@@ -79,7 +79,7 @@ pub(crate) struct Drafts {
 }
 
 impl Drafts {
-    /// Takes what is done by now.
+    /// Takes the present draft.
     pub(crate) fn handle_change(&mut self, now_us: u64, draft: Draft) {
         self.newest = Some(draft);
         self.number = self.number.wrapping_add(1);
@@ -87,7 +87,7 @@ impl Drafts {
         self.changed = Some((first_us, now_us));
     }
 
-    /// The draft that is to be sent now, with its number.
+    /// Returns the draft that must be sent now, with its number.
     pub(crate) fn poll_draft(&mut self, now_us: u64) -> Option<(u32, Draft)> {
         let (due_us, _) = self.poll_timeout()?;
         if now_us < due_us {
@@ -96,7 +96,7 @@ impl Drafts {
         self.flush(now_us)
     }
 
-    /// The time at which a draft is to be sent, and the reason; `None` if everything is durable.
+    /// The time at which a draft is due, and the reason; `None` if everything is durable.
     pub(crate) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         self.newest.as_ref()?;
         let due_us = match (self.changed, self.sent_us) {
@@ -126,7 +126,7 @@ impl Drafts {
         self.newest.is_none()
     }
 
-    /// Notes that the connection is gone, and with it what was on its way.
+    /// Notes that the connection is gone, and everything on its way is lost.
     pub(crate) fn handle_lost(&mut self) {
         self.sent_us = None;
     }

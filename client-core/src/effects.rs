@@ -14,7 +14,7 @@ use crate::connection::SocketId;
     reason = "an effect is moved once, from a short queue to a socket"
 )]
 pub enum PageEffect {
-    /// Open a connection to the server, and report what comes of it under this number.
+    /// Open a connection to the server, and report its events under this number.
     OpenSocket(SocketId),
     /// Close the connection to the server, open or not; nothing that comes of it counts any more.
     CloseSocket,
@@ -27,7 +27,7 @@ pub enum PageEffect {
         /// The datagram.
         bytes: Vec<u8>,
     },
-    /// Build the data channel to a seat, anew if there is one already.
+    /// Build the data channel to a seat; replace it if there is one already.
     OpenChannel {
         /// The seat.
         seat: Seat,
@@ -50,7 +50,7 @@ pub enum PageEffect {
     RememberSession(Option<String>),
 }
 
-/// News for the shell, for what it shows.
+/// News for the shell and its display.
 pub enum PageEvent<W: World> {
     /// The server has let the page in.
     Welcomed {
@@ -65,14 +65,14 @@ pub enum PageEvent<W: World> {
         /// SHA-256 of the modules that the study plays: to be fetched while there is time.
         modules: Vec<String>,
     },
-    /// The connection is gone, or did not come about; the page goes on trying.
+    /// The connection is gone, or could not be made; the page keeps trying.
     ConnectionLost {
         /// Failed attempts in a row.
         failures: usize,
     },
-    /// The server is stopping, and will be back; the page goes on trying.
+    /// The server is stopping, and will be back; the page keeps trying.
     ServerStopping,
-    /// Bytes came that are no message; the server was told.
+    /// Bytes came that are not a message; the server was informed.
     Garbled(String),
     /// Nothing more will happen on this page, unless it is loaded again or [`crate::Page::connect_again`] is called.
     Stopped(StopReason),
@@ -83,7 +83,7 @@ pub enum PageEvent<W: World> {
         /// True if it comes again because answers to a quiz were not right.
         again: bool,
     },
-    /// The server does not take what the person did; they can do it again.
+    /// The server does not take the person's action; they can repeat it.
     NotTaken,
     /// The state of the wait in a lobby or a rest.
     Waiting(Waiting),
@@ -110,12 +110,12 @@ pub enum PageEvent<W: World> {
         /// Milliseconds until the study's choice for people who stay away; 0 if nothing is awaited.
         left_ms: u32,
     },
-    /// Seats of the episode changed hands; changes that are known may be told again.
+    /// Seats of the episode changed hands; known changes may be reported again.
     SeatsChanged(Vec<Change>),
-    /// There are other buttons that tell AI partners what to do, or something has come of a press:
+    /// The buttons that tell AI partners what to do have changed, or a press has had a result:
     /// [`crate::Page::buttons`].
     ButtonsChanged,
-    /// The server's verdict on the episode is there: the outcome is to be shown.
+    /// The server's verdict on the episode is there: the shell must show the outcome.
     Judged(Verdict),
     /// The episode left the page.
     EpisodeLeft(Box<Peer<W>>),
@@ -131,11 +131,11 @@ pub enum PageEvent<W: World> {
 /// The reason for which a page stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StopReason {
-    /// Another page of the same session goes on.
+    /// Another page of the same session continues.
     Superseded,
-    /// The server refuses the page for good.
+    /// The server refuses the page permanently.
     Refused(Refusal),
-    /// The person only looks at what the work would be.
+    /// The person only previews the work.
     Preview {
         /// Title of the study.
         title: String,

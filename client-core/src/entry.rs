@@ -56,7 +56,7 @@ impl Credentials {
         self.session = Some(token);
     }
 
-    /// Forgets what the server does not know; whether there is another way in to try.
+    /// Forgets the credentials that the server does not know; returns whether there is another way in to try.
     pub(crate) fn forget_refused(&mut self) -> bool {
         if self.ticket.take().is_some() {
             return self.session.is_some() || self.link.is_some();

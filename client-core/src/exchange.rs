@@ -18,11 +18,11 @@ const AGAIN_US: u64 = 5_000_000;
 /// The messages between the participant of a page and the researchers.
 #[derive(Clone, Debug, Default)]
 pub struct DeskExchange {
-    /// As the server told last; none before it has.
+    /// The exchange by the server's last message; `None` before it.
     told: Option<Exchange>,
     /// The texts that are on their way, the oldest first.
     queue: VecDeque<String>,
-    /// When the first of them is to be sent, page clock, microseconds.
+    /// The time at which the first of them is due, page clock, microseconds.
     due_us: u64,
     /// The texts that were not taken.
     refused: Vec<String>,
@@ -30,14 +30,14 @@ pub struct DeskExchange {
     answer: Option<(u32, String)>,
     /// The person has read everything before this number.
     read: u32,
-    /// The server was told so before this number.
+    /// The server knows that messages before this number were read.
     told_read: u32,
-    /// How often any of this has changed.
+    /// The number of changes so far.
     revision: u64,
 }
 
 impl DeskExchange {
-    /// How often it has changed.
+    /// The number of changes so far.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -142,7 +142,7 @@ impl DeskExchange {
         Some(message)
     }
 
-    /// The time at which a message is to be sent, page clock, microseconds, and the reason; `None` if none waits.
+    /// The time at which a message is due, page clock, microseconds, and the reason; `None` if none waits.
     pub fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let waits = self.answer.is_some() || !self.queue.is_empty();
         (waits && self.told.is_some()).then_some((self.due_us, "message to the researchers"))
@@ -159,7 +159,7 @@ impl DeskExchange {
         true
     }
 
-    /// The connection is gone: what has no answer is said again.
+    /// Handles that the connection is gone: messages without an answer are sent again.
     pub fn handle_lost(&mut self) {
         (self.due_us, self.told_read) = (0, 0);
     }

@@ -1,4 +1,4 @@
-//! The page as one state machine: what comes in is handled one after the other, never nested.
+//! The page as one state machine: it handles its inputs one after the other, never nested.
 //!
 //! The server owns the participant's position in the study; this module follows it, and gives an episode what it needs.
 
@@ -34,7 +34,7 @@ use writing::Writing;
 /// Pause between two signs of life of somebody who waits in a lobby, microseconds.
 const ALIVE_US: u64 = 5_000_000;
 
-/// A participant's page; the crate's head tells how it is used.
+/// A participant's page; the documentation of the crate says how to use it.
 pub struct Page<W: World> {
     connection: Connection,
     key: SigningKey,
@@ -49,17 +49,17 @@ pub struct Page<W: World> {
     is_hidden: bool,
     /// True if the person has left, and the server has not said so yet.
     has_left: bool,
-    /// True if the server asks somebody who waits something.
+    /// True if the server asks the waiting person a question.
     is_asked: bool,
-    /// The last sign of life that was told, or the beginning of the wait.
+    /// The last reported sign of life, or the beginning of the wait.
     alive_us: u64,
     effects: VecDeque<PageEffect>,
     events: VecDeque<PageEvent<W>>,
 }
 
 impl<W: World> Page<W> {
-    /// A page that opens now and is to connect at once. From the `secret`, which nobody may guess, it makes the key that
-    /// signs the inputs of its person.
+    /// Creates a page that opens now and must connect immediately. From the `secret`, which nobody must be able to
+    /// guess, it makes the key that signs the inputs of its person.
     pub fn new(now_us: u64, credentials: Credentials, secret: [u8; 32]) -> Self {
         let hash = sha256(&secret);
         let seed = hash.first_chunk().expect("a hash has 32 bytes");
@@ -188,7 +188,7 @@ impl<W: World> Page<W> {
         self.stages.is_judged()
     }
 
-    /// The group's chat, once the server has told of it.
+    /// The group's chat, once the server has sent it.
     pub fn chat(&self) -> Option<&Chat> {
         self.writing.chat()
     }
@@ -198,18 +198,18 @@ impl<W: World> Page<W> {
         &self.exchange
     }
 
-    /// Does something with the messages between the person and the researchers, and sends what follows.
+    /// Calls `action` with the messages between the person and the researchers, and sends what follows.
     pub fn with_exchange(&mut self, now_us: u64, action: impl FnOnce(&mut DeskExchange)) {
         action(&mut self.exchange);
         self.settle(now_us);
     }
 
-    /// The texts that are written to the group and not sent, as the server was told last.
+    /// The unsent texts to the group, as the server last got them.
     pub fn unsent(&self) -> &Draft {
         self.writing.unsent()
     }
 
-    /// Runs what is due.
+    /// Does what is due.
     pub fn handle_timeout(&mut self, now_us: u64) {
         match self.connection.handle_timeout(now_us) {
             Some(Due::Open(socket)) => self.effects.push_back(PageEffect::OpenSocket(socket)),
@@ -305,14 +305,15 @@ impl<W: World> Page<W> {
         self.send(ClientMessage::Unloading);
     }
 
-    /// The person leaves the study. What was played goes out first; after a lost connection the server is told again.
+    /// Handles that the person leaves the study. The played inputs are sent first; after a lost connection, the message
+    /// is sent again.
     pub fn handle_leave(&mut self, now_us: u64) {
         self.has_left = true;
         self.call_peer(now_us, Peer::flush);
         self.send(ClientMessage::Leave);
     }
 
-    /// The person did something, whatever it was: the server learns that somebody who waits in a lobby is there.
+    /// Handles any action of the person: the server learns that somebody who waits in a lobby is there.
     pub fn handle_alive(&mut self, now_us: u64) {
         let stage = self.stages.shown();
         let waits = stage.is_some_and(|stage| matches!(stage.view, StageView::Lobby { .. }));
@@ -400,7 +401,7 @@ impl<W: World> Page<W> {
                 self.handle_stage(now_us, stage, Before { draft, again });
             }
             message if self.exchange.handle_message(now_us, &message) => {}
-            // The outcome of the episode before stays on the page until the person goes on.
+            // The outcome of the episode before stays on the page until the person continues.
             message => {
                 if let Some(message) = self.stages.hold_back(message) {
                     self.handle_stage_message(now_us, message);
@@ -442,7 +443,7 @@ impl<W: World> Page<W> {
 
     fn handle_refusal(&mut self, now_us: u64, why: Refusal) {
         match why {
-            // The server comes back; the page goes on trying.
+            // The server comes back; the page keeps trying.
             Refusal::Stopping => self.events.push_back(PageEvent::ServerStopping),
             Refusal::UnknownLink => {
                 let is_left = self.credentials.forget_refused();
@@ -464,7 +465,7 @@ impl<W: World> Page<W> {
         self.events.push_back(PageEvent::Waiting(waiting));
     }
 
-    /// Sends what is due by now, whatever came before.
+    /// Sends everything that is due by now.
     fn settle(&mut self, now_us: u64) {
         self.keep_unsent(now_us);
         if !self.connection.is_welcomed() {

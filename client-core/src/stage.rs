@@ -1,14 +1,15 @@
-//! The stage that is shown, what the person has done of it, and the next one, which waits while an outcome is read.
+//! The shown stage, the person's draft of it, and the next stage, which waits while the person reads an outcome.
 //!
-//! The server owns the participant's position in the study. After a lost connection it tells the stage again: what was
-//! typed into it stays, and what the server did not hear is said again. This module must not know how a stage is drawn.
+//! The server owns the participant's position in the study. After a lost connection, it sends the stage again: the
+//! typed answers stay, and messages that the server did not get are sent again. This module must not know how a stage
+//! is drawn.
 
 use protocol::control::{Answer, ClientMessage, Draft, ServerMessage, StageView};
 
 /// The time for which the outcome of an episode stays before the next stage comes by itself, microseconds.
 pub const OUTCOME_US: u64 = 6_000_000;
 
-/// A stage as the server told it.
+/// A stage as the server sent it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShownStage {
     /// Its index on the participant's route.
@@ -21,7 +22,7 @@ pub struct ShownStage {
     pub view: StageView,
 }
 
-/// The history of a stage before the server told it.
+/// The history of a stage before the server sent it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Before {
     /// The part that was done, on this page or another one.
@@ -30,26 +31,26 @@ pub struct Before {
     pub again: bool,
 }
 
-/// The meaning of a stage that the server tells.
+/// The meaning of a stage that the server sends.
 #[derive(Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "carried out at once, never kept")]
 pub(crate) enum Told {
     /// The outcome of an episode is read first.
     Later,
-    /// The episode on the page goes on, or takes this page in again.
+    /// The episode on the page continues, or takes this page in again.
     GoesOn,
     /// The stage is on the page already.
     Again,
-    /// The stage is to be shown.
+    /// The stage must be shown.
     New(ShownStage, Before),
 }
 
-/// The meaning of a stage told again for one who is done with it.
+/// The meaning of a stage that is sent again to a person who is done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Again {
     /// Nothing.
     Nothing,
-    /// The server did not hear of it over this connection: it is to be said again.
+    /// The server did not get the message over this connection: it must be sent again.
     Unheard,
     /// The server heard of it and does not take it.
     NotTaken,
@@ -68,7 +69,7 @@ pub(crate) struct Stages {
     is_judged: bool,
     /// The outcome of an episode is shown until then.
     outcome_us: Option<u64>,
-    /// The stage that waits for it, and what the server has said of that stage.
+    /// The stage that waits for it, and the server's messages about that stage.
     next: Option<(ShownStage, Before)>,
     next_messages: Vec<ServerMessage>,
 }
@@ -100,10 +101,10 @@ impl Stages {
         self.is_judged
     }
 
-    /// Takes a stage that the server tells; `plays` says whether an episode is on the page.
+    /// Takes a stage from the server; `plays` says whether an episode is on the page.
     pub(crate) fn handle_stage(&mut self, stage: ShownStage, before: Before, plays: bool) -> Told {
-        // The outcome stays on the page until the person goes on, unless that was done before this came.
-        // A rest tells the outcome itself.
+        // The outcome stays on the page until the person continues, unless they did so before this came. A rest shows
+        // the outcome itself.
         let is_rest = matches!(stage.view, StageView::Rest { .. });
         if self.outcome_us.is_some() && self.is_judged && !is_rest {
             // What came after the stage before belongs to it.
@@ -119,7 +120,7 @@ impl Stages {
         }
     }
 
-    /// Keeps a message back that is about the stage after the outcome; gives it back if none waits.
+    /// Holds back a message about the stage after the outcome; returns it if no stage waits.
     pub(crate) fn hold_back(&mut self, message: ServerMessage) -> Option<ServerMessage> {
         if self.next.is_none() {
             return Some(message);
@@ -137,7 +138,7 @@ impl Stages {
         };
     }
 
-    /// The stage on the page is told again.
+    /// Handles that the stage on the page is sent again.
     pub(crate) fn handle_again(&mut self) -> Again {
         match (self.is_done_sent, self.done.is_some()) {
             (_, false) => Again::Nothing,
@@ -171,14 +172,14 @@ impl Stages {
         (self.done, self.is_done_sent) = (Some(done), false);
     }
 
-    /// The message that is to be sent over the connection that there is.
+    /// Returns the message that must be sent over the present connection.
     pub(crate) fn poll_done(&mut self) -> Option<ClientMessage> {
         let done = self.done.as_ref().filter(|_| !self.is_done_sent)?;
         self.is_done_sent = true;
         Some(done.clone())
     }
 
-    /// The connection is gone, and with it what was on its way.
+    /// Handles that the connection is gone, and everything on its way is lost.
     pub(crate) fn handle_lost(&mut self) {
         self.is_done_sent = false;
     }
@@ -197,7 +198,7 @@ impl Stages {
         (self.outcome_us, self.is_judged) = (None, false);
     }
 
-    /// The person has read the outcome, or has had the time to: the stage that waits, and what was said of it.
+    /// Returns the waiting stage and the messages about it, once the person has read the outcome, or had the time to.
     pub(crate) fn take_next(&mut self) -> Option<(ShownStage, Before, Vec<ServerMessage>)> {
         self.outcome_us = None;
         let (stage, before) = self.next.take()?;
@@ -292,7 +293,7 @@ mod tests {
         assert_eq!(stages.hold_back(ServerMessage::Superseded), None);
         let until_us = 2_000_000 + OUTCOME_US;
         assert_eq!(stages.poll_timeout(), Some((until_us, "outcome")));
-        // The server tells it again, after a lost connection.
+        // The server sends it again, after a lost connection.
         assert_eq!(told(&mut stages, survey(4), true), Told::Later);
         let kept = ServerMessage::DraftKept { number: 1 };
         assert_eq!(stages.hold_back(kept.clone()), None);

@@ -1,10 +1,11 @@
-//! The time in which a stage is to be done: when it is over, and when the page tells the server.
+//! The time limit of a stage: when it is over, and when the page reports to the server.
 //!
 //! This module must not know what the stage asks, nor how the time is shown.
 
 use protocol::control::Draft;
 
-/// How often the server learns how much of the time is gone, microseconds: a page that comes back goes on from there.
+/// The interval at which the server learns how much of the time is gone, microseconds: a page that comes back continues
+/// from there.
 const KEEP_US: u64 = 5_000_000;
 /// The stage is handed in again after this time if the server has not taken it, microseconds: its clock may be behind.
 const AGAIN_US: u64 = 5_000_000;
@@ -14,13 +15,13 @@ const AGAIN_US: u64 = 5_000_000;
 pub enum TimeLimitDue {
     /// Nothing.
     Nothing,
-    /// It has the answers so far kept.
+    /// It lets the server keep the answers so far.
     Keep,
-    /// It hands in the answers so far: the time is up.
+    /// It submits the answers so far: the time is up.
     HandIn,
 }
 
-/// The time in which a stage is to be done.
+/// The time limit of a stage.
 #[derive(Clone, Debug)]
 pub struct TimeLimit {
     until_us: u64,
@@ -52,13 +53,13 @@ impl TimeLimit {
         now_us >= self.until_us
     }
 
-    /// This moment, or the end of the time if that was before: what comes later is no time of the stage. A computer may
-    /// have slept.
+    /// Returns this moment, or the end of the time if that was before: later time does not belong to the stage. A
+    /// computer may have slept.
     pub fn counted_us(&self, now_us: u64) -> u64 {
         now_us.min(self.until_us)
     }
 
-    /// The work that is due, told once.
+    /// Returns the work that is due, once.
     pub fn poll_due(&mut self, now_us: u64) -> TimeLimitDue {
         let is_due = |at_us: Option<u64>| at_us.is_none_or(|at_us| now_us >= at_us + AGAIN_US);
         if self.is_over(now_us) {

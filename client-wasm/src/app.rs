@@ -77,8 +77,8 @@ impl App {
         })
     }
 
-    /// When the page wants its next beat, page clock, microseconds: when something is due, and now and then for what is
-    /// counted and typed.
+    /// Returns the time at which the page wants its next beat, page clock, microseconds: when something is due, and
+    /// from time to time for counters and typed text.
     pub(crate) fn next_beat_us(&mut self) -> u64 {
         let now_us = dom::page_us();
         let due = self.page.poll_timeout(now_us).map(|(due_us, _)| due_us);
@@ -189,7 +189,7 @@ impl App {
         self.page.handle_hidden(now_us, is_hidden);
     }
 
-    /// Gives the page the newest of what the person has done: there may be no later.
+    /// Gives the page the newest drafts of the person, because there may be no later moment.
     fn hand_over_drafts(&mut self, now_us: u64) {
         self.hand_over_typed(now_us);
         if let Some(draft) = self.card.make_draft(now_us) {
@@ -218,7 +218,7 @@ impl App {
                 let sentence = messages::say_refusal(Refusal::Stopping);
                 self.layout.show_notice(Some(sentence));
             }
-            // The server was told, and the person can do nothing about it.
+            // The server knows it, and the person can do nothing about it.
             PageEvent::Garbled(_) => {}
             PageEvent::Stopped(why) => self.show_stop(&why),
             PageEvent::StageShown { draft, again } => {
@@ -303,7 +303,7 @@ impl App {
     }
 
     fn show_loss(&self, failures: usize) {
-        // An episode says so itself, and the last page has nothing more to lose.
+        // An episode shows this itself, and the last page has nothing more to lose.
         if self.play.is_some() || self.page.is_at_end() {
             return;
         }

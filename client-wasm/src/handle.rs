@@ -11,7 +11,7 @@ use crate::app::App;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, lifetime, panic_handler};
 
-/// A beat that comes so much later than wanted is asked for anew, microseconds.
+/// A beat that would come this much later than wanted is requested again, microseconds.
 const BEAT_EARLIER_US: u64 = 1_000;
 /// The time to the next beat where something stays due, milliseconds.
 const OVERDUE_MS: u32 = 4;
@@ -28,12 +28,12 @@ struct SharedApp {
     app: RefCell<App>,
     /// Asks for the next beat, in this many milliseconds.
     ask_for_beat: RefCell<Option<Function>>,
-    /// When it comes, by what was asked last, page clock, microseconds.
+    /// The time of the next beat, by the last request, page clock, microseconds.
     beat_us: Cell<u64>,
 }
 
 impl SharedApp {
-    /// Handles the inputs that wait; while one is being handled, the others go on waiting.
+    /// Handles the waiting inputs; while one is handled, the others keep waiting.
     fn handle_inputs(&self) {
         let Ok(mut app) = self.app.try_borrow_mut() else {
             return;
@@ -59,7 +59,7 @@ impl SharedApp {
         }
     }
 
-    /// Asks the page something; none while it is busy.
+    /// Asks the page something; `None` while it is busy.
     fn ask<T>(&self, question: impl FnOnce(&mut App) -> T) -> Option<T> {
         self.app
             .try_borrow_mut()
@@ -127,18 +127,19 @@ impl Coplay {
             .unwrap_or_default()
     }
 
-    /// Tells what is printed on a key of the person's keyboard, by its `KeyboardEvent.code`.
+    /// Takes the label of a key on the person's keyboard, by its `KeyboardEvent.code`.
     pub fn name_key(&self, code: String, name: String) {
         self.page.inbox.send(Input::Printed { code, name });
     }
 
-    /// The signal of the page's end, after which nothing of it goes on. None in a browser without such signals.
+    /// The signal of the page's end, after which nothing of it continues. `None` in a browser without such signals.
     #[wasm_bindgen(getter)]
     pub fn signal(&self) -> Option<AbortSignal> {
         lifetime::end_signal()
     }
 
-    /// The page failed outside of this module, or inside an environment module: tells the person and the server.
+    /// Reports to the person and the server that the page failed outside of this module, or inside an environment
+    /// module.
     pub fn fail(&self, message: &str) {
         panic_handler::report_failure(message);
     }
@@ -197,12 +198,12 @@ fn subscribe(page: &Rc<SharedApp>) {
     }
 }
 
-/// A key goes down or up. Keys of the world do nothing else on the page; those that are typed somewhere, and what the
-/// browser has them for, are none of the world's.
+/// Handles a key that goes down or up. Keys of the world do nothing else on the page; keys that are typed into an
+/// element, and shortcuts of the browser, do not belong to the world.
 fn key(page: &SharedApp, event: &KeyboardEvent, down: bool) {
     let inbox = &page.inbox;
     let code = event.code();
-    // While the command key is down, macOS tells of no other key that goes up.
+    // While the command key is down, macOS reports no other key that goes up.
     if !down && code.starts_with("Meta") {
         inbox.send(Input::Blurred);
     }
@@ -235,11 +236,11 @@ fn opens_chat(page: &SharedApp, event: &KeyboardEvent) -> bool {
     event.key() == "Enter" && is_free && page.ask(|app| app.may_write()) == Some(true)
 }
 
-/// Elements that have keys of their own.
+/// Elements that use keys themselves.
 const ELSEWHERE: &str = "input, textarea, select, form, dialog, [role=dialog], [role=textbox], \
                          [contenteditable]:not([contenteditable=false]), .ask, .chat";
 
-/// True if an event is about an element that has keys of its own.
+/// True if an event is about an element that uses keys itself.
 fn is_elsewhere(event: &Event) -> bool {
     let target = event
         .target()

@@ -1,5 +1,5 @@
-//! The page's messages when something is not as it should be: one sentence on what happened, one on what to do; in the
-//! language in which the person reads the study, or in English where the page has not learnt it.
+//! The page's messages when something is wrong: one sentence on what happened, one on what to do; in the language in
+//! which the person reads the study, or in English if the page does not know that language.
 //!
 //! This module must not know where the sentences are shown.
 
@@ -52,7 +52,7 @@ thread_local! {
     static SPOKEN: Cell<Option<Language>> = const { Cell::new(None) };
 }
 
-/// The language among those that the page speaks; that of its main part if there is no other.
+/// Returns the language among those that the page speaks; that of its main part if there is no other.
 fn known(language: &str) -> Option<Language> {
     let main = language.split('-').next().unwrap_or_default();
     let find = |tag: &str| {
@@ -64,8 +64,8 @@ fn known(language: &str) -> Option<Language> {
     find(language).or_else(|| find(main))
 }
 
-/// Has the page learn the sentences of the study, by language and name. A language says what is missing in the words of
-/// its main part, else in English.
+/// Teaches the page the sentences of the study, by language and name. A missing sentence of a language is taken from
+/// its main part, else from English.
 pub fn learn_sentences(all: &BTreeMap<String, BTreeMap<String, String>>) {
     for (tag, own) in all {
         let others = known(tag).or_else(|| known("en"));
@@ -77,7 +77,7 @@ pub fn learn_sentences(all: &BTreeMap<String, BTreeMap<String, String>>) {
     }
 }
 
-/// Has the page speak the first of these languages that it knows, or else English. Gives the tag of what it speaks.
+/// Makes the page speak the first of these languages that it knows, or else English. Returns the tag of that language.
 pub fn choose_language<'a>(languages: impl IntoIterator<Item = &'a str>) -> &'static str {
     let found = languages.into_iter().find_map(known);
     let spoken = found.or_else(|| known("en"));
@@ -136,7 +136,7 @@ pub fn say_payment(amount: &str) -> String {
     fill_in(current_words().pay, &[("amount", &amount)])
 }
 
-/// The button that leads back to whoever sent the participant.
+/// Returns the label of the button that leads back to the recruiter.
 pub fn say_way_back(name: &str) -> String {
     fill_in(current_words().back_to, &[("name", &name)])
 }
@@ -175,7 +175,7 @@ pub fn say_who_is_here(waiting: &Waiting) -> String {
     match waiting.needed.saturating_sub(waiting.here) {
         // The question says it.
         _ if waiting.ask == Ask::Return => "\u{a0}".to_owned(),
-        // Whoever fits together plays at once: these do not, by what the study asks of a group.
+        // People who fit together play immediately: these do not fit, by the study's rules for a group.
         0 => current_words().nobody_fits.to_owned(),
         1 => current_words().one_more.to_owned(),
         missing => fill_in(
@@ -217,7 +217,7 @@ pub fn say_end_of_wait(waiting: &Waiting, since_ms: u64) -> String {
         (Ask::Return, _) => "\u{a0}",
         (Ask::Choice, _) => current_words().still_play,
         (_, AtTimeout::Wait) => current_words().wait_on,
-        // A time that always runs out for an AI partner, and never for a person, would tell which it is.
+        // A time that always runs out for an AI partner, and never for a person, would reveal which it is.
         (_, AtTimeout::GoOn) => current_words().then_on,
         _ if left_ms == 0 => current_words().one_moment,
         (_, AtTimeout::Ai) => current_words().then_ai,
@@ -333,7 +333,7 @@ pub fn say_looked_away(name: &str) -> String {
     about(current_words().looked_away, name)
 }
 
-/// Somebody's page is gone; `plays_on` if the world goes on without them.
+/// Says that somebody's page is gone; `plays_on` if the world continues without them.
 pub fn say_gone(name: &str, plays_on: bool) -> String {
     match plays_on {
         true => about(current_words().gone_play_on, name),

@@ -136,7 +136,7 @@ fn write_format(format: &str, data: &Path, out: &Path) {
     }
 }
 
-/// Writes tables; gives the number of their rows.
+/// Writes tables; returns the number of their rows.
 fn write_tables(format: TableFormat, data: &Path, out: &Path, logs: usize) -> u64 {
     let options = ExportOptions {
         format,
@@ -148,7 +148,7 @@ fn write_tables(format: TableFormat, data: &Path, out: &Path, logs: usize) -> u6
     report.tables.iter().map(|table| table.rows).sum()
 }
 
-/// Writes data sets; gives the number of their steps.
+/// Writes data sets; returns the number of their steps.
 fn write_datasets(format: &str, data: &Path, out: &Path) -> u64 {
     let stop = StopFlag::default();
     let report = match format {

@@ -1,11 +1,11 @@
-//! Which session was which agent, in a data folder of agents that took part in the place of people.
+//! The agent of each session, in a data folder of agents that took part instead of people.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use serde::{Deserialize, Serialize};
 
-/// The file of a data folder that says it.
+/// The file of a data folder with the agents.
 pub const FILE: &str = "agents.json";
 
 /// A session of an agent.
@@ -23,7 +23,7 @@ pub struct AgentSession {
     pub temperature: Option<f64>,
     /// Ticks from one decision of a model to the next.
     pub every_ticks: u8,
-    /// The encoding of the observation that was chosen for a model; empty if its shapes told.
+    /// The encoding of the observation that was chosen for a model; empty if its shapes decided.
     pub observation: String,
     /// True if a model chose only among actions that may have an effect.
     pub action_mask: bool,
@@ -43,7 +43,7 @@ pub fn write_agents(data: &Path, agents: &[AgentSession]) -> anyhow::Result<()> 
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The sessions of agents in a data folder; none if people took part.
+/// Reads the sessions of agents in a data folder; empty if people took part.
 ///
 /// # Errors
 /// The file cannot be read.

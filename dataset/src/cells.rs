@@ -8,12 +8,12 @@ use std::io::Write;
 /// The characters with which a formula begins, in every width.
 const FORMULA: [char; 11] = ['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠'];
 
-/// The characters at which a program may split a cell: a spreadsheet whose language separates cells by semicolons, or one
-/// that is told to split at tabs, takes no notice of our quotes, nor of what they hold together.
+/// The characters at which a program may split a cell. A spreadsheet whose language separates cells by semicolons, or
+/// one that is set to split at tabs, ignores our quotes and what they hold together.
 const SPLITS: [char; 4] = [';', '\t', '\r', '\n'];
 
-/// A cell as it is written: an apostrophe stands before what a spreadsheet would execute, and before what looks so
-/// already; also within the cell, where it may be split. Numbers stay as they are.
+/// Returns a cell as it is written: an apostrophe comes before text that a spreadsheet would execute, and before text
+/// that already looks like this; also inside the cell, where it may be split. Numbers stay as they are.
 pub fn quote_formula(cell: &str) -> Cow<'_, str> {
     let parts = split(cell).enumerate();
     let quoted = parts.map(|(number, part)| match is_live(cell, number, part) {
@@ -49,8 +49,9 @@ const MISSING: [&str; 17] = [
     "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan",
 ];
 
-/// A cell of a table as it is written: as [`quote_formula`] writes it, and an apostrophe also stands before what table
-/// programs would take for a missing value, and before what looks so already. A cell without anything is missing.
+/// Returns a cell of a table as it is written: as [`quote_formula`] writes it. An apostrophe also comes before text
+/// that table programs would take for a missing value, and before text that already looks like this. An empty cell is a
+/// missing value.
 pub fn quote_cell(cell: &str) -> Cow<'_, str> {
     match is_missing(cell.trim_start_matches('\'')) {
         true => Cow::Owned(format!("'{cell}")),
@@ -72,7 +73,7 @@ fn is_missing(cell: &str) -> bool {
 
 /// The parts of a cell, each with the character at its end that splits.
 fn split(cell: &str) -> impl Iterator<Item = &str> {
-    // An empty cell is one part, and so is what comes after the last split.
+    // An empty cell is one part, and so is the text after the last split.
     cell.split_inclusive(SPLITS)
 }
 

@@ -1,5 +1,5 @@
-//! Tables from a data folder: what people and AI partners did, tick by tick, by re-simulation; what pages noted of
-//! keys, time and network; who was there, and which ways packets took; and the answers.
+//! Tables from a data folder: the actions of people and AI partners, tick by tick, by re-simulation; the notes of pages
+//! on keys, time and network; the presence of people, and the paths of packets; and the answers.
 //!
 //! The folder is only read, also while a server writes to it.
 
@@ -53,8 +53,8 @@ pub use report::{ExportReport, Skipped, WrittenTable};
 pub use sink::TableFormat;
 pub(crate) use sink::{BatchWriter, write_batches};
 
-/// Writes the tables into the folder `out`: they are there whole, or those of an earlier export are unchanged.
-/// Work of more than two seconds tells its progress on the standard error.
+/// Writes the tables into the folder `out`: either all of them are there afterwards, or those of an earlier export are
+/// unchanged. Work of more than two seconds reports its progress on the standard error.
 ///
 /// # Errors
 /// The error of the disk or of the database; also if there is no data folder, or the export was asked to stop.

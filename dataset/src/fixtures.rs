@@ -34,7 +34,7 @@ pub(crate) fn sign_rows(header: &Header, records: &[Record]) -> Vec<Record> {
     said.collect()
 }
 
-/// The pages of all people say their inputs for the ticks from `from` up to `to`.
+/// Lets the pages of all people send their inputs for the ticks from `from` up to `to`.
 pub(crate) fn say(episode: &mut Episode, from: u32, to: u32) {
     let all = played(episode.header());
     let controllers = episode.header().controllers.clone();

@@ -64,7 +64,7 @@ pub(crate) fn part_of(target: &Path) -> anyhow::Result<PathBuf> {
     let part = parent.join(format!(".{}.part", name.to_string_lossy()));
     let failed = || format!("cannot make the folder {}", part.display());
     if part.exists() {
-        // Of an export that was killed.
+        // Left by an export that was killed.
         fs::remove_dir_all(&part).with_context(failed)?;
     }
     fs::create_dir_all(&part).with_context(failed)?;

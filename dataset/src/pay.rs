@@ -1,6 +1,6 @@
-//! Payments that are due, as they were computed when sessions ended; and the files that recruiters take.
+//! Due payments, as they were computed when sessions ended; and the files that recruiters take.
 //!
-//! Nothing is paid here, and nothing is ever marked as paid twice: a payment is one row, and only rows that are due are
+//! Nothing is paid here, and no payment is ever marked as paid twice: a payment is one row, and only due rows are
 //! written into a file and marked.
 
 mod altered;
@@ -38,7 +38,7 @@ pub enum PaymentFormat {
 pub struct PaymentOrder {
     /// The reader of the file.
     pub format: PaymentFormat,
-    /// Where; there must be no such file yet.
+    /// The path of the file, which must not exist yet.
     pub out: PathBuf,
     /// True if the payments in it count as paid from now on.
     pub mark: bool,
@@ -55,8 +55,8 @@ pub struct Ledger {
     pub median_per_hour: BTreeMap<String, u64>,
     /// Warnings for the researcher.
     pub warnings: Vec<String>,
-    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each. Nothing is written or
-    /// marked as long as there is one.
+    /// The rows that decide payments and were changed after they were stored: a sentence for each. As long as there is
+    /// one, nothing is written or marked.
     pub altered: Vec<String>,
     /// The file that was written, and its lines.
     pub file: Option<(PathBuf, usize)>,
@@ -64,18 +64,18 @@ pub struct Ledger {
     pub in_file: BTreeMap<String, u64>,
     /// The sum that the recruiter pays the same people by its own approval.
     pub by_approval: BTreeMap<String, u64>,
-    /// True if the study says what its outcomes pay.
+    /// True if the study defines the pay of its outcomes.
     #[serde(skip)]
     has_recruitment: bool,
     /// Payments that were marked as paid.
     pub marked: usize,
 }
 
-/// Reads the payments of a data folder, and writes a file of those that are due if one is asked for. A server may run.
+/// Reads the payments of a data folder, and writes a file of the due ones if `order` asks for it. A server may run.
 ///
 /// # Errors
-/// There is no data folder, the database or the disk fails, the file is there already, or rows are not as they were stored;
-/// nothing is written or marked then.
+/// There is no data folder, the database or the disk fails, the file exists already, or rows were changed after they
+/// were stored; nothing is written or marked then.
 pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Ledger> {
     let store = open(data, order.is_some_and(|order| order.mark)).await?;
     let payments = store.payments().await?;
@@ -114,7 +114,7 @@ pub struct Meaning {
     pub payments: Vec<Payment>,
 }
 
-/// Says what a completion code, or the number of a visit, stands for.
+/// Finds the meaning of a completion code or of a reference number.
 ///
 /// # Errors
 /// There is no data folder, or the database fails.
@@ -309,7 +309,7 @@ async fn write(
     Ok(())
 }
 
-/// Somebody who did not come from there, as far as the identifier tells.
+/// Somebody who did not come from there, by the form of the identifier.
 struct Stranger;
 
 fn heading(format: PaymentFormat) -> Option<Vec<String>> {
@@ -394,7 +394,7 @@ impl fmt::Display for Ledger {
                 "{:<11} {:<14} {:<15} {minutes:>8.1} {base:>8} {bonus:>8} {time:>8} {total:>9} {currency:<4} {:<7}",
                 payment.participant,
                 what.outcome.name(),
-                // Without `recruitment` there is no recruiter to be told anything.
+                // Without `recruitment`, there is no recruiter to inform.
                 what.code.as_ref().map_or("-", |_| what.deed.name()),
                 payment.state.name(),
             )?;

@@ -33,7 +33,7 @@ impl Progress {
     }
 }
 
-/// Work in many parts, which tells how far it is once it takes more than two seconds.
+/// Work in many parts, which reports its progress once it takes more than two seconds.
 pub struct LongWork(Progress);
 
 impl LongWork {

@@ -52,7 +52,7 @@ pub struct WrittenDataset {
     pub id: String,
     /// Its episodes.
     pub episodes: usize,
-    /// The steps of all of them.
+    /// The steps of all episodes.
     pub steps: usize,
 }
 
@@ -73,8 +73,8 @@ impl fmt::Display for DatasetsReport {
     }
 }
 
-/// Reads the episodes of a data folder one after the other. Those that cannot be simulated, those that were changed, and
-/// those from which somebody withdrew, are put into the report; those without a tick are passed over.
+/// Reads the episodes of a data folder one after the other. Episodes that cannot be simulated, that were changed, or
+/// from which somebody withdrew are put into the report; episodes without a tick are skipped.
 ///
 /// # Errors
 /// There is no data folder, the disk fails, the export was asked to stop, or `add` fails.
@@ -163,7 +163,7 @@ fn read_recording(path: &Path, known: &KnownLogs) -> anyhow::Result<Recording> {
             terminations[seat].push(outcome.terminated >> seat & 1 == 1);
             truncations[seat].push(outcome.truncated >> seat & 1 == 1);
             let controller = archive::controller_at(&header, &changes, Seat(seat as u8), tick);
-            // A mark is the choice of the AI partner with whom the person shares the seat.
+            // A mark is the choice of the AI partner with which the person shares the seat.
             let is_mark = usize::from(inputs[tick.0 as usize * seats + seat]) >= own;
             is_human[seat].push(*controller == Controller::Human && !is_mark);
         }

@@ -127,7 +127,7 @@ async fn write_tables(
     Ok(written.tables)
 }
 
-/// Reads what the metadata say of the study, and writes the studies themselves.
+/// Reads the facts for the metadata about the study, and writes the studies themselves.
 async fn describe<'a>(
     data: &Path,
     facts: &'a CrateFacts,
@@ -182,7 +182,7 @@ async fn describe<'a>(
     Ok(described)
 }
 
-/// Every file of metadata but that of RO-Crate, which lists them.
+/// Writes every file of metadata except that of RO-Crate, which lists them.
 fn write_metadata(root: &Path, described: &Described<'_>) -> anyhow::Result<()> {
     psych_ds::name_tables(&root.join(DATA), described)?;
     write_json(

@@ -46,9 +46,10 @@ pub struct VerifyReport {
     pub episodes: Vec<Verified>,
     /// Episodes that the database knows with an end, and that have no file.
     pub missing: Vec<String>,
-    /// True if there are episodes and no database: nobody can tell whether some are missing, and who is paid what.
+    /// True if there are episodes and no database: nobody can know whether episodes are missing, or what the payments
+    /// are.
     pub lacks_database: bool,
-    /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each.
+    /// The rows of the database that decide payments and were changed after they were stored: a sentence for each.
     pub altered: Vec<String>,
     /// Ended episodes whose logs the ledger does not have: an older program wrote their ends.
     pub not_in_ledger: usize,
@@ -62,7 +63,7 @@ pub struct VerifyReport {
 /// Numbers of episodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct EpisodeCounts {
-    /// All, also those that are missing.
+    /// All episodes, including missing ones.
     pub episodes: usize,
     /// Those that gave the same when they were simulated again.
     pub verified: usize,
@@ -92,11 +93,11 @@ pub struct Verified {
     pub score: Option<i64>,
     /// Digest after them, 16 hex digits.
     pub digest: String,
-    /// How often each kind of event happened.
+    /// The number of events of each kind.
     pub events: BTreeMap<String, u32>,
-    /// Why it ended, by its file or else by the database; `None` while it runs.
+    /// The reason why it ended, by its file or else by the database; `None` while it runs.
     pub reason: Option<&'static str>,
-    /// How often a seat changed hands.
+    /// The number of hand-overs of seats.
     pub changes: usize,
     /// The pages that simulated something else than the replica, as the file names them.
     pub diverged: Vec<DivergedPage>,
@@ -112,7 +113,7 @@ pub struct Verified {
     pub frames: u64,
     /// True if the file ends in the torn record of a crash.
     pub torn: bool,
-    /// True if the ledger has the log as it is, so that nobody can change any of it without notice.
+    /// True if the ledger has the log as it is, so that nobody can change it without detection.
     pub in_ledger: bool,
     #[serde(skip)]
     log_state: LogState,
@@ -137,7 +138,7 @@ pub enum EpisodeVerdict {
     Recorded(String),
     /// Something differs.
     Differs(String),
-    /// This program cannot simulate it, and so cannot tell.
+    /// This program cannot simulate it, and so cannot verify it.
     Unverified(String),
 }
 
@@ -164,7 +165,7 @@ impl VerifyReport {
             && self.episodes.iter().all(Verified::is_fine)
     }
 
-    /// Counts its episodes by what is known of them.
+    /// Counts its episodes by their verdicts.
     pub fn count(&self) -> EpisodeCounts {
         let fine = self.episodes.iter().filter(|episode| episode.is_fine());
         let recorded = fine.clone().filter(|episode| episode.is_recorded()).count();
@@ -175,7 +176,7 @@ impl VerifyReport {
         }
     }
 
-    /// Takes the ledger, and gives what it knows of logs.
+    /// Takes the ledger, and returns what it knows about logs.
     fn read_ledger(&mut self, state: LedgerState) -> KnownLogs {
         (self.altered, self.hashes) = (state.altered, state.hashes);
         let (entries, last) = (self.hashes.len(), self.hashes.last().cloned());
@@ -254,7 +255,7 @@ fn compare(report: &mut VerifyReport, known: &store::Episode) {
     ) {
         (Some(found), Some(ending)) => (found, ending),
         (None, Some(_)) => return report.missing.push(known.id.clone()),
-        // If the file could not take the end, the database alone has the reason.
+        // If the file could not take the end, only the database has the reason.
         (Some(found), None) => {
             found.reason = found.reason.or(known.reason.map(reason_name));
             return;
@@ -428,7 +429,7 @@ impl Verified {
         self.digest = digest.unwrap_or_default();
     }
 
-    /// Compares what the replay does not; the first thing that is not as it should be.
+    /// Compares what the replay does not compare; returns the first fault.
     fn compare(
         &mut self,
         (log, known): (&Log, &KnownLogs),
@@ -469,7 +470,7 @@ fn module(data: &Path, hash: &str) -> anyhow::Result<StoredModule> {
     if hash.is_empty() {
         return Ok(StoredModule::Unnamed);
     }
-    // The name comes from a file: nothing but a hash may become a path.
+    // The name comes from a file: only a hash may become a path.
     if !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Ok(StoredModule::Missing);
     }

@@ -18,7 +18,7 @@ pub struct Who {
     pub id: String,
     /// The sessions that have it.
     pub people: Vec<FoundPerson>,
-    /// Why nobody can be found by the recruiter's identifiers: their key is missing. `None` if it is there.
+    /// The reason why nobody can be found by the recruiter's identifiers: their key is missing. `None` if it is there.
     pub note: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct FoundEpisode {
     pub stage: String,
     /// The start, ISO 8601, UTC.
     pub started_at: String,
-    /// How it ended; `None` while it runs.
+    /// Its end; `None` while it runs.
     pub ended_on: Option<&'static str>,
     /// The score at the end.
     pub score: Option<i64>,
@@ -79,7 +79,7 @@ pub struct FoundEpisode {
     pub partners: Vec<String>,
 }
 
-/// Finds the people behind an identifier: a pseudonym, a session, a reference number, or what the recruiter calls them.
+/// Finds the people behind an identifier: a pseudonym, a session, a reference number, or a recruiter's identifier.
 ///
 /// # Errors
 /// There is no data folder or database, or it fails.

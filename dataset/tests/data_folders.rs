@@ -1,9 +1,9 @@
-//! Data folders of earlier programs: they verify, and give the tables that they gave then, also after today's program has
+//! Data folders of earlier programs: they verify, and give the same tables as then, also after today's program has
 //! opened their database.
 //!
 //! `tests/data-folders/VERSION/EXAMPLE` is the folder `data` that a server wrote while `coplay rehearse --faults all` ran
-//! an example, with `expected.json`: what the same program said of it. A new version of a log, database or module format
-//! adds a folder; nothing in a folder that is there ever changes.
+//! an example, with `expected.json`: what the same program said about it. A new version of a log, database or module
+//! format adds a folder; nothing in an existing folder ever changes.
 
 #![allow(
     clippy::unwrap_used,
@@ -35,7 +35,7 @@ struct Expected {
     rows: BTreeMap<String, u64>,
 }
 
-/// These people are invented, and no test writes into the configuration of whoever runs it.
+/// These people are invented, and no test writes into the configuration of the user who runs it.
 fn use_trial_key() {
     store::identifier_key::choose_place(store::identifier_key::KeyPlace::Trial);
 }

@@ -41,7 +41,7 @@ fn rows(seed: u64) -> Vec<[u16; 2]> {
         .collect()
 }
 
-/// The least nanoseconds that one of `count` calls took; a round is told its number.
+/// The least nanoseconds that one of `count` calls took; a round gets its number.
 fn best(count: u32, mut round: impl FnMut(u32)) -> f64 {
     let mut least = f64::INFINITY;
     for number in 0..ROUNDS {
@@ -124,7 +124,7 @@ fn observations() {
     report("overcooked_observe", nanos, "ns");
 }
 
-/// Steps with what both cooks observe: written anew or brought up to date, as `f32` or a byte a value.
+/// Steps with the observations of both cooks: written completely or updated, as `f32` or one byte per value.
 fn observed(name: &str, rules: RuleSet) {
     let wide: [(&str, Look<f32>); 2] = [
         ("observed", Overcooked::observe),

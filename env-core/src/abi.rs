@@ -1,6 +1,6 @@
 //! The module form of an environment: version 2 of the binary interface that `docs/environment-abi.md` describes.
 //!
-//! [`export_env!`](crate::export_env) gives a `cdylib` the exports; [`Host`] holds what lies behind them.
+//! [`export_env!`](crate::export_env) gives a `cdylib` the exports; [`Host`] has the state behind them.
 //! Rust hosts of modules read outcomes with [`decode_outcome`].
 
 use alloc::string::{String, ToString as _};
@@ -14,18 +14,18 @@ use crate::instance::Instance;
 
 /// Version of the interface.
 pub const VERSION: u32 = 2;
-/// The oldest version whose modules still run: what they lack is optional.
+/// The oldest version whose modules still run: missing parts are optional.
 pub const OLDEST_VERSION: u32 = 1;
 /// Number of slots of a module.
 pub const SLOTS: u32 = 64;
 /// The longest message that a module takes, bytes.
 pub const INBOX_LIMIT: u32 = 1 << 20;
 
-/// Writes an outcome for this many seats, each with this many components of its reward: rewards `f32` a seat,
-/// terminated `u16`, truncated `u16`, over `u32`, number of events `u32`, then an event each: kind `u16`, seat `u8`,
-/// 0 or one more than the seat to which it happened `u8`, value `f32`; then components `f32`, seat by seat; little-endian.
+/// Writes an outcome for this many seats, each with this many components of its reward: rewards `f32` per seat,
+/// terminated `u16`, truncated `u16`, over `u32`, number of events `u32`, then each event: kind `u16`, seat `u8`, 0 or
+/// one more than the seat to which it happened `u8`, value `f32`; then components `f32`, seat by seat; little-endian.
 pub fn encode_outcome(outcome: &StepOutcome, seats: usize, components: usize, out: &mut Vec<u8>) {
-    // Room for all of it at once: bytes that arrive one by one are most of the cost of a step in a module.
+    // Reserves all the room in one go: bytes that are added one by one are most of the cost of a step in a module.
     let rewards = outcome.rewards.iter().take(seats);
     let start = out.len();
     let parts = seats * components;
@@ -47,7 +47,7 @@ pub fn encode_outcome(outcome: &StepOutcome, seats: usize, components: usize, ou
         put(&mut rest, [event.seat, to]);
         put(&mut rest, event.value.to_le_bytes());
     }
-    // Where nothing was earned they stay zero.
+    // Components of seats that earned nothing stay zero.
     for part in outcome.components.iter().take(parts) {
         put(&mut rest, part.to_le_bytes());
     }
@@ -102,10 +102,10 @@ pub fn decode_outcome(
 
 /// The state behind the exports of a module: one instance, and the two buffers of its messages.
 ///
-/// It trusts no number of its caller: what is out of range is ignored, clamped or answered by an error.
+/// It trusts no number of its caller: numbers out of range are ignored, clamped or answered by an error.
 #[derive(Debug)]
 pub struct Host<E: Environment> {
-    /// None as long as nothing opened: an environment that refuses its own defaults.
+    /// `None` as long as nothing opened: the environment refuses its own defaults.
     instance: Option<Instance<E>>,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
@@ -115,10 +115,10 @@ pub struct Host<E: Environment> {
 }
 
 impl<E: Environment> Host<E> {
-    /// A module that was just loaded: open with the default parameters, at the first state of seed 0.
+    /// Creates a module that was just loaded: open with the default parameters, at the first state of seed 0.
     ///
-    /// An environment that refuses its own defaults is not open: [`Host::open`] tells why, and until it opens with
-    /// others every other call is answered by nothing.
+    /// An environment that refuses its own defaults is not open: [`Host::open`] says why, and until it opens with
+    /// others, every other call returns an empty answer.
     pub fn new() -> Self {
         Self {
             instance: E::new(E::Params::default()).ok().map(Instance::new),
@@ -130,7 +130,7 @@ impl<E: Environment> Host<E> {
         }
     }
 
-    /// Makes room for a message of this many bytes and gives its place; null over [`INBOX_LIMIT`].
+    /// Makes room for a message of this many bytes and returns its place; null over [`INBOX_LIMIT`].
     pub fn inbox(&mut self, len: u32) -> *mut u8 {
         if len > INBOX_LIMIT {
             return core::ptr::null_mut();
@@ -146,7 +146,7 @@ impl<E: Environment> Host<E> {
         &self.outbox
     }
 
-    /// The last message of the caller; cut to what it made room for.
+    /// Returns the last message of the caller; cut to the room that it made.
     fn message(&self, len: u32) -> &[u8] {
         cut(&self.inbox, len)
     }
@@ -238,7 +238,7 @@ impl<E: Environment> Host<E> {
         self.outbox.len() as u32
     }
 
-    /// The actions that may have an effect for a seat, a bit each; none for a seat that does not exist.
+    /// Returns the actions that may have an effect for a seat, one bit each; no bits for a seat that does not exist.
     pub fn mask(&mut self, seat: u32) -> i64 {
         seated(&mut self.instance, seat)
             .map_or(0, |instance| instance.mask(seat as usize).cast_signed())

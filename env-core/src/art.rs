@@ -1,8 +1,8 @@
 //! The art: small SVG documents that any environment may draw with.
 //!
-//! An environment names what it uses with [`art!`](crate::art!), and its module carries nothing else.
+//! An environment names the pictures that it uses with [`art!`](crate::art!), and its module contains no others.
 //! One style: seen from above and a little from the front, the light from the upper left, a box of 64 by 64.
-//! What is told apart by colour is told apart by shape as well.
+//! Things that differ in colour also differ in shape.
 //!
 //! [`AgentArt`] draws agents in layers, so that sixteen seats in four directions are not 64 pictures.
 
@@ -13,7 +13,7 @@ use crate::draw::{DrawList, Shape, Sprite};
 
 macro_rules! all {
     ($($name:literal)+) => {
-        /// Every picture there is. A constant, so that a program carries only what it picks.
+        /// All pictures. A constant, so that a program contains only the pictures that it picks.
         const ALL: &[Sprite] =
             &[$(Sprite { name: $name, svg: include_str!(concat!("art/", $name, ".svg")) }),+];
     };
@@ -63,7 +63,7 @@ pub fn is_of_thing(name: &str) -> bool {
     !is_part && name != "steam" && !name.ends_with("_front")
 }
 
-/// How many pictures these names pick.
+/// Counts the pictures that these names pick.
 pub const fn count(names: &[&str]) -> usize {
     let (mut count, mut k) = (0, 0);
     while k < names.len() {
@@ -91,7 +91,7 @@ pub const fn pick<const N: usize>(names: &[&str]) -> [Sprite; N] {
     picked
 }
 
-/// Where a picture lies in a list; a constant with it costs nothing, and a wrong name stops the compiler.
+/// Returns the index of a picture in a list; as a constant, it costs nothing, and a wrong name stops the compiler.
 ///
 /// # Panics
 /// If the list has no picture of this name.
@@ -102,7 +102,7 @@ pub const fn index(sprites: &[Sprite], name: &str) -> u16 {
     }
 }
 
-/// Where a picture lies in a list, if it is there.
+/// Returns the index of a picture in a list, if it is there.
 pub const fn find(sprites: &[Sprite], name: &str) -> Option<u16> {
     let mut k = 0;
     while k < sprites.len() {
@@ -120,7 +120,7 @@ const fn matches(name: &str) -> usize {
         count += fits(name, ALL[k].name) as usize;
         k += 1;
     }
-    // The name in the message is the only way in which a constant can tell what is wrong.
+    // The name in the message is the only way in which a constant can report what is wrong.
     if count == 0 {
         panic!("{}", name);
     }
@@ -152,7 +152,7 @@ pub enum FigureKind {
     Robot,
 }
 
-/// Agents: what every seat looks like in every direction (0 right, 1 down, 2 left, 3 up).
+/// Agents: the look of every seat in every direction (0 right, 1 down, 2 left, 3 up).
 ///
 /// Three layers: a torso in the seat's colour and pattern, head and arms by direction, the seat's hat.
 /// The list of pictures has `torso_*` and `hat_*`, and those of the kind.
@@ -161,7 +161,7 @@ pub struct AgentArt {
     torso: u16,
     heads: [u16; 4],
     hat: u16,
-    /// Seats that have pictures of their own.
+    /// Seats that have their own pictures.
     whole: Option<[[u16; 4]; 2]>,
 }
 

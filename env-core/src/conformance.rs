@@ -32,7 +32,7 @@ const GROUNDS: u64 = 256;
 pub struct Violation {
     /// The law, as a sentence.
     pub law: &'static str,
-    /// Where and how it is broken.
+    /// The place and the kind of the violation.
     pub detail: String,
 }
 
@@ -50,14 +50,14 @@ fn law(holds: bool, law: &'static str, detail: impl FnOnce() -> String) -> LawVe
     }
 }
 
-/// A law that was held against a world.
+/// A law that was checked for a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CheckedLaw {
     /// The law, as a sentence.
     pub law: &'static str,
-    /// How often it was looked at.
+    /// The number of checks.
     pub times: u64,
-    /// How often it was broken.
+    /// The number of violations.
     pub broken: u64,
 }
 
@@ -70,20 +70,20 @@ pub struct Finding {
     pub seed: u64,
     /// Steps that were taken before.
     pub step: u32,
-    /// How it was broken.
+    /// The kind of the violation.
     pub what: String,
 }
 
 /// The result of a check.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConformanceReport {
-    /// The laws, in the order in which they were first looked at.
+    /// The laws, in the order of their first checks.
     pub laws: Vec<CheckedLaw>,
     /// The first breach of each law that was broken, in order.
     pub findings: Vec<Finding>,
     /// Episodes that were played.
     pub episodes: u32,
-    /// Steps of them; those that were taken back are not counted.
+    /// Their steps; steps that were taken back are not counted.
     pub steps: u64,
 }
 
@@ -120,8 +120,8 @@ impl ConformanceReport {
     }
 }
 
-/// Checks any world, such as a module, by an episode of each seed; `open` gives a fresh instance,
-/// `sprites` is the number of pictures that it ships, `progress` is called after each episode.
+/// Checks any world, such as a module, by an episode of each seed; `open` returns a fresh instance, `sprites` is the
+/// number of pictures that it ships, `progress` is called after each episode.
 pub fn check_world(
     open: &mut dyn FnMut() -> Result<Box<dyn World>, String>,
     sprites: usize,

@@ -1,5 +1,5 @@
 //! The contracts: [`Environment`] (what an author writes), [`World`] (what a session drives, native or module),
-//! [`Policy`] (what plays a seat that no person has).
+//! [`Policy`] (what plays a seat without a person).
 
 mod spec;
 
@@ -23,7 +23,7 @@ pub struct StepEvent {
     pub seat: u8,
     /// The seat to which it happened, if there is one.
     pub to: Option<u8>,
-    /// How much; the meaning belongs to the kind.
+    /// The amount; its meaning depends on the kind.
     pub value: f32,
 }
 
@@ -71,7 +71,7 @@ impl StepOutcome {
     }
 }
 
-/// Why parameters were refused: the field, what is wrong, how to mend it.
+/// The reason why parameters were refused: the field, what is wrong, how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field}: {reason}")]
 pub struct ParamError {
@@ -119,9 +119,9 @@ pub trait Environment: Sized {
     /// The first state of the episode with this seed.
     fn reset(&self, seed: u64) -> Self::State;
 
-    /// Advances the state by one step. `actions` has one entry a seat; an entry out of range is the no-op.
-    /// Stepping after the end stays over, gives no rewards and leaves the score; the world had better stand still,
-    /// but rules that equal an original elsewhere may let it go on.
+    /// Advances the state by one step. `actions` has one entry per seat; an entry out of range is the no-op. A step
+    /// after the end stays over, gives no rewards and does not change the score. The world should stand still, but
+    /// rules that equal an original elsewhere may let it continue.
     fn step(&self, state: &mut Self::State, actions: &[Action], outcome: &mut StepOutcome);
 
     /// Writes the observation of a seat: [`Spec::observation_len`] values, all written.
@@ -138,7 +138,7 @@ pub trait Environment: Sized {
         u16::MAX
     }
 
-    /// The score of the group, which people see: what is confirmed of it also decides their pay.
+    /// The score of the group, which people see: the confirmed score also decides their pay.
     fn score(&self, state: &Self::State) -> i64;
 
     /// The score of a seat; by default the group's.
@@ -155,14 +155,14 @@ pub trait Environment: Sized {
         None
     }
 
-    /// Tells the state in words, as seen from a seat: for screen readers and language models.
-    /// The words leave out everything that the seat may not see.
+    /// Describes the state in words, as seen from a seat: for screen readers and language models. The words leave out
+    /// everything that the seat must not see.
     fn describe(&self, state: &Self::State, seat: usize, out: &mut String);
 
     /// Checks that a state read from bytes belongs to this environment: indexes in range, no NaN.
     fn valid(&self, state: &Self::State) -> bool;
 
-    /// Checks what the environment makes for the episode of a seed, such as a ground of its own.
+    /// Checks what the environment makes for the episode of a seed, such as its own ground.
     /// Conformance asks for many seeds; by default there is nothing to check.
     ///
     /// # Errors
@@ -182,7 +182,7 @@ pub trait World {
     fn spec(&self) -> &Spec;
     /// Starts the episode with this seed.
     fn reset(&mut self, seed: u64);
-    /// Advances by one step and gives what came of it.
+    /// Advances by one step and returns the outcome.
     fn step(&mut self, actions: &[Action]) -> &StepOutcome;
     /// Writes the observation of a seat; resizes `out` to [`Spec::observation_len`].
     fn observe(&mut self, seat: usize, out: &mut Vec<f32>);
@@ -198,7 +198,7 @@ pub trait World {
     fn digest(&mut self) -> u64;
     /// Replaces `out` by the canonical bytes of the state.
     fn state(&mut self, out: &mut Vec<u8>);
-    /// True if equal states have equal bytes. Of other worlds, only digests tell whether states are equal.
+    /// True if equal states have equal bytes. In other worlds, only digests show whether states are equal.
     fn is_canonical(&self) -> bool {
         true
     }
@@ -234,12 +234,13 @@ pub trait World {
     fn choose(&mut self, _seat: usize) -> Option<Action> {
         None
     }
-    /// The actions that the seats took in the last step, where actions stand for the choices of AI partners;
-    /// `None` if they are those that were given. See [`crate::shared`].
+    /// Returns the actions that the seats took in the last step, where actions stand for the choices of AI partners;
+    /// `None` if these are the given actions. See [`crate::shared`].
     fn played(&self) -> Option<&[Action]> {
         None
     }
-    /// The actions that AI partners would choose for a seat in the state as it is; none for a seat that is not shared.
+    /// Returns the actions that AI partners would choose for a seat in the present state; empty for a seat that is not
+    /// shared.
     fn proposals(&mut self, _seat: usize) -> &[Action] {
         &[]
     }
@@ -250,8 +251,8 @@ pub trait World {
     }
     /// Replaces the random draws of the next step; see [`Environment::inject`].
     fn inject(&mut self, draws: &[u32]);
-    /// Why the world stands still, if it broke down: a module may, a native environment does not.
-    /// Every step is then over and earns nothing, whatever it is asked it answers harmlessly.
+    /// Returns why the world stands still, if it failed: a module may fail, a native environment does not. Every step
+    /// is then over and earns nothing, and all answers are harmless.
     fn fault(&self) -> Option<String> {
         None
     }

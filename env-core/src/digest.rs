@@ -29,7 +29,7 @@ impl Fnv1a {
         Self(hash)
     }
 
-    /// The hash of what it has seen.
+    /// The hash of the bytes so far.
     pub fn value(self) -> u64 {
         self.0
     }

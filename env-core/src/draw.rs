@@ -37,7 +37,7 @@ pub enum Shape {
     },
     /// A ring of progress, from the top clockwise; `part` in 0 to 1.
     Progress {
-        /// How much of the ring is filled.
+        /// The filled part of the ring.
         part: f32,
         /// Colour, `0xRRGGBBAA`.
         color: u32,
@@ -63,7 +63,7 @@ pub enum Shape {
 /// One item of the picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DrawItem {
-    /// Stable identity for tweening; 0 for none. What stands for seat `s` has `s + 1`,
+    /// Stable identity for tweening; 0 for none. The item of seat `s` has `s + 1`,
     /// so that a view can point out the seat of its person.
     pub id: u32,
     /// Left edge, cells.

@@ -1,8 +1,8 @@
 //! A module as a [`World`]: the calling side of the interface that `docs/environment-abi.md` describes.
 //!
-//! It believes nothing that a module says: lengths, places, numbers and texts are checked before they are used.
-//! The first lie or breakdown is the [`World::fault`], and from then on the world stands still.
-//! Who runs the code (an interpreter, the browser) is an [`Engine`]; this module must not know which.
+//! It trusts nothing that a module says: lengths, places, numbers and texts are checked before they are used. The first
+//! lie or failure is the [`World::fault`], and from then on the world stands still. An [`Engine`] runs the code (an
+//! interpreter, the browser); this module must not know which.
 
 mod export;
 mod world;
@@ -25,10 +25,10 @@ pub use export::{Export, Type};
 pub trait Engine {
     /// Checks whether the module has this export. It has all that are not optional.
     fn has(&self, export: Export) -> bool;
-    /// Calls an export: the argument is cut to its type, the result is widened with its sign; 0 stands for none.
+    /// Calls an export: the argument is cut to its type, the result is widened with its sign; 0 if there is none.
     ///
     /// # Errors
-    /// Why the call did not return, to stand behind its name: "trapped: ...".
+    /// The reason why the call did not return, as a text after its name: "trapped: ...".
     fn call(&mut self, export: Export, argument: i64) -> Result<i64, String>;
     /// Replaces `out` by bytes of the module's memory; `None` if they are not all inside it.
     fn read(&mut self, at: u32, len: u32, out: &mut Vec<u8>) -> Option<()>;
@@ -36,7 +36,7 @@ pub trait Engine {
     fn write(&mut self, at: u32, bytes: &[u8]) -> Option<()>;
 }
 
-/// Why a module cannot be used, or is no longer.
+/// The reason why a module cannot be used, or is no longer used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModuleError {
     /// It is no module of this interface.
@@ -72,7 +72,7 @@ impl ModuleError {
 /// The bounds within which a host accepts a module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageLimits {
-    /// The longest message of a module but for its facts, bytes.
+    /// The longest message of a module except its facts, bytes.
     pub message_bytes: u32,
     /// The longest facts (spec, schema and sprites as JSON), bytes.
     pub facts_bytes: u32,
@@ -134,7 +134,7 @@ impl<E: Engine> Guest<E> {
     /// Opens an environment with these parameters, a JSON object, or nothing for the defaults.
     ///
     /// # Errors
-    /// [`ModuleError`], and the engine is given up.
+    /// [`ModuleError`]; the engine is then dropped.
     pub fn open(engine: E, params: &str, limits: MessageLimits) -> Result<Self, ModuleError> {
         let mut guest = Self {
             engine,
@@ -170,7 +170,7 @@ impl<E: Engine> Guest<E> {
         &self.facts
     }
 
-    /// Why the world stands still, if it does.
+    /// Returns why the world stands still, if it does.
     pub fn fault(&self) -> Option<&ModuleError> {
         self.fault.as_ref()
     }
@@ -263,7 +263,7 @@ impl<E: Engine> Guest<E> {
         self.receive(export, len.into())
     }
 
-    /// Works with the module unless it broke down; `idle` stands for what it cannot give.
+    /// Works with the module unless it failed; then returns `idle`.
     fn attempt<T>(&mut self, idle: T, work: impl FnOnce(&mut Self) -> Result<T, ModuleError>) -> T {
         if self.fault.is_some() {
             return idle;

@@ -1,4 +1,4 @@
-//! An environment with its state: what a session drives natively, and what a module holds.
+//! An environment with its state, for native sessions and for modules.
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,6 +1,6 @@
-//! Observations for batches: brought up to date, a byte a value, all seats at once.
+//! Observations for batches: updated, one byte per value, all seats together.
 //!
-//! The batch engine asks for these of thousands of instances. The author of an environment need not know them:
+//! The batch engine needs these for thousands of instances. The author of an environment need not know them:
 //! [`BatchObserver`] has a default for each, and grids have fast ones.
 
 use alloc::vec;
@@ -15,7 +15,7 @@ pub trait BatchObserver: Environment {
         self.observe(state, seat, out);
     }
 
-    /// Writes the observation of a seat, a byte a value; only where [`crate::Spec::compact`] says so.
+    /// Writes the observation of a seat, one byte per value; only if [`crate::Spec::compact`] says so.
     fn observe_compact(&self, state: &Self::State, seat: usize, out: &mut [i8]) {
         let mut values = vec![0.0; out.len()];
         self.observe(state, seat, &mut values);
@@ -29,7 +29,7 @@ pub trait BatchObserver: Environment {
         self.observe_compact(state, seat, out);
     }
 
-    /// Writes the observations of that many seats at once, `[seat, value]`; an environment may share work among them.
+    /// Writes the observations of this many seats together, `[seat, value]`; an environment may share work among them.
     /// Equal to [`Environment::observe`] for each or, if `fresh` (`out` holds earlier ones), [`BatchObserver::refresh`].
     fn observe_all(&self, state: &Self::State, seats: usize, fresh: bool, out: &mut [f32]) {
         let rows = out.chunks_exact_mut((out.len() / seats).max(1)).enumerate();

@@ -1,12 +1,12 @@
-//! Seats that a person shares with AI partners: the world gets more actions, and each of them stands for what a partner
-//! chooses in the state before the step.
+//! Seats that a person shares with AI partners: the world gets more actions, and each of them stands for a partner's
+//! choice in the state before the step.
 //!
 //! So the input of a person says in every tick who decides: an action of the environment is the person's own, and a mark
 //! such as [`HAND_OVER`] is the choice of a partner, which every page and the server's replica compute alike.
-//! The partners watch every state, also those in which they do not decide, so that one with a memory knows what
-//! happened; their states are saved, loaded and digested with the world.
+//! The partners observe every state, including those in which they do not decide, so that a partner with a memory knows
+//! what happened; their states are saved, loaded and digested with the world.
 //!
-//! This module must not know which keys mean the marks, or when a person wants them.
+//! This module must not know the keys of the marks, or when a person wants them.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -27,7 +27,7 @@ pub const HAND_OVER: &str = "@hand_over";
 /// Keeps the random numbers of several partners of one seat apart.
 const APART: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The partners of one seat, each with what it chooses in the state as it is.
+/// The partners of one seat, each with its choice in the present state.
 struct SharedSeat {
     seat: usize,
     partners: Vec<(Box<dyn Policy>, Action)>,
@@ -37,7 +37,7 @@ struct SharedSeat {
 pub struct SharedWorld<W> {
     world: W,
     spec: Spec,
-    /// How many actions the world itself has.
+    /// The number of the world's own actions.
     own: usize,
     seats: Vec<SharedSeat>,
     played: Vec<Action>,
@@ -54,7 +54,7 @@ pub fn is_mark(spec: &Spec, action: Action) -> bool {
     of.is_some_and(|of| of.name.starts_with(MARK))
 }
 
-/// How many actions an environment itself has, without marks, which are the last ones.
+/// Counts the environment's own actions, without marks, which are the last ones.
 pub fn count_own_actions(spec: &Spec) -> usize {
     let marks = spec.actions.iter().rev();
     let marks = marks.take_while(|of| of.name.starts_with(MARK)).count();
@@ -121,7 +121,8 @@ impl<W: World> SharedWorld<W> {
         }
     }
 
-    /// Asks every partner what it chooses in the state as it is: once a state, because choosing moves a policy's own.
+    /// Asks every partner for its choice in the present state: once per state, because choosing changes the policy's
+    /// own state.
     fn ask_partners(&mut self) {
         for shared in &mut self.seats {
             for (policy, chosen) in &mut shared.partners {
@@ -131,7 +132,7 @@ impl<W: World> SharedWorld<W> {
         }
     }
 
-    /// Puts what the partners choose in the place of the marks.
+    /// Replaces the marks by the choices of the partners.
     fn resolve(&mut self, actions: &[Action]) {
         self.played.clear();
         self.played.extend_from_slice(actions);
@@ -169,7 +170,8 @@ impl<W: World> SharedWorld<W> {
     }
 }
 
-/// The bytes of the world's own state within those of a world whose seats are shared; `None` if they are no such bytes.
+/// Finds the bytes of the world's own state within those of a world with shared seats; `None` if they are not such
+/// bytes.
 pub fn find_world_state(bytes: &[u8]) -> Option<&[u8]> {
     let mut rest = bytes;
     take_part(&mut rest).ok()

@@ -64,7 +64,7 @@ impl<W: World> TalliedWorld<W> {
 }
 
 impl<'a, W: World + Send + 'a> TalliedWorld<W> {
-    /// The same, for those who take any world.
+    /// Returns the same, for callers that take any world.
     pub fn boxed(world: W) -> Box<dyn World + Send + 'a> {
         Box::new(Self::new(world))
     }
@@ -198,7 +198,7 @@ mod tests {
         world
     }
 
-    /// Walks in changing directions, and gives the rewards of each seat added up.
+    /// Walks in changing directions, and returns the sum of each seat's rewards.
     fn walk(world: &mut TalliedWorld<Box<dyn World + Send>>, steps: u16) -> [f64; 2] {
         let mut earned = [0.0; 2];
         for step in 0..steps {

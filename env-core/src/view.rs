@@ -1,7 +1,7 @@
-//! A world that somebody else steps, as one seat is shown it: made by [`SeatViewer`] where the world is stepped, read by
-//! [`ViewWorld`] where it is only shown. A view holds what the seat may see, and nothing else of the state.
+//! A world that somebody else steps, as one seat sees it: [`SeatViewer`] makes views where the world is stepped,
+//! [`ViewWorld`] reads them where it is only shown. A view has what the seat may see, and nothing else of the state.
 //!
-//! Each view tells what has changed since the one before. Pixels travel as changed tiles, at most as fine as the page shows
+//! Each view has the changes since the one before. Pixels are sent as changed tiles, at most as fine as the page shows
 //! them: flat art deflated, without loss, and photographs as JPEG.
 
 mod photo;
@@ -68,13 +68,13 @@ impl Visitor for AskFacts {
 /// The view that one seat has of a state, as far as it has changed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 struct SeatView {
-    /// True if nothing was told before.
+    /// True if there was no view before.
     is_first: bool,
     score: i64,
     seat_scores: Vec<i64>,
     acting: u16,
     mask: u64,
-    /// The picture, its rasters empty; none if it is as before.
+    /// The picture, with empty rasters; `None` if it is unchanged.
     picture: Option<DrawList>,
     patches: Vec<Patch>,
     words: Option<String>,
@@ -99,19 +99,19 @@ impl SeatViewer {
         self.size = size;
     }
 
-    /// Views tell these sums of the seats' rewards from now on; none tells nothing of them.
+    /// Adds these sums of the seats' rewards to views from now on; an empty list leaves them out.
     pub fn tell_rewards(&mut self, sums: &[f64]) {
         self.rewards.clear();
         self.rewards.extend_from_slice(sums);
     }
 
-    /// The point of the last picture that lies at these parts of its width and height, in 65,536ths; in its units.
+    /// Returns the point of the last picture at these parts of its width and height, in 65,536ths; in its units.
     pub fn point_of(&self, at: [u16; 2]) -> [f32; 2] {
         let [x, y] = at.map(|part| (f32::from(part) + 0.5) / 65_536.0);
         [x * self.picture.width, y * self.picture.height]
     }
 
-    /// The view of a seat; the words are told if `tells`, and if they are others than before.
+    /// Makes the view of a seat; it has the words if `tells` is set and they have changed.
     pub fn view<W: World + ?Sized>(&mut self, world: &mut W, seat: usize, tells: bool) -> Vec<u8> {
         let seats = usize::from(world.spec().seats);
         world.draw(Some(seat), &mut self.picture);
@@ -156,7 +156,7 @@ impl SeatViewer {
         self.is_partial
     }
 
-    /// Has the next view tell everything: another page is shown it.
+    /// Makes the next view complete, because another page gets it.
     pub fn forget(&mut self) {
         *self = Self {
             size: self.size,
@@ -166,8 +166,8 @@ impl SeatViewer {
     }
 }
 
-/// A world that somebody else steps: it shows the last view that it was given by [`World::restore`], and does nothing
-/// by itself. Nothing can be observed in it, and the host alone knows what a point on it means.
+/// A world that somebody else steps: it shows the last view from [`World::restore`], and does nothing by itself.
+/// Nothing can be observed in it, and only the host knows the meaning of a point on it.
 #[derive(Clone, Debug)]
 pub struct ViewWorld {
     spec: Spec,
@@ -189,7 +189,7 @@ impl ViewWorld {
         }
     }
 
-    /// The same, for those who take any world.
+    /// Returns the same, for callers that take any world.
     pub fn boxed(spec: Spec) -> Box<dyn World + Send> {
         Box::new(Self::new(spec))
     }
@@ -352,7 +352,7 @@ mod tests {
                 world.step(&[(step % 6) as u16, 4]);
             }
         }
-        // What did not change is not told again.
+        // Unchanged parts are not sent again.
         assert!(lengths[2] < lengths[0] / 2, "{lengths:?}");
         let mut words = String::new();
         shown.describe(1, &mut words);
@@ -472,10 +472,10 @@ mod tests {
             pixels(&mut shown).len()
         };
         assert_eq!(length([0, 0], &mut host), 640 * 480 * 3);
-        // Hardly smaller: it is left as it is.
+        // Hardly smaller: the picture is not changed.
         assert_eq!(length([600, 600], &mut host), 640 * 480 * 3);
         assert_eq!(length([160, 160], &mut host), 160 * 160 * 3);
-        // Every pixel is the mean of those that lie under it.
+        // Every pixel is the mean of the pixels under it.
         host.raster.rgb.fill(77);
         let (mut viewer, mut shown) = (SeatViewer::default(), ViewWorld::new(spec.clone()));
         viewer.fit([160, 160]);

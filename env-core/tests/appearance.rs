@@ -1,4 +1,4 @@
-//! How a grid looks and what it is called changes its pictures and words, and nothing else.
+//! The look and the names of a grid change only its pictures and words.
 
 use env_core::draw::{DrawList, Shape};
 use env_core::{World, envs};

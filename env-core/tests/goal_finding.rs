@@ -1,4 +1,4 @@
-//! Goal finding by both sets of rules: what the corrected ones mend, and a playthrough by each.
+//! Goal finding by both sets of rules: the fixes of the corrected ones, and a playthrough by each.
 
 use env_core::envs::goal_finding::{GoalFinding, Params, Rewards, World};
 use env_core::grid::{Chart, RuleSet};

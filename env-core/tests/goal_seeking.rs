@@ -1,4 +1,4 @@
-//! Goal seeking: what is paid, maps that are made anew, and a playthrough.
+//! Goal seeking: rewards, maps that are made for each episode, and a playthrough.
 
 use std::collections::{BTreeSet, VecDeque};
 

@@ -54,7 +54,7 @@ fn sight(env: &Hanabi, state: &State, seat: usize) -> (Vec<u8>, String, Vec<u32>
     )
 }
 
-/// Checks whether a card could be the one that is held, by all that its owner was told.
+/// Checks whether a card could be the held one, by all hints to its owner.
 fn may_be(env: &Hanabi, held: &HeldCard, card: u8) -> bool {
     let ((color, rank), (own_color, own_rank)) =
         (env.sizes().faces(card), env.sizes().faces(held.card));
@@ -63,8 +63,8 @@ fn may_be(env: &Hanabi, held: &HeldCard, card: u8) -> bool {
         && (!held.rank_told || rank == own_rank)
 }
 
-/// The same state with other cards in the hand of a seat, which its owner could not tell apart: they come from the
-/// deck (but for the card that is drawn next, which others would see) and from other places of the hand.
+/// Returns the same state with other cards in the hand of a seat, which its owner could not distinguish: they come from
+/// the deck (except the card that is drawn next, which others would see) and from other places of the hand.
 fn disguised(env: &Hanabi, state: &State, seat: usize, rng: &mut Rng) -> State {
     let mut other = state.clone();
     let hidden = other.deck.len().saturating_sub(1) as u32;
@@ -256,7 +256,7 @@ fn a_completed_firework_gives_a_hint_back() {
     assert!(legal(&env, &state).iter().all(|&action| action < 4));
     act(&env, &mut state, named(&env, "discard_2"));
     assert_eq!(state.hints, 1);
-    // With all of them there is none to get back.
+    // With all hints, there is none to get back.
     assert!(!legal(&env, &state).contains(&named(&env, "discard_1")));
     act(&env, &mut state, named(&env, "hint_1_red"));
     assert_eq!(state.hints, 0);
@@ -279,7 +279,7 @@ fn after_the_last_card_everybody_moves_once_more() {
         let mut state = env.reset(5);
         let mut after = None;
         loop {
-            // Discards, and hints where there are all of them, draw the whole deck and lose no life.
+            // Discards, and hints when all of them are left, draw the whole deck and lose no life.
             let choices = legal(&env, &state);
             let discard = choices
                 .first()

@@ -18,7 +18,7 @@ fn layout(name: &str) -> Params {
     }
 }
 
-/// Wants the soup with this number in the next step, and tells what is chosen after that.
+/// Makes the soup with this number the wanted one in the next step, and sets the next choice after that.
 fn want(scene: &mut Scene<Second>, target: u8, next: u32) {
     scene.state.extra.target = target;
     let half = 0.5_f32.to_bits();
@@ -168,7 +168,7 @@ fn a_display_shows_what_is_wanted_without_lag() {
         view_radius: None,
         ..layout("grounded_coord_simple")
     };
-    // CoGrid's number of the display is one step late; ours is no number, and what is seen is what is wanted.
+    // CoGrid's number of the display is one step late; ours is not a number, and it shows the wanted soup.
     for (mut scene, late) in both(&params).into_iter().zip([[1, 1, 2], [0, 0, 0]]) {
         delivery(&mut scene, "onion_soup");
         let mut shown = Vec::new();
@@ -189,7 +189,7 @@ fn a_display_shows_what_is_wanted_without_lag() {
 
 #[test]
 fn what_is_wanted_comes_from_the_seed() {
-    // In CoGrid it comes from a generator that no seed fixes; a recording says it here.
+    // In CoGrid, it comes from a generator that no seed fixes; here, a recording determines it.
     for rules in [RuleSet::Cogrid, RuleSet::Corrected] {
         let env = OvercookedV2::new(Params {
             rules,

@@ -1,5 +1,5 @@
 //! Readable playthroughs of kitchens by each kind of rules, kept in `tests/golden`: a change of the rules is
-//! a change that a person can read. `UPDATE_GOLDEN=1` writes them anew.
+//! a change that a person can read. `UPDATE_GOLDEN=1` writes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn item<V: Variant>(env: &Kitchens<V>, kind: u8) -> char {
     }
 }
 
-/// A cell as two signs: what it is or the way that its cook looks, and what lies on it or is held.
+/// A cell as two signs: its kind or the direction of its cook, and the thing on it or in the cook's hands.
 fn cell<V: Variant>(env: &Kitchens<V>, state: &State, at: u16) -> String {
     let tables = env.tables();
     let mut agents = state.agents[..tables.seats].iter();
@@ -145,7 +145,7 @@ fn playthrough<V: Variant>(params: Params<V>, play: [&str; 2], places: Option<[u
     out
 }
 
-/// Compares with what is recorded, line by line.
+/// Compares with the recorded text, line by line.
 fn check(name: &str, played: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../tests/golden/{name}.txt"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

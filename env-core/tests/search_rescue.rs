@@ -1,4 +1,4 @@
-//! Search and rescue by both sets of rules: what the corrected ones mend, and a playthrough by each.
+//! Search and rescue by both sets of rules: the fixes of the corrected ones, and a playthrough by each.
 
 use env_core::envs::search_rescue::{GENERATED, Params, Rewards, Role, SearchRescue, World};
 use env_core::grid::{Chart, RuleSet};
@@ -33,7 +33,7 @@ impl Corridor {
         }
     }
 
-    /// Plays rows of signs, and gives what each seat earned in all.
+    /// Plays rows of signs, and returns the sum that each seat earned.
     fn play(&mut self, play: &[&str]) -> Vec<f32> {
         let mut sums = vec![0.0; play.len()];
         for step in 0..play[0].len() {
@@ -110,7 +110,7 @@ fn a_red_victim_takes_two_agents_in_time() {
         (sums, corridor.row())
     };
     assert_eq!(alone(5), (vec![0.0; 2], "# R  G#".into()));
-    // Both are paid, whoever came first.
+    // Both are paid, regardless of who came first.
     assert_eq!(alone(6), (vec![5.0; 2], "#    G#".into()));
 }
 

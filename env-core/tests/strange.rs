@@ -13,7 +13,7 @@ const STATES: u64 = 400;
 struct Change;
 
 impl Visitor for Change {
-    /// How many states were taken up.
+    /// The number of states that were accepted.
     type Output = u64;
 
     fn visit<E: NativeEnvironment>(self, _: E) -> u64 {

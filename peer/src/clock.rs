@@ -1,6 +1,6 @@
 //! The server's time as the page knows it: the offset of the fastest of the last answers, slewed.
 //!
-//! Between two clocks that run at different rates an old answer is a wrong one. A rate that differs by more than
+//! If two clocks run at different rates, an old answer is a wrong one. A rate that differs by more than
 //! [`RATE_FLOOR`] is therefore found from the fastest of older and of newer answers, and applied to all of them.
 //!
 //! This module must not know where times come from; they are microseconds, given by the caller.
@@ -13,7 +13,7 @@ const FIRST: usize = 8;
 const KEPT: usize = 8;
 /// Answers before those, for the rate.
 const OLDER: usize = 8;
-/// Rates of two clocks that differ by less are taken as equal, millionths: answers of a busy network say no more.
+/// Rates of two clocks that differ by less count as equal, millionths: answers of a busy network are no more precise.
 const RATE_FLOOR: i64 = 5_000;
 /// Clocks whose rates differ by more do not exist, millionths.
 const RATE_LIMIT: i64 = 100_000;
@@ -27,9 +27,9 @@ const SLEW_LEAST: u64 = 5_000;
 const SLEW_MOST: u64 = 100_000;
 /// Between the two, an error is slewed as if it were to be gone after this long, microseconds.
 const SLEW_US: u64 = 500_000;
-/// Answers that took longer say nothing: by half of that the offset may be wrong, microseconds.
+/// Slower answers are useless, because the offset may be wrong by half of the time that they took, microseconds.
 const SLOWEST_US: u64 = 2_000_000;
-/// An error larger than this is not drift but a machine that slept; it is mended at once, microseconds.
+/// An error larger than this is not drift: the machine slept. It is corrected immediately, microseconds.
 const SLEPT_US: u64 = 1_000_000;
 
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +45,7 @@ pub struct ServerClock {
     samples: VecDeque<Sample>,
     taken: usize,
     asked_us: Option<u64>,
-    /// How much faster the server's clock runs, millionths; 0 while that is not known or hardly so.
+    /// How much faster the server's clock runs, millionths; 0 while the clocks differ little or the rate is unknown.
     rate: i64,
     offset_us: i64,
     read_us: u64,
@@ -93,7 +93,7 @@ impl ServerClock {
         }
     }
 
-    /// True if enough answers came to start a match by.
+    /// True if enough answers came to start a match.
     pub fn is_set(&self) -> bool {
         self.taken >= FIRST
     }

@@ -45,7 +45,7 @@ pub enum Effect {
         /// The bytes.
         bytes: Vec<u8>,
     },
-    /// Build the connection to this seat, anew if there is one already.
+    /// Build the connection to this seat; replace it if there is one already.
     Connect {
         /// The seat of the receiver.
         seat: Seat,
@@ -57,10 +57,10 @@ pub enum Effect {
     },
 }
 
-/// The server's word on the end.
+/// The server's statement of the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdict {
-    /// Why it ended.
+    /// The reason why it ended.
     pub reason: EndReason,
     /// Ticks in the archive.
     pub ticks: Tick,
@@ -70,7 +70,7 @@ pub struct Verdict {
     pub digest: u64,
 }
 
-/// How a peer stands: what the page shows around the world.
+/// The state of a peer: what the page shows around the world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The world is not there yet.
@@ -85,16 +85,16 @@ pub enum Status {
     Held {
         /// Since when, page clock, microseconds.
         since_us: u64,
-        /// A seat that is not heard; none if everybody is.
+        /// The seats that are not heard; empty if everybody is.
         seats: Vec<Seat>,
     },
     /// The seat is about to be this page's: it simulates already, or waits for the state to begin with.
     Returning,
     /// Somebody or something else has the seat; it is asked for as soon as the page is in sight and connected.
     Lost,
-    /// The environment broke down, or cannot be played here; the server was told.
+    /// The environment failed, or cannot be played here; the server knows.
     Stopped,
-    /// The end is confirmed here; the server's word is not there yet.
+    /// The end is confirmed here; the server has not confirmed it yet.
     Finished,
     /// The episode is over.
     Over(Verdict),

@@ -1,12 +1,13 @@
 //! How datagrams travel to one peer: over the data channel while it carries, else through the server.
 //!
-//! A channel is trusted once it brought [`TRUSTED_AFTER`] packets in a row. Silence alone does not end that: a page that
-//! a busy machine does not run is as silent as a dead channel, and either page may be it. So packets travel both ways
-//! during a silence, and a channel is given up once that many came through the server while it brought nothing.
-//! One that is given up again and again has to carry for longer and longer before it is trusted, so that the way does
-//! not flap. Packets are idempotent: for a second after a switch they travel both ways, too, and a channel that is open
-//! but not trusted is tried with every packet, because otherwise neither side would learn that it carries again.
-//! This module must not know of WebRTC or sockets; it is told what opened, closed and came.
+//! A channel is trusted once it has brought [`TRUSTED_AFTER`] packets in a row. Silence alone does not end the trust: a
+//! page that a busy machine does not run is as silent as a dead channel, and either page may be such a page. So packets
+//! travel both ways during a silence. The page gives a channel up once that many packets came through the server while
+//! the channel brought nothing. A channel that is given up again and again must carry for longer and longer before it
+//! is trusted, so that the link does not flap. Packets are idempotent: for a second after a switch, they travel both
+//! ways, too. An open channel that is not trusted is tried with every packet, because otherwise neither side would
+//! learn that it carries again. This module must not know of WebRTC or sockets; it only gets what opened, closed and
+//! came.
 
 use protocol::control::Link;
 
@@ -18,13 +19,13 @@ const TRUSTED_AFTER: u32 = 5;
 const PROVEN_AFTER_US: u64 = 1_000_000;
 /// The longest time it must, microseconds.
 const PROVEN_MAX_US: u64 = 16_000_000;
-/// Trust that lasted for this long makes up for what was before, microseconds.
+/// Trust that lasted this long cancels earlier losses of trust, microseconds.
 const KEPT_US: u64 = 30_000_000;
 /// How long packets go both ways after a switch to the channel, microseconds.
 const BOTH_US: u64 = 1_000_000;
 /// How long packets go both ways when a channel is in doubt, microseconds.
 const DOUBTED_US: u64 = 10_000_000;
-/// A channel that does not carry for this long is built anew, microseconds; twice as long the next time, and so on.
+/// A channel that does not carry for this long is rebuilt, microseconds; twice as long the next time, and so on.
 const REBUILT_AFTER_US: u64 = 5_000_000;
 /// The longest pause between two attempts, microseconds.
 const PAUSE_MAX_US: u64 = 40_000_000;
@@ -62,7 +63,7 @@ pub struct PeerLink {
     /// When a packet last came either way.
     heard_us: Option<u64>,
     both_until_us: u64,
-    /// When a channel that does not carry is built anew, and the pause after that.
+    /// The time at which a channel that does not carry is rebuilt, and the pause after that.
     rebuild_us: u64,
     pause_us: u64,
     told: Link,
@@ -165,7 +166,7 @@ impl PeerLink {
         }
     }
 
-    /// True if the channel is to be built anew now; if so, it counts as done.
+    /// True if the channel must be rebuilt now; if so, this counts as done.
     pub fn rebuild(&mut self, now_us: u64) -> bool {
         let is_dead = !self.open || self.is_channel_silent(now_us);
         let due = !self.trusted && is_dead && now_us >= self.rebuild_us;
@@ -177,7 +178,7 @@ impl PeerLink {
         due
     }
 
-    /// How packets travel: over the channel as long as it is trusted.
+    /// Returns how packets travel: over the channel as long as it is trusted.
     pub fn link(&self) -> Link {
         if self.trusted {
             Link::Direct
@@ -186,7 +187,7 @@ impl PeerLink {
         }
     }
 
-    /// The way chosen, if it differs from what was told last.
+    /// Returns the chosen link, if it differs from the last one returned.
     pub fn change(&mut self) -> Option<Link> {
         let changed = self.link() != self.told;
         self.told = self.link();
@@ -290,7 +291,7 @@ mod tests {
             }
         }
         assert!((2..=6).contains(&changes_us.len()), "{changes_us:?}");
-        // Once it carries well, it is trusted before long, and for good.
+        // Once it carries well, it is soon trusted, and stays so.
         for k in 0..PROVEN_MAX_US / PERIOD_US + 2 {
             link.heard(60 * SECOND_US + k * PERIOD_US, Link::Direct);
         }
@@ -371,7 +372,7 @@ mod tests {
     #[test]
     fn packets_that_waited_for_a_sleeping_page_say_nothing_against_its_channel() {
         let mut link = trusted(0);
-        // Those that came through the server are taken first, all at once.
+        // The packets that came through the server are taken first, all together.
         let awake_us = 5 * PERIOD_US + 2 * SILENT_US;
         (0..30).for_each(|_| link.heard(awake_us, Link::Relay));
         link.heard(awake_us, Link::Direct);

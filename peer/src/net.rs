@@ -1,4 +1,4 @@
-//! The other people of an episode, and the ways to them.
+//! The other people of an episode, and the links to them.
 //!
 //! This module must not know what the datagrams of a session mean.
 
@@ -12,19 +12,19 @@ use crate::effects::{Effect, Now};
 use crate::link::{DIRECT_WITHIN_US, PeerLink};
 use crate::probe::Probe;
 
-/// Datagrams that go through the server in a second, to all others together: the server closes a connection that
-/// brings many more. Each says again what those before it said, so that some may be left out.
+/// Datagrams that go through the server in a second, to all others together: the server closes a connection that brings
+/// many more. Each repeats what those before it said, so some may be left out.
 const RELAYED_PER_S: u64 = 300;
-/// Datagrams that go through the server at once, to one other.
+/// Datagrams that go through the server in one go, to one other person.
 const RELAYED_AT_ONCE: u64 = 4;
-/// A server that was not heard for this long does not carry; what is sent to it would all arrive together later,
+/// A server that was not heard for this long does not carry; everything sent to it would arrive together later,
 /// microseconds.
 const STALLED_US: u64 = 1_000_000;
 /// Pause between datagrams through a server that does not carry, microseconds.
 const STALLED_PAUSE_US: u64 = 250_000;
 
-/// How much longer it may take to get ready where it is measured how many packets are lost: the slowest pace at which a
-/// page of sixteen sends probes, and some that are late, microseconds.
+/// The extra time to get ready if the loss of packets is measured: the slowest pace at which a page of sixteen sends
+/// probes, and some that are late, microseconds.
 const COUNTING_US: u64 = 6_000_000;
 
 /// Another person.
@@ -37,7 +37,7 @@ struct Other {
     probe: Option<Probe>,
     /// Silence counts from then at the earliest, page clock, microseconds.
     since_us: u64,
-    /// True if the server was told that the seat is silent.
+    /// True if the server knows that the seat is silent.
     is_silent: bool,
     /// When the next datagram through the server is on time, page clock, microseconds.
     relay_us: u64,
@@ -119,7 +119,7 @@ impl Net {
         self.is_connected
     }
 
-    /// The connection to the server came or went. What was told over the old one is told again.
+    /// Handles that the connection to the server came or went. Everything reported over the old one is reported again.
     pub(crate) fn connected(&mut self, now_us: u64, is_connected: bool) {
         (self.is_connected, self.server_us) = (is_connected, now_us);
         self.others
@@ -151,7 +151,7 @@ impl Net {
             return;
         }
         let known = self.others.iter_mut().find(|other| other.seat == seat);
-        // A page that came back may have connected before that is told.
+        // A page that came back may have connected before its change arrives.
         if let Some(other) = known {
             let is_under_way = other.is_person && other.link.is_first_attempt(now_us);
             (other.is_person, other.since_us, other.is_silent) = (true, now_us, false);
@@ -215,7 +215,7 @@ impl Net {
         let before = other.link.link();
         other.link.heard(now_us, over);
         if before != other.link.link() {
-            // Round trips of the other way say nothing.
+            // Round trips over the other link say nothing.
             other.probe.iter_mut().for_each(Probe::restart);
         }
     }
@@ -265,8 +265,8 @@ impl Net {
         }
     }
 
-    /// Before the episode: sends the probes that are due. They tell the server's clock as the session will, so that
-    /// it may take an answer to one of them for its own.
+    /// Sends the probes that are due, before the episode. They carry the server's clock as the session will, so that
+    /// the session may take an answer to a probe for its own.
     pub(crate) fn send_probes(&mut self, now: Now) {
         if !now.is_set {
             return;
@@ -295,7 +295,7 @@ impl Net {
         let mut loss_permille = vec![None; self.seats];
         for other in &mut self.others {
             let seat = other.seat.index();
-            // From here on only changes are told.
+            // From here on, only changes are reported.
             other.link.change();
             links[seat] = other.link.link();
             rtt_us[seat] = other.probe.as_ref().map_or(0, Probe::rtt_us);
@@ -309,7 +309,7 @@ impl Net {
         });
     }
 
-    /// Keeps up the ways to people: builds dead channels anew, which needs the server for its signals.
+    /// Maintains the links to people: rebuilds dead channels, which needs the server for its signals.
     pub(crate) fn keep_up(&mut self, now_us: u64) {
         if !self.is_connected {
             return;
@@ -322,7 +322,7 @@ impl Net {
         }
     }
 
-    /// During the episode: tells when a way changes, and who falls silent or is heard again.
+    /// During the episode: reports when a link changes, and who falls silent or is heard again.
     pub(crate) fn tell_changes(&mut self, now_us: u64) {
         if !self.is_connected {
             return;
@@ -340,21 +340,22 @@ impl Net {
         }
     }
 
-    /// Nobody counts as silent for what was before `since_us`: nobody sent, or this page itself slept.
+    /// Ignores silence before `since_us`: nobody sent, or this page itself slept.
     pub(crate) fn listen_from(&mut self, since_us: u64) {
         for other in &mut self.others {
             other.since_us = other.since_us.max(since_us);
         }
     }
 
-    /// The episode does not go on: a data channel that brings packets may yet not carry them the other way.
+    /// Handles an episode that does not continue: a data channel that brings packets may still not carry them the other
+    /// way.
     pub(crate) fn doubt(&mut self, now_us: u64) {
         self.others
             .iter_mut()
             .for_each(|other| other.link.doubt(now_us));
     }
 
-    /// How datagrams travel: through the server if any of them does; none without other people.
+    /// Returns how datagrams travel: through the server if any of them do; `None` without other people.
     pub(crate) fn link(&self) -> Option<Link> {
         let people = self.others.iter().filter(|other| other.is_person);
         people
@@ -362,7 +363,7 @@ impl Net {
             .reduce(|worst, link| if link == Link::Relay { link } else { worst })
     }
 
-    /// How datagrams travel to one person.
+    /// Returns how datagrams travel to one person.
     pub(crate) fn link_to(&self, seat: Seat) -> Option<Link> {
         let mut people = self.others.iter().filter(|other| other.is_person);
         let other = people.find(|other| other.seat == seat)?;

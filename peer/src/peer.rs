@@ -1,4 +1,4 @@
-//! One page's part in an episode: what comes in is handled one after the other, never nested.
+//! One page's part in an episode: it handles its inputs one after the other, never nested.
 
 mod hosted;
 mod person;
@@ -31,8 +31,8 @@ const BEAT_US: u64 = 50_000;
 const COUNTING_US: u64 = 5_000;
 /// Pause between uploads, microseconds.
 const UPLOAD_US: u64 = 250_000;
-/// Pause between chunks of what was shown, microseconds: a page that dies takes the last of them along, and each more
-/// in a second costs the bytes in which it learns what is likely.
+/// Pause between chunks of what was shown, microseconds: the last chunk is lost with a page that dies, and each further
+/// chunk in a second costs the bytes in which it learns what is likely.
 const CHUNK_US: u64 = 1_000_000;
 /// Pause between round trips in the timing, microseconds.
 const RTT_US: u64 = 1_000_000;
@@ -42,14 +42,14 @@ const DOUBT_US: u64 = 100_000;
 const SLEPT_US: u64 = 200_000;
 /// Pause between two questions for the lost seat, microseconds.
 const TAKE_BACK_US: u64 = 2_000_000;
-/// The last picture of an episode is waited for so long before the end is told.
+/// The wait for the last picture of an episode before the end is reported.
 const LAST_FRAME_US: u64 = 200_000;
 
-/// The world, as far as it is there.
+/// The world, as far as it is loaded.
 enum Stage<W: World> {
     /// Nothing yet.
     Loading,
-    /// The world, and whether the server was told that this page is ready.
+    /// The world, and whether the server knows that this page is ready.
     Linking(W, bool),
     /// The world in a session.
     Playing(Box<Session<W>>),
@@ -61,7 +61,7 @@ enum Stage<W: World> {
     Stopped,
 }
 
-/// One page's part in an episode; the crate's head tells how it is used.
+/// One page's part in an episode; the documentation of the crate says how to use it.
 pub struct Peer<W: World> {
     plan: Plan,
     net: Net,
@@ -69,7 +69,8 @@ pub struct Peer<W: World> {
     seals: Seals,
     stage: Stage<W>,
     person: Person,
-    /// Presence of people as told last, and when the server decides on those who stay away, page clock.
+    /// Presence of people by the server's last message, and the time at which the server decides on those who stay
+    /// away, page clock.
     presence: Vec<(Seat, Presence, Option<u64>)>,
     /// Parts of a state that came ahead of it.
     parts: Vec<u8>,
@@ -141,7 +142,7 @@ impl<W: World> Peer<W> {
         &self.plan
     }
 
-    /// The episode and life that the page names when it comes back to the server: none if only a
+    /// Returns the episode and life that the page names when it comes back to the server; `None` if only a
     /// [`ServerMessage::Match`] helps.
     pub fn playing(&self) -> Option<(Era, Life)> {
         let simulates = match self.stage {
@@ -188,7 +189,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// The networks of [`Plan::networks`] are loaded; told before the world is given.
+    /// Takes the loaded networks of [`Plan::networks`]; called before the world is given.
     pub fn handle_partners(&mut self, partners: Partners) {
         self.partners = partners;
     }
@@ -315,14 +316,14 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// True once this page has the whole episode. Whoever has it leaves, so that a channel that closes or falls silent
-    /// says nothing about the way any more; what is yet to be said goes through the server as well.
+    /// True once this page has the whole episode. Pages that have it leave, so a channel that closes or falls silent
+    /// says nothing about the link any more; the remaining messages go through the server as well.
     fn is_done(&self) -> bool {
         let session = self.session();
         self.verdict.is_some() || session.is_some_and(|session| session.ended().is_some())
     }
 
-    /// The server has let this page in again, or the connection to it is gone; the match goes on.
+    /// Handles that the server has let this page in again, or that the connection to it is gone; the match continues.
     pub fn handle_connection(&mut self, now: Now, open: bool) {
         self.net.connected(now.page_us, open);
         self.may_upload = false;
@@ -330,8 +331,8 @@ impl<W: World> Peer<W> {
             // Without the server nothing moves.
             self.held_us = (!open).then(|| self.held_us.unwrap_or(now.page_us));
         }
-        // The server may have missed that this page was ready, or out of sight. A page on its way back into a running
-        // episode is begun anew.
+        // The server may have missed that this page was ready, or hidden. A page on its way back into a running episode
+        // begins again.
         if let Stage::Linking(_, is_ready) = &mut self.stage {
             *is_ready = self.plan.running;
         }
@@ -341,7 +342,7 @@ impl<W: World> Peer<W> {
         self.take_back_us = now.page_us + TAKE_BACK_US;
     }
 
-    /// Runs what is due.
+    /// Does what is due.
     pub fn handle_timeout(&mut self, now: Now) {
         if now.page_us.saturating_sub(self.called_us) > SLEPT_US {
             self.net.listen_from(now.page_us);
@@ -358,8 +359,8 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Tells the server at once what is confirmed, and the others what came from them: the page may be about to close,
-    /// or to be replaced by the next peer.
+    /// Immediately reports to the server what is confirmed, and to the others what came from them: the page may be
+    /// about to close, or to be replaced by the next peer.
     pub fn flush(&mut self, now: Now) {
         // After the verdict nobody plays on.
         if let (Stage::Playing(session), None) = (&mut self.stage, self.verdict) {
@@ -398,7 +399,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Sends and notes what the session has to say after a call.
+    /// Sends and notes the output of the session after a call.
     fn settle(&mut self, now: Now) {
         let Stage::Playing(session) = &mut self.stage else {
             return self.settle_hosted(now);
@@ -445,7 +446,7 @@ impl<W: World> Peer<W> {
                 }
             }
         }
-        // The server takes nothing behind the end: it is told once the last picture was presented.
+        // The server takes nothing after the end, so the end is reported once the last picture was presented.
         let told = self.over_us.filter(|over_us| {
             let presented = self.is_hidden || self.is_end_viewed && self.person.has_seen_all();
             presented || now.page_us >= over_us + LAST_FRAME_US
@@ -473,7 +474,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// True if the episode ended otherwise than by its own rules: nobody goes on, wherever they are.
+    /// True if the episode ended otherwise than by its own rules: nobody continues, wherever they are.
     fn is_cut_short(&self) -> bool {
         self.verdict
             .is_some_and(|verdict| verdict.reason != EndReason::Played)
@@ -505,7 +506,7 @@ impl<W: World> Peer<W> {
                 if held.is_some_and(|since_us| now.page_us > since_us + DOUBT_US) {
                     self.net.doubt(now.page_us);
                 }
-                // The session sends nothing before tick 0, and silence after the end says nothing about the way.
+                // The session sends nothing before tick 0, and silence after the end says nothing about the link.
                 if now.server_us < self.t0_us {
                     self.net.send_probes(now);
                 } else if !is_over {
@@ -521,7 +522,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Sends what is not yet sent, every so often.
+    /// Sends the unsent records, from time to time.
     fn upload(&mut self, now: Now) {
         let due = now.page_us >= self.upload_us;
         if !due || !self.may_upload || !self.net.is_connected() {
@@ -574,7 +575,7 @@ fn connected_by(plan: &Plan) -> Plan {
     plan
 }
 
-/// The episode that a message is about, if it says.
+/// Returns the episode of a message, if it names one.
 pub fn era_of(message: &ServerMessage) -> Option<Era> {
     match message {
         ServerMessage::Start { era, .. }

@@ -1,9 +1,9 @@
 //! Before an episode: is a peer there, how long does a round trip take, and how many packets are lost?
 //!
-//! Probes are datagrams without inputs, so that they may meet a session that has begun already. Where the datagrams of a
-//! session count changes of seats, a probe has its own number, modulo 256: whoever hears them knows by it which ones are
-//! missing. A session takes nothing from it, as a probe has no receipts.
-//! This module must not know how packets travel.
+//! Probes are datagrams without inputs, so that they may meet a session that has begun already. Where the datagrams of
+//! a session count changes of seats, a probe has its own number, modulo 256: the receiver knows from it which probes
+//! are missing. A session takes nothing from it, because a probe has no receipts. This module must not know how packets
+//! travel.
 
 use protocol::datagram::{Datagram, DatagramLayout, Echo};
 use protocol::{Era, Life, Seat, Tick};
@@ -14,9 +14,9 @@ const PAUSE_US: u64 = 50_000;
 const LOSS_PAUSE_US: u64 = 20_000;
 /// Round trips looked back on.
 const KEPT: usize = 40;
-/// Round trips that say something of the slowest ones.
+/// Round trips that are enough to estimate the slowest ones.
 pub const ENOUGH: usize = 10;
-/// Probes of a peer of which those are counted that come: two seconds of them.
+/// Probes of a peer among which the arrived ones are counted: two seconds of them.
 pub const COUNTED: u8 = 100;
 
 /// The probes to one peer.
@@ -32,7 +32,7 @@ pub struct Probe {
     number: u8,
     last: Option<(u16, u64)>,
     rtts_ms: Vec<u16>,
-    /// The result of the peer's probes; none if the loss is not measured.
+    /// The result of the peer's probes; `None` if the loss is not measured.
     count: Option<Count>,
 }
 
@@ -43,14 +43,14 @@ struct Count {
     first: Option<u8>,
     /// Those of the [`COUNTED`] from the first one on that came, by bit.
     came: u128,
-    /// How many of them must have been sent by now.
+    /// The number of probes that must have been sent by now.
     sent: u8,
 }
 
 impl Count {
     fn add(&mut self, number: u8) {
         let since = number.wrapping_sub(*self.first.get_or_insert(number));
-        // One that was on the way for longer than the first is none of these.
+        // A probe that was on the way for longer than the first one is not among these.
         if since.cast_signed() < 0 {
             return;
         }
@@ -139,7 +139,7 @@ impl Probe {
         self.rtts_ms.push(rtt_ms);
     }
 
-    /// Forgets what was measured: the way has changed.
+    /// Forgets the measurements, because the link has changed.
     pub fn restart(&mut self) {
         self.rtts_ms.clear();
         self.count = self.count.map(|_| Count::default());
@@ -151,20 +151,21 @@ impl Probe {
         self.rtts_ms.len() >= ENOUGH && is_counted
     }
 
-    /// How many of a thousand packets of the peer were lost on the way here; none if that is not measured, or nothing came.
+    /// Returns how many of a thousand packets of the peer were lost on the way here; `None` if that is not measured, or
+    /// nothing came.
     pub fn loss_permille(&self) -> Option<u16> {
         let count = self.count.filter(|count| count.sent > 0)?;
         let (sent, came) = (u32::from(count.sent), count.came.count_ones());
         u16::try_from((sent - came) * 1_000 / sent).ok()
     }
 
-    /// The round trip that 95 of 100 stay within, microseconds; 0 for none. The delay of inputs is meant to cover
-    /// what a packet usually takes, which a median does not say.
+    /// Returns the 95th percentile of the round trips, microseconds; 0 if there are none. The delay of inputs should
+    /// cover the usual time of a packet, which a median does not show.
     pub fn rtt_us(&self) -> u32 {
         let mut sorted = self.rtts_ms.clone();
         sorted.sort_unstable();
         let rank = (sorted.len() * 95).div_ceil(100);
-        // A round trip below the resolution is told as half of it, because 0 means none.
+        // A round trip below the resolution is given as half of it, because 0 means none.
         rank.checked_sub(1)
             .map_or(0, |last| (u32::from(sorted[last]) * 1_000).max(500))
     }
@@ -221,7 +222,7 @@ mod tests {
             assert!(now < 4_000_000, "it takes two seconds");
             let from_a = a.poll(now);
             sent += u32::from(from_a.is_some());
-            // Every tenth of one of them is lost, and nothing of the other.
+            // Every tenth packet of one side is lost, and none of the other.
             if let Some(bytes) = from_a.filter(|_| sent % 10 != 5) {
                 b.heard(now, &bytes);
             }

@@ -1,7 +1,7 @@
-//! The records that must reach the archive: the inputs of the person here, signed, digests, and notes of time and
+//! The records that must reach the archive: the signed inputs of the local person, digests, and notes of time and
 //! network, kept until the server says that they are durable.
 //!
-//! This module must not know of sockets: it makes uploads and is told what was archived.
+//! This module must not know of sockets: it makes uploads and learns what was archived.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +26,7 @@ pub struct Recorder {
     seat: Seat,
     life: Life,
     seats: usize,
-    /// How far the own inputs are signed.
+    /// The signed part of the page's own inputs.
     chain: Chain,
     /// Own inputs that are in no block yet.
     inputs: Vec<Action>,
@@ -34,9 +34,9 @@ pub struct Recorder {
     waiting_blocks: VecDeque<Block>,
     /// Blocks that were sent, and may not be durable.
     flying_blocks: VecDeque<Block>,
-    /// How many changes of seats the digests and the end follow from.
+    /// The number of changes of seats from which the digests and the end follow.
     changes: u16,
-    /// The last request to say digests anew.
+    /// The last request to send digests again.
     recheck: u16,
     digests: Vec<(Tick, u64)>,
     sent_digests: usize,
@@ -44,7 +44,7 @@ pub struct Recorder {
     agreed: Tick,
     ended: Option<Tick>,
     end_sent: bool,
-    /// The note that is open for additions; its number is that of the next one to be closed.
+    /// The note that is open for additions; its number is the number of the next closed note.
     timing: Timing,
     /// Frames that are in no note yet.
     frames: Vec<Frame>,
@@ -143,7 +143,7 @@ impl Recorder {
         (self.changes, self.ended) = (changes, ended);
     }
 
-    /// True if the end is among what is to be told, or was told.
+    /// True if the end has been reported, or is waiting to be.
     pub fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
@@ -167,8 +167,8 @@ impl Recorder {
         self.timing.equivocations += (equivocations - equivocations_before) as u32;
     }
 
-    /// Takes a key event whose frame was presented, or that had none; what the person saw then had been on the screen
-    /// since `frame_us`.
+    /// Takes a key event whose frame was presented, or that had none; since `frame_us`, the screen had shown what the
+    /// person saw then.
     pub fn key(&mut self, event: KeyEvent, frame_us: Option<i64>) {
         let timing = self.timing();
         timing.keys.push(event);
@@ -181,8 +181,8 @@ impl Recorder {
         self.frames.push(frame);
     }
 
-    /// Puts the frames so far into the open note, as a chunk. The longer it is, the fewer bytes each frame takes: what
-    /// is likely is learnt anew in every chunk.
+    /// Puts the frames so far into the open note, as a chunk. A longer chunk takes fewer bytes per frame, because every
+    /// chunk learns from the start what is likely.
     pub fn close_chunk(&mut self) {
         if self.frames.is_empty() {
             return;
@@ -194,7 +194,7 @@ impl Recorder {
         self.frames.clear();
     }
 
-    /// The next upload, if there is something to tell. Frames wait for their chunk to be closed.
+    /// Returns the next upload, if there is something to report. Frames wait for their chunk to be closed.
     pub fn upload(&mut self) -> Option<Upload> {
         self.close();
         self.close_block();
@@ -276,8 +276,8 @@ impl Recorder {
         self.agreed = self.agreed.max(agreed);
     }
 
-    /// The connection is new: what flew over the old one goes out again, from what the server has: every own input before
-    /// tick `own`, and the digests that it has found right.
+    /// Handles a new connection: everything under way over the old one is sent again, from what the server has: every
+    /// own input before tick `own`, and the digests that it has found right.
     pub fn resume(&mut self, own: Tick) {
         self.archived(own, 0);
         self.say_digests_after(self.agreed);

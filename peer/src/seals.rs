@@ -1,5 +1,5 @@
-//! Seals over inputs: this page seals what its person plays, about once a second, and keeps what others told it with
-//! their seals. Where the server has other inputs of somebody, the seal proves it.
+//! Seals over inputs: this page seals what its person plays, about once a second, and keeps what others sent it, with
+//! their seals. If the server has other inputs of somebody, the seal proves it.
 //!
 //! This module must not know of sockets and of the simulation.
 
@@ -16,7 +16,7 @@ use protocol::{Era, Life, Seat, Tick};
 const KEPT_INPUTS: usize = 1_200;
 /// Seals of each other person that are kept.
 const KEPT_SEALS: usize = 24;
-/// Proofs that are tried for each life of somebody's seat: a dishonest page may seal what it told nobody, too.
+/// Proofs to try for each life of somebody's seat: a dishonest page may also seal inputs that it sent to nobody.
 const PROOFS: u32 = 3;
 /// Time between two seals.
 const SEAL_US: u64 = 1_000_000;
@@ -35,11 +35,11 @@ pub(crate) struct Seals {
     others: Vec<Other>,
 }
 
-/// The inputs that somebody has told this page in one life of their seat.
+/// The inputs that somebody has sent this page in one life of their seat.
 #[derive(Default)]
 struct Other {
     life: Life,
-    /// The tick after the last of `told`; none before the first packet.
+    /// The tick after the last of `told`; `None` before the first packet.
     end: Option<u32>,
     told: VecDeque<Told>,
     seals: VecDeque<Seal>,
@@ -50,16 +50,16 @@ struct Other {
     recounted: Tick,
 }
 
-/// An input that somebody has told this page.
+/// An input that somebody has sent this page.
 #[derive(Clone, Copy)]
 struct Told {
     input: Action,
-    /// True if only the server has told it so far.
+    /// True if only the server has sent it so far.
     is_from_server: bool,
 }
 
 impl Seals {
-    /// Nothing told yet.
+    /// Creates seals without any inputs.
     pub(crate) fn new(key: SigningKey, episode: &str, era: Era, own: Seat, seats: usize) -> Self {
         Self {
             key,
@@ -108,7 +108,7 @@ impl Seals {
         Some(seal.encode().to_vec())
     }
 
-    /// Keeps what a packet tells of its sender's inputs.
+    /// Keeps the sender's inputs from a packet.
     pub(crate) fn record_packet(&mut self, from: Seat, packet: &Datagram) {
         let Some(other) = self.others.get_mut(from.index()) else {
             return;
@@ -142,8 +142,8 @@ impl Seals {
         true
     }
 
-    /// Compares what the server has of somebody with what they told this page, and keeps what they have not told: they
-    /// tell it no more, once this page has it.
+    /// Compares the server's inputs of somebody with those that they sent this page, and keeps those that they have not
+    /// sent: they no longer send them once this page has them.
     pub(crate) fn compare(&mut self, seat: Seat, life: Life, first: Tick, inputs: &[Action]) {
         let other = self.others.get_mut(seat.index());
         if let Some(other) = other.filter(|other| other.life == life) {
@@ -151,7 +151,7 @@ impl Seals {
         }
     }
 
-    /// The next proof that somebody told this page something else than the server.
+    /// Returns the next proof that somebody sent this page something else than the server.
     pub(crate) fn poll_recount(&mut self) -> Option<Recount> {
         let seats = (0..).map(Seat).zip(&mut self.others);
         let mut found = seats.filter_map(|(seat, other)| Some((seat, other.prove()?, other)));
@@ -169,8 +169,8 @@ impl Seals {
 }
 
 impl Other {
-    /// Keeps inputs from a tick on. What comes after a gap is not kept: whoever told more than this page has, in packets
-    /// that are lost, tells it again.
+    /// Keeps inputs from a tick on. Inputs after a gap are not kept: if a page sent more than this page has, in packets
+    /// that are lost, it sends them again.
     fn add(&mut self, first: u32, inputs: &[Action], is_from_server: bool) {
         let mut end = *self.end.get_or_insert(first);
         if first > end || first >= TICK_LIMIT {
@@ -217,7 +217,7 @@ impl Other {
         Some(tick.checked_sub(first)? as usize)
     }
 
-    /// The input that was told for a tick.
+    /// The input that was sent for a tick.
     fn at(&self, tick: u32) -> Option<Action> {
         self.told.get(self.index(tick)?).map(|told| told.input)
     }
@@ -286,7 +286,7 @@ mod tests {
         theirs.add_inputs(told.into_iter());
         own.record_packet(OTHER, &packet(0, &told[..3]));
         own.record_packet(OTHER, &packet(2, &told[2..]));
-        // What is missing in between is told again.
+        // The missing inputs in between are sent again.
         own.record_packet(OTHER, &packet(9, &[1]));
         own.compare(OTHER, Life(0), Tick(0), &[1, 2]);
         assert_eq!(own.poll_recount(), None);
@@ -309,7 +309,7 @@ mod tests {
         let (told, server) = ([1, 2, 3, 4, 5, 6, 7], [1, 2, 9, 4, 5, 9, 7]);
         theirs.add_inputs(told.into_iter());
         own.record_packet(OTHER, &packet(0, &told[..3]));
-        // It waits for the next inputs, and gets them from the server; so they are told by nobody else.
+        // It waits for the next inputs, and gets them from the server; so nobody else sends them.
         own.compare(OTHER, Life(0), Tick(0), &server[..5]);
         own.record_packet(OTHER, &packet(5, &told[5..]));
         own.compare(OTHER, Life(0), Tick(5), &server[5..]);

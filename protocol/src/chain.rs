@@ -1,9 +1,9 @@
-//! The chain of a page's own inputs: every block is signed by the page that they were made at, together with all before
-//! it. So a log shows by itself that nobody else has put them there.
+//! The chain of a page's own inputs: each page signs its blocks, each together with all blocks before it. So a log
+//! itself proves that nobody else has put them there.
 //!
 //! The chain begins with a hash over the episode, the seat and its life. The leaf of a block is a hash over its first
 //! tick, its inputs and a salt; the chain after it is a hash over the chain before and the leaf. A block can therefore be
-//! erased, salt and all: its leaf tells nothing of the inputs, and the blocks around it can still be checked.
+//! erased, salt and all: its leaf reveals nothing about the inputs, and the blocks around it can still be checked.
 //!
 //! A signature is over the chain after its block, so it proves all blocks before it, too: the reader of a whole chain
 //! needs only the last signature.
@@ -20,7 +20,7 @@ use crate::{Life, Seat, Tick};
 /// The most inputs of a block: half an hour at 60 Hz in one block would still fit into a message.
 pub const MAX_BLOCK: usize = 8_192;
 
-/// Why a block does not continue a chain. The chain is then unchanged.
+/// The reason why a block does not continue a chain. The chain is then unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChainError {
     /// It begins somewhere else than where the block before ended.
@@ -58,7 +58,7 @@ impl PageKey {
     }
 }
 
-/// How far the inputs of a life of a seat are known, and the hash over them.
+/// The end of the known inputs of a life of a seat, and the hash over them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     head: [u8; 32],
@@ -83,7 +83,7 @@ impl Chain {
         self.next
     }
 
-    /// Makes the next block of one's own inputs. There must be some, at most [`MAX_BLOCK`].
+    /// Makes the next block of the page's own inputs: at least one, at most [`MAX_BLOCK`].
     pub fn sign(&mut self, key: &SigningKey, inputs: Vec<u16>, salt: [u8; 16]) -> Block {
         let first = self.next;
         self.extend(leaf(first, &inputs, &salt), inputs.len());

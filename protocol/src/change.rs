@@ -1,6 +1,6 @@
 //! A seat changes hands in the middle of an episode.
 //!
-//! The server alone decides it, makes it durable as a record of the episode log, and tells every page; all pages
+//! Only the server decides this, makes it durable as a record of the episode log, and sends it to every page; all pages
 //! apply it at the same tick. The controllers of the header and the changes in their order say who or what played
 //! every seat in every tick. This module must not know why a seat changes hands.
 
@@ -23,7 +23,8 @@ pub struct Change {
     pub controller: Controller,
     /// The life of the seat from then on.
     pub life: Life,
-    /// For a person who takes the seat: where their page begins to simulate. The others send it their inputs from there.
+    /// For a person who takes the seat: the tick at which their page begins to simulate. From there on, the others send
+    /// it their inputs.
     pub from: Tick,
     /// For a person who loses the seat: their last inputs, ending with that of the tick before `tick`,
     /// because some pages may not have them.
@@ -32,11 +33,11 @@ pub struct Change {
     pub key: Option<[u8; 32]>,
 }
 
-/// How far beyond what is durable a seat is given to a person, seconds of ticks, so that their page has the time to
-/// come to it.
+/// The distance beyond the durable ticks at which a person gets a seat, seconds of ticks, so that their page has time
+/// to reach it.
 pub const LEAD_S: u32 = 1;
 
-/// How a person is, as the server knows.
+/// The presence of a person, as the server knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Presence {

@@ -32,7 +32,7 @@ pub use view::{
 /// The longest message, bytes.
 pub const MAX_MESSAGE: usize = 256 * 1024;
 
-/// How long a seat is silent before that is told, milliseconds.
+/// The silence of a seat after which a page reports it, milliseconds.
 pub const SILENT_MS: u32 = 250;
 
 /// How datagrams travel to a peer.

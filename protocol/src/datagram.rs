@@ -8,18 +8,19 @@
 //! | 1 | low nibble: [`crate::VERSION`]; high nibble: the sender's seat |
 //! | 2 | era |
 //! | 1 | bits 0–6: the life of the sender's seat; bit 7: a delay follows |
-//! | 0 or 3 | delay: ticks are due this many milliseconds later than `T0` says; never 0 here |
+//! | 0 or 3 | delay: ticks are due this many milliseconds later than by `T0`; never 0 here |
 //! | 1 | the number of changes of seats that the sender knows, modulo 256 |
 //! | 3 | `first`, the tick of the first input carried |
 //! | 1 | bits 0–5: the number of inputs, at most [`MAX_INPUTS`]; bit 6: an echo follows; bit 7: done |
-//! | 1 or 4 per seat but the sender's | receipt: signed distance from `first + count`; −128 announces an absolute tick in 3 bytes |
+//! | 1 or 4 per seat except the sender's | receipt: signed distance from `first + count`; −128 announces an absolute
+//! tick in 3 bytes |
 //! | 2 | `sent_ms` |
 //! | 0 or 3 | echo: `sent_ms` of the last packet that came the other way (2), milliseconds since it came (1) |
 //! | rest | the inputs, one after the other: bit 1 for "same as the one before", or bit 0 and `k` bits of the action |
 //!
 //! `k` is the number of bits that the largest action needs; before the first input stands action 0.
-//! The last byte is filled with zero bits. There is exactly one encoding of a datagram: bytes that say
-//! the same thing in a longer way are refused, as are bytes left over.
+//! The last byte is filled with zero bits. There is exactly one encoding of a datagram: a decoder refuses bytes that
+//! say the same in a longer way, and bytes left over.
 //!
 //! This module must not know why a peer sends what it sends; that is the session's business.
 
@@ -35,7 +36,7 @@ pub const TICK_LIMIT: u32 = 1 << 24;
 pub const MAX_DATAGRAM: usize =
     1 + 2 + 4 + 1 + 3 + 1 + 4 * (MAX_SEATS - 1) + 2 + 3 + (MAX_INPUTS * 17).div_ceil(8);
 
-/// The longest delay that a datagram tells, milliseconds: more than four hours.
+/// The longest delay that a datagram can say, milliseconds: more than four hours.
 pub const MAX_DELAY_MS: u32 = (1 << 24) - 1;
 
 const DELAYED: u8 = 1 << 7;
@@ -80,7 +81,7 @@ pub struct Datagram {
     pub life: Life,
     /// The longest delay of the ticks that the sender knows of, milliseconds; at most [`MAX_DELAY_MS`].
     pub delay_ms: u32,
-    /// How many changes of seats the sender knows, modulo 256: they say of which lives its receipts are.
+    /// How many changes of seats the sender knows, modulo 256: they say to which lives its receipts belong.
     pub changes: u8,
     /// The tick of the first input.
     pub first: Tick,

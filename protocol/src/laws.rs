@@ -79,7 +79,7 @@ proptest! {
         bytes.extend(std::iter::repeat_n(0, zeros));
         let whole = ends.iter().filter(|end| **end <= cut).count();
         match log::read_log(&bytes) {
-            // Zeros may happen to be what was cut off; never less is read than was whole.
+            // The part that was cut off may be zeros; a reader never reads less than the whole frames.
             Ok(log) => {
                 prop_assert!(log.records.len() + 1 >= whole);
                 prop_assert!(records.starts_with(&log.records));

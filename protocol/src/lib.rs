@@ -1,4 +1,4 @@
-//! Wire and file formats of Coplay, as plain data: `PROTOCOL.md` beside this crate is the prose.
+//! Wire and file formats of Coplay, as plain data: `PROTOCOL.md` in this crate describes them in prose.
 //!
 //! Four formats: [`datagram`] (peer to peer, each tick), [`control`] (participant's page and server, and the
 //! [`signal`]s of pages inside), [`log`] (one file an episode), [`seen`] (inside the latter two: what a page showed).
@@ -103,7 +103,7 @@ pub enum EnvWay {
     /// On every page, in an environment module.
     #[default]
     Module,
-    /// Beside the server alone: pages say choices, and show what they are sent.
+    /// Only beside the server: pages send choices, and show the views that they get.
     Host,
 }
 

@@ -17,7 +17,7 @@ use crate::{Controller, EnvWay, Life, MAX_SEATS, Seat, Tick, VERSION};
 
 pub use withdrawal::WITHDRAWN;
 
-/// The first bytes of a file: the version, and what tells the file apart from others.
+/// The first bytes of a file: the version, and a mark that identifies the format.
 pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
 
 /// The longest body of a frame, bytes: what one message brings fits, with room for the parameters of a header.
@@ -65,15 +65,15 @@ pub struct Header {
     pub input_delay: u8,
     /// When tick 0 was due, microseconds since the Unix epoch, server clock.
     pub t0_us: u64,
-    /// The study's rules beside those of the environment.
+    /// The rules that the study adds to those of the environment.
     pub rules: Rules,
-    /// Where the episode stands in the study; none if that was not written down.
+    /// The place of the episode in the study; `None` if that was not stored.
     pub course: Option<Course>,
-    /// The Ed25519 public key of each seat's page, zeros for an AI partner; none before version 5.
+    /// The Ed25519 public key of each seat's page, zeros for an AI partner; empty before version 5.
     pub keys: Vec<[u8; 32]>,
     /// Where the world was stepped.
     pub way: EnvWay,
-    /// How people share their seats with AI partners; none if they do not.
+    /// How people share their seats with AI partners; `None` if they do not.
     pub shared: Option<SharedSeats>,
 }
 
@@ -108,7 +108,7 @@ pub enum Record {
         /// The notes.
         timing: Timing,
     },
-    /// The end; after that of a hosted world its repetition follows, and nothing else.
+    /// The end; only the repetition of a hosted world may follow.
     End(Ending),
     /// A person came, went or hid.
     Presence {
@@ -116,7 +116,7 @@ pub enum Record {
         seat: Seat,
         /// Server clock, microseconds since the Unix epoch.
         at_us: u64,
-        /// How the person is from then on.
+        /// The person's presence from then on.
         presence: Presence,
     },
     /// A page simulated something else than the replica, and was sent the replica's state.
@@ -130,7 +130,8 @@ pub enum Record {
         /// The page's digest; 0 if it was the actions that differed.
         found: u64,
     },
-    /// The page of a seat told two things of one tick. Once for each `by` and lives of both seats.
+    /// The page of a seat sent two different inputs for one tick. At most one record for each `by` and pair of lives of
+    /// the two seats.
     Equivocation {
         /// The seat whose inputs they are.
         seat: Seat,
@@ -163,11 +164,11 @@ pub enum Record {
         /// The inputs, and the page's signature.
         block: Block,
     },
-    /// The page of a seat told another page something else than the server, as its own seal proves.
+    /// The page of a seat sent another page something else than it sent the server, as its own seal proves.
     Recount {
-        /// The seat of the page to which it was told.
+        /// The seat of the page that received it.
         by: Seat,
-        /// The told inputs, and the seal.
+        /// The inputs that were sent, and the seal.
         recount: Recount,
     },
     /// Inputs of a person that were erased.
@@ -178,7 +179,7 @@ pub enum Record {
         life: Life,
         /// The first tick.
         first: Tick,
-        /// How many inputs there were.
+        /// The number of inputs.
         len: u32,
         /// The rest of them: the leaf of the page's chain, and its signature.
         leaf: [u8; 32],
@@ -194,7 +195,7 @@ pub enum Record {
         /// The rewards, `[tick, seat]`, row-major, as the bits of `f32`.
         rewards: Vec<u32>,
     },
-    /// The ticks of a hosted world go by anew from here: they could not be played in time, or nothing could.
+    /// The clock of a hosted world's ticks starts again from here: ticks, or everything, could not be played in time.
     Paced {
         /// The next tick.
         tick: Tick,
@@ -203,7 +204,7 @@ pub enum Record {
     },
     /// A hosted world was run again after the end, with the same seed and actions.
     Repeated {
-        /// The first tick after which it differed; none if everything was equal.
+        /// The first tick after which it differed; `None` if everything was equal.
         differs: Option<Tick>,
     },
     /// The infos of a step of a hosted world that the study names.
@@ -215,7 +216,7 @@ pub enum Record {
     },
 }
 
-/// How an episode ended.
+/// The end of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Ending {
@@ -244,7 +245,7 @@ pub struct Log {
     pub ending: Option<Ending>,
     /// Bytes up to the end of the last whole record.
     pub valid_len: usize,
-    /// True if bytes follow that are not a whole record: what was being written in a crash.
+    /// True if bytes follow that are not a whole record: a write that a crash interrupted.
     pub torn: bool,
 }
 
@@ -262,8 +263,8 @@ impl Log {
         })
     }
 
-    /// The result of the repetition of a hosted world: the first tick after which it differed, if it did; none if it was not
-    /// run again.
+    /// Returns the result of the repetition of a hosted world: the first tick after which it differed, if it did;
+    /// `None` if it was not run again.
     pub fn repetition(&self) -> Option<Option<Tick>> {
         match self.records.last() {
             Some(Record::Repeated { differs }) => Some(*differs),
@@ -271,7 +272,8 @@ impl Log {
         }
     }
 
-    /// Bytes up to and with the end, once written: what may follow that of a hosted world does not count.
+    /// The number of bytes up to and including the end, once written; a repetition of a hosted world after it does not
+    /// count.
     pub fn ended_len(&self) -> Option<usize> {
         self.ending?;
         let mut writer = LogWriter {
@@ -440,8 +442,7 @@ impl Form {
     }
 }
 
-/// Reads a body. One that ends before fields that were added at the end since has zeros for them: false, 0, none,
-/// nothing.
+/// Reads a body. If it ends before fields that were added at the end later, these are zeros: false, 0, none, nothing.
 fn parse<T: DeserializeOwned>(body: &[u8], offset: usize) -> Result<T, LogError> {
     let whole = |body: &[u8]| match postcard::take_from_bytes(body) {
         Ok((value, [])) => Some(value),
@@ -457,8 +458,8 @@ fn parse<T: DeserializeOwned>(body: &[u8], offset: usize) -> Result<T, LogError>
 
 /// Reads a log.
 ///
-/// A damaged tail is what a crash leaves, and is reported as [`Log::torn`]. A damaged frame with a whole one
-/// anywhere after it is no such thing: it is an error, so that nothing acknowledged is dropped in silence.
+/// A damaged tail is the result of a crash, and is reported as [`Log::torn`]. A damaged frame with a whole one anywhere
+/// after it is different: it is an error, so that nothing acknowledged is silently dropped.
 ///
 /// # Errors
 /// [`LogError`]; for [`LogError::NoHeader`] there is nothing to lose.
@@ -513,7 +514,7 @@ pub fn read_log(bytes: &[u8]) -> Result<Log, LogError> {
 }
 
 impl Log {
-    /// How many frames were read: the number of the next one.
+    /// The number of frames read, which is the number of the next one.
     pub fn frames(&self) -> u32 {
         self.records.len() as u32 + 1
     }
@@ -586,7 +587,7 @@ impl Log {
         Ok(())
     }
 
-    /// A change is in order if it continues the numbers, and neither rewrites actions nor an earlier change of its seat.
+    /// Takes a change if it continues the numbers, and rewrites neither actions nor an earlier change of its seat.
     fn take_change(&mut self, change: &Change) -> Result<(), &'static str> {
         let before = self.changes().filter(|old| old.seat == change.seat).last();
         let follows = usize::from(change.number) == self.changes().count();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Controller;
 
-/// A study's rules beside those of an environment; by default none.
+/// The rules that a study adds to those of an environment; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Rules {
@@ -46,8 +46,8 @@ pub fn asks_rewards(text: &Template) -> bool {
     })
 }
 
-/// How the people of an episode share their seats with AI partners: beside the actions of the environment they have one
-/// more for each partner, a mark, which stands for what the partner chooses.
+/// How the people of an episode share their seats with AI partners. Beside the actions of the environment, they have
+/// one more action for each partner: a mark, which stands for the partner's choice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct SharedSeats {
@@ -62,7 +62,7 @@ pub struct SharedSeats {
 }
 
 impl SharedSeats {
-    /// The seats that are shared where people share theirs: those that are people's at tick 0.
+    /// Lists the shared seats of such an episode: those that people play at tick 0.
     pub fn list_seats(controllers: &[Controller]) -> Vec<usize> {
         let people = controllers.iter().enumerate();
         let people = people.filter(|(_, of)| **of == Controller::Human);
@@ -79,11 +79,11 @@ pub enum SharingMode {
     Handover,
     /// The same, and corrects the partner that plays: a key counts while it is down.
     Override,
-    /// In turns: chooses among what the partners propose, and nothing else.
+    /// In turns: only chooses among the proposals of the partners.
     Choose,
 }
 
-/// Where an episode stands in the study.
+/// The place of an episode in the study.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Course {
@@ -91,13 +91,13 @@ pub struct Course {
     pub visits: Vec<u16>,
     /// Which episode of the visit it is, from 0.
     pub episode: u16,
-    /// How many there are at most.
+    /// The most episodes that there can be.
     pub episodes: u16,
     /// The values of names there: factors and `for_each`, each with its value as JSON.
     pub names: Vec<(String, String)>,
 }
 
-/// Something that is told beside the picture.
+/// A figure beside the picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Gauge {

@@ -1,5 +1,5 @@
-//! The seal that a page sends to the others while they play: its signature over all its inputs so far. Who was told
-//! other inputs than the server can prove it by the seal over them.
+//! The seal that a page sends to the others while they play: its signature over all its inputs so far. A page that
+//! received other inputs than the server can prove it by the seal over them.
 //!
 //! | Bytes | What |
 //! | --- | --- |
@@ -50,7 +50,7 @@ impl Seal {
         bytes
     }
 
-    /// Reads a packet; none if it is something else.
+    /// Reads a packet; `None` if it is something else.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let bytes: &[u8; SEAL_LEN] = bytes.try_into().ok()?;
         if bytes[0] & 0xf != 0 {

@@ -1,11 +1,11 @@
-//! The record of what a participant saw: which state each frame showed, from what knowledge, and when.
+//! The record of what a participant saw: which state each frame showed, what the page then knew, and when.
 //!
-//! A state that was shown follows from the episode's header, the changes and inputs that the page knew, and the tick:
-//! so that is what is noted. Inputs that the page had but that never became part of the log, because the episode
-//! ended or the seat was cut before them, are here too.
+//! The episode's header, the changes and inputs that the page knew, and the tick determine a shown state, so the record
+//! has these. It also has inputs that the page had but that are not in the log, because the episode ended or the seat
+//! was cut before them.
 //!
-//! A chunk stands alone: it begins with when its first frame was, and knows nothing of what is likely. A [`coder`]
-//! writes and reads it, and [`Last::frame`] says what stands in it.
+//! A chunk can be decoded alone: it begins with the time of its first frame, and without knowledge of what is likely. A
+//! [`coder`] writes and reads it, and [`Last::frame`] defines its content.
 //!
 //! This module must not know how frames are drawn.
 
@@ -17,7 +17,7 @@ use coder::{Chance, Coder, Number, Reader, Writer};
 /// The most frames of a chunk, so that a few bytes never become more than a few megabytes of frames.
 pub const MAX_FRAMES: usize = 1_024;
 /// The most fresh inputs of a chunk, of all seats together: sixteen people at 60 Hz have 18 minutes of them, and a page
-/// that is out of sight that long has lost its seat.
+/// that is hidden for that long has lost its seat.
 pub const MAX_INPUTS: usize = 1 << 20;
 
 /// A frame that showed something new.
@@ -49,11 +49,11 @@ impl Frame {
     }
 }
 
-/// Replaces `out` by a chunk with these frames, at most [`MAX_FRAMES`] with [`MAX_INPUTS`], of an episode with so many
-/// seats, at most [`MAX_SEATS`].
+/// Replaces `out` by a chunk with these frames, at most [`MAX_FRAMES`] with [`MAX_INPUTS`], of an episode with this
+/// number of seats, at most [`MAX_SEATS`].
 pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
-    // What is beyond the limits is left out, and such a chunk refused by whoever decodes it.
+    // Everything beyond the limits is left out, and a decoder refuses such a chunk.
     code(&mut writer, frames, seats).ok();
     writer.finish();
 }
@@ -79,7 +79,7 @@ pub fn decode(bytes: &[u8], seats: usize) -> Result<Vec<Frame>, DecodeError> {
 
 const MALFORMED: DecodeError = DecodeError::Malformed("seen-log");
 
-/// Codes a chunk, in either direction: gives the frames that a writer was given, or that a reader found.
+/// Codes a chunk, in either direction: returns the frames that a writer got, or that a reader found.
 fn code<C: Coder>(
     coder: &mut C,
     frames: &[Frame],
@@ -123,10 +123,10 @@ struct Odds {
     input: Number,
 }
 
-/// How far the first two frames of a chunk are taken to be apart: those of a screen of 60 Hz, milliseconds.
+/// The assumed distance between the first two frames of a chunk: that of a screen of 60 Hz, milliseconds.
 const DISTANCE_MS: i64 = 17;
 
-/// The frame before, which the next one is told against.
+/// The frame before, relative to which the next one is coded.
 struct Last {
     at_ms: i64,
     distance_ms: i64,
@@ -142,7 +142,7 @@ struct Last {
 #[derive(Clone, Copy, Default)]
 struct LastOfSeat {
     have: i64,
-    /// How many fresh inputs it had in the frame before, and in the one before that.
+    /// The numbers of its fresh inputs in the frame before, and in the one before that.
     fresh: [usize; 2],
     input: u16,
 }

@@ -1,5 +1,5 @@
 //! Signals between two pages that connect by WebRTC: JSON inside [`crate::control::ClientMessage::Signal`], which the
-//! server passes on. Where a study hides addresses, it reads them first.
+//! server forwards. Where a study hides addresses, the server reads the signals first.
 
 use std::num::NonZeroU32;
 

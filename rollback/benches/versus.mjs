@@ -1,5 +1,5 @@
 // Runs the wasm build of the bench beside GGRS: `node versus.mjs FOLDER KIND...` prints JSON lines.
-// FOLDER holds versus.js and versus_bg.wasm. Each KIND runs in a module of its own, so that one that traps ends alone.
+// FOLDER holds versus.js and versus_bg.wasm. Each KIND runs in its own module, so a trap ends only that KIND.
 import fs from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";

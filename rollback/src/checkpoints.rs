@@ -1,7 +1,7 @@
 //! States from which ticks that are not durable can be simulated again, however long ago they were: a few, from the
-//! last one that is durable on, a quarter of a second apart or more.
+//! last durable one on, at least a quarter of a second apart.
 //!
-//! The slots of the window are for what the network delays; this is for what the server decides later.
+//! The slots of the window serve delays of the network; the checkpoints serve later decisions of the server.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use env_core::World;
 
 use crate::roster::Roster;
 
-/// The most states that are kept; when there are more, every second one is given up.
+/// The most states to keep; if there are more, every second one is dropped.
 const MOST: usize = 16;
 
 /// A state before a tick.
@@ -36,7 +36,7 @@ impl Checkpoints {
         self.spare = self.kept.iter().cycle().take(MOST).cloned().collect();
     }
 
-    /// Keeps the state before a tick, which lies after all that are kept.
+    /// Keeps the state before a tick, which must be later than all kept ones.
     pub(crate) fn keep<W: World>(&mut self, tick: u32, world: &mut W, roster: &mut Roster) {
         if self.kept.len() >= MOST {
             self.thin_out();
@@ -58,7 +58,7 @@ impl Checkpoints {
         self.kept.push_back(state);
     }
 
-    /// Brings back the last state before a tick or earlier, and gives its tick; none if there is none.
+    /// Loads the last kept state at a tick or earlier, and returns its tick; `None` if there is no such state.
     pub(crate) fn load<W: World>(
         &mut self,
         tick: u32,
@@ -76,21 +76,21 @@ impl Checkpoints {
         Some(state.tick)
     }
 
-    /// Gives up the states after a tick: they follow from something that is not so.
+    /// Drops the states after a tick, because they follow from something wrong.
     pub(crate) fn forget_after(&mut self, tick: u32) {
         while self.kept.back().is_some_and(|state| state.tick > tick) {
             self.spare.extend(self.kept.pop_back());
         }
     }
 
-    /// Gives up the states that nobody goes back to any more: all before the last one at this tick or earlier.
+    /// Drops the states that nobody goes back to any more: all before the last one at this tick or earlier.
     pub(crate) fn forget_before(&mut self, tick: u32) {
         while self.kept.get(1).is_some_and(|next| next.tick <= tick) {
             self.spare.extend(self.kept.pop_front());
         }
     }
 
-    /// Gives up every second state but the first.
+    /// Drops every second state, but not the first.
     fn thin_out(&mut self) {
         let (mut number, spare) = (0, &mut self.spare);
         self.kept.retain_mut(|state| {

@@ -7,12 +7,12 @@ use protocol::{Controller, Era, Seat};
 
 use crate::roster::Seats;
 
-/// The settings that all peers of an episode agree on, and the seat that is here.
+/// The settings that all peers of an episode agree on, and the local seat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
-    /// Tells this episode's packets apart.
+    /// Distinguishes the packets of this episode from those of others.
     pub era: Era,
-    /// The seat of the person here; none for an onlooker.
+    /// The seat of the local person; `None` for an onlooker.
     pub local: Option<Seat>,
     /// The controller of each seat at tick 0, in order. Seats beyond the list play the no-op.
     pub controllers: Vec<Controller>,
@@ -26,7 +26,7 @@ pub struct Config {
     pub window: u8,
     /// When tick 0 is due, shared clock, microseconds.
     pub t0_us: u64,
-    /// The study's rules beside those of the world.
+    /// The rules that the study adds to those of the world.
     pub rules: Rules,
 }
 

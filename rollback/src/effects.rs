@@ -28,15 +28,16 @@ pub enum SessionEvent {
         /// The tick that waits.
         since: Tick,
     },
-    /// The simulation goes on.
+    /// The simulation continues.
     Resumed {
         /// The tick that waited first.
         since: Tick,
         /// How long the hold was, milliseconds.
         held_ms: u32,
     },
-    /// An input came for which something else was shown: one event for each wrong prediction that was simulated in its
-    /// place, in order, also if another one, right or wrong, had replaced it before the input came.
+    /// An input came, and another action had been shown for it. There is one event for each wrong prediction that was
+    /// simulated in its place, in order, even if another prediction, right or wrong, had replaced it before the input
+    /// came.
     Mispredicted {
         /// The seat.
         seat: Seat,
@@ -46,8 +47,8 @@ pub enum SessionEvent {
         predicted: Action,
         /// The action that came.
         actual: Action,
-        /// From when the tick was simulated so to when it was simulated otherwise or the input came, microseconds;
-        /// 0 if that was in the same call, so that nobody saw it.
+        /// The time from the simulation with this prediction to the next simulation of the tick or to the arrival of
+        /// the input, microseconds; 0 if both were in the same call, so that nobody saw it.
         shown_us: u64,
     },
     /// Ticks are due later than before, because a page or the network could not keep up.
@@ -57,12 +58,12 @@ pub enum SessionEvent {
         /// How much later than at first, milliseconds.
         delay_ms: u32,
     },
-    /// The seat here has changed hands: the session stands still, and another must be resumed to play on.
+    /// The local seat has changed hands: the session stands still. Another session must be resumed to continue to play.
     Lost {
-        /// The first tick that is not played here.
+        /// The first tick that this page does not play.
         tick: Tick,
     },
-    /// The end of the episode is confirmed. Told again if the server cuts a seat before it.
+    /// The end of the episode is confirmed. This event comes again if the server cuts a seat before it.
     Over {
         /// Ticks played.
         ticks: Tick,
@@ -74,14 +75,14 @@ pub enum SessionEvent {
 pub struct Stats {
     /// How often ticks were taken back.
     pub rollbacks: u64,
-    /// The most ticks taken back at once.
+    /// The most ticks taken back in one rollback.
     pub max_depth: u8,
     /// Ticks simulated again.
     pub resimulated: u64,
-    /// Inputs of each seat that came after their tick was simulated with a prediction, also if it lies beyond an end by
-    /// now; 0 past the last seat.
+    /// Inputs of each seat that came after their tick was simulated with a prediction, even if the tick is now beyond
+    /// an end; 0 past the last seat.
     pub predicted: [u32; MAX_SEATS],
-    /// Those of them for which the first prediction was wrong.
+    /// Inputs among them for which the first prediction was wrong.
     pub mispredicted: [u32; MAX_SEATS],
     /// Time held at the end of the prediction window, microseconds; a hold counts when it is over.
     pub held_us: u64,
@@ -131,7 +132,7 @@ impl Refusals {
     }
 }
 
-/// Why a packet was refused. The session is then unchanged but for its statistics.
+/// The reason why a packet was refused. The session is then unchanged, except for its statistics.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatagramError {
     /// Not a datagram of this version and layout.
@@ -140,7 +141,7 @@ pub enum DatagramError {
     /// Of another episode.
     #[error("the datagram belongs to another episode")]
     Era,
-    /// It names another seat than that of the channel it came by.
+    /// It names another seat than the seat of its channel.
     #[error("a datagram of seat {} in the channel of seat {}", .named.0, .channel.0)]
     Channel {
         /// The seat whose channel it is.
@@ -166,8 +167,8 @@ pub enum DatagramError {
     Receipt(Tick),
 }
 
-/// Why a change was refused. The session is then unchanged. All but [`ChangeError::Order`] mean that this page cannot
-/// play on with what it has: its seat must be taken back from the server's state.
+/// The reason why a change was refused. The session is then unchanged. After each reason except [`ChangeError::Order`],
+/// this page cannot continue with its data: it must take its seat back from the server's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeError {
     /// A change before it is missing.
@@ -192,7 +193,7 @@ pub enum ChangeError {
         /// The first tick at which it could be.
         settled: Tick,
     },
-    /// The inputs that it brings begin after those that are here.
+    /// The inputs in the change begin after the inputs of this page.
     #[error("inputs of seat {} from tick {} are missing", .seat.0, .from.0)]
     Gap {
         /// The seat.
@@ -202,7 +203,7 @@ pub enum ChangeError {
     },
 }
 
-/// Why a session cannot begin in the middle of an episode.
+/// The reason why a session cannot begin in the middle of an episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResumeError {
     /// The state or the memory of a partner cannot be taken up.

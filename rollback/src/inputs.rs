@@ -1,8 +1,8 @@
-//! The inputs of an episode: one growing table, `[tick, seat]`, and who has received how much of it.
+//! The inputs of an episode: one growing table, `[tick, seat]`, and how much of it each peer has received.
 //!
 //! A seat's column holds its true inputs up to its receipt and, beyond, what was simulated in their place.
-//! So one comparison on arrival tells whether a prediction was wrong, and the confirmed part of the table
-//! is the episode's log as it stands. This module must not know of time, packets or the world.
+//! So one comparison on arrival shows whether a prediction was wrong, and the confirmed part of the table is the
+//! episode's log. This module must not know of time, packets or the world.
 
 use env_core::Action;
 use protocol::MAX_SEATS;
@@ -25,7 +25,7 @@ pub(crate) struct Inputs {
     noop: Action,
     /// The tick of the first row.
     first: u32,
-    /// Nothing is predicted from inputs before this tick: whoever begins in the middle has none.
+    /// Inputs before this tick predict nothing: a session that begins in the middle has none.
     begun: u32,
     rows: Vec<Action>,
     /// The first tick of each seat whose input is not here.
@@ -85,7 +85,7 @@ impl Inputs {
         (tick - self.first) as usize * self.seats
     }
 
-    /// Some of a seat's inputs in order, from those that are here.
+    /// A part of a seat's known inputs, in order.
     pub(crate) fn column(&self, seat: usize, first: u32, end: u32) -> impl Iterator<Item = Action> {
         let ticks = first.max(self.first)..end.min(self.have[seat]);
         ticks.map(move |tick| self.row(tick)[seat])
@@ -104,7 +104,7 @@ impl Inputs {
         self.begun = tick;
     }
 
-    /// Writes down what is simulated.
+    /// Stores the simulated action.
     pub(crate) fn set(&mut self, tick: u32, seat: usize, action: Action) {
         let end = self.at(tick + 1);
         if self.rows.len() < end {
@@ -119,8 +119,8 @@ impl Inputs {
         self.have[seat] += 1;
     }
 
-    /// Takes in a person's inputs from tick `first` on, none from `limit` on. Ticks before `simulated` are already
-    /// simulated; `learn` is told of each input that is new: tick, action.
+    /// Takes in a person's inputs from tick `first` on, but none from `limit` on. Ticks before `simulated` are already
+    /// simulated; `learn` gets each new input: tick, action.
     pub(crate) fn receive(
         &mut self,
         from: usize,
@@ -156,7 +156,7 @@ impl Inputs {
         *known = have.max(*known);
     }
 
-    /// A seat has another controller from `tick` on: what is known beyond is void.
+    /// Gives a seat another controller from `tick` on: known inputs beyond are void.
     pub(crate) fn cut(&mut self, seat: usize, tick: u32) {
         let tick = tick.max(self.first);
         self.have[seat] = tick;

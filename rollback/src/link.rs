@@ -30,7 +30,7 @@ impl Link {
         }
     }
 
-    /// The echo for the next packet, once for each packet that came; none if that is too long ago to say.
+    /// Returns the echo for the next packet, once for each packet that came; `None` if that was too long ago to say.
     pub(crate) fn echo(&mut self, now_us: u64) -> Option<Echo> {
         let (sent_ms, heard_us) = self.heard.take()?;
         let held_ms = u8::try_from(now_us.saturating_sub(heard_us) / 1_000).ok()?;

@@ -11,15 +11,16 @@ use crate::session::Session;
 /// A stop longer than this is not made up for, microseconds.
 const STOP_US: u64 = 250_000;
 
-/// The next tick is put off by what others say to this many periods after the last one at most: nobody's claims make the
-/// game slower than a quarter of its pace. A page that is slower than a fifth loses its seat; one that is waited for is
-/// caught up with at that pace.
+/// The delays of others put the next tick off by at most this many periods after the last one. So nobody's claims make
+/// the game slower than a quarter of its pace. A page slower than a fifth of the pace loses its seat; the others adopt
+/// the delay of a page that they wait for at that rate.
 const SLOWEST: u64 = 4;
 
-/// A page whose inputs end this many ticks beyond the own ones has a clock that is ahead, and waits by itself.
+/// A page whose inputs end this many ticks beyond this page's own inputs has a clock that is ahead, and waits by
+/// itself.
 const AHEAD: u32 = 4;
 
-/// How late the page was of late.
+/// The recent lateness of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pace {
     /// How late the last tick was, if the page had no time to spare since.
@@ -49,7 +50,7 @@ impl<W: World> Session<W> {
         self.pace.ran_us = Some(self.now_us);
     }
 
-    /// After a stop of the page or of the network the ticks go on from where they are.
+    /// Lets the ticks continue from where they are, after a stop of the page or of the network.
     pub(crate) fn take_rest(&mut self) {
         let awake_us = self.pace.awake_us.replace(self.now_us);
         let slept = awake_us.is_some_and(|awake_us| self.now_us > awake_us + STOP_US);
@@ -66,9 +67,10 @@ impl<W: World> Session<W> {
         (is_timed && self.may_run()).then_some(late_us)
     }
 
-    /// Before ticks run: a page that falls further behind with every tick, although it is called again at once, is
-    /// waited for. The lateness counts from most of a period on, so that an uneven timer is not taken for a slow page,
-    /// and so that nobody is more than two ticks ahead of the page before the others hear of it.
+    /// Called before ticks run: if this page falls further behind with every tick, although it is called again
+    /// immediately, the others wait for it. The lateness counts only from most of a period on, so that an uneven timer
+    /// does not look like a slow page, and so that nobody is more than two ticks ahead of the page before the others
+    /// learn of it.
     pub(crate) fn keep_pace(&mut self) {
         let (late_us, before_us) = (self.lateness_us().unwrap_or(0), self.pace.late_us);
         self.pace.late_us = late_us;

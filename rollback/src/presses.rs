@@ -17,7 +17,7 @@ pub struct Presses {
 }
 
 impl Presses {
-    /// Nothing is pressed, and the no-op is held.
+    /// Creates presses in which nothing is pressed and the no-op is held.
     pub fn new(noop: Action) -> Self {
         Self {
             held: noop,
@@ -39,7 +39,7 @@ impl Presses {
             self.held = action;
         }
         let before = self.count;
-        // Letting go needs no tick of its own.
+        // Releasing a key needs no separate tick.
         let needs = action != spec.noop;
         if needs && self.count < WAITING {
             self.waiting[self.count] = action;
@@ -50,12 +50,12 @@ impl Presses {
         Some(before)
     }
 
-    /// No press waits any more; what is held stays.
+    /// Forgets the waiting presses; the held action stays.
     pub fn forget(&mut self) {
         self.count = 0;
     }
 
-    /// The action that is held.
+    /// The held action.
     pub(crate) fn held(&self) -> Action {
         self.held
     }

@@ -1,7 +1,7 @@
-//! The frames that a page showed, from the record: a session that is told what the page knew at each frame.
+//! The frames that a page showed, from the record: a session gets what the page knew at each frame.
 //!
-//! That is exact, because what a session simulates follows from the inputs and changes that it knows and from nothing
-//! else: not from the order in which they came, nor from the predictions that were made before.
+//! This is exact, because the simulation of a session follows only from the inputs and changes that it knows: not from
+//! the order in which they came, nor from earlier predictions.
 
 use env_core::{Action, Policy, World};
 use protocol::change::Change;
@@ -21,10 +21,10 @@ pub struct EpisodeRecord<'a> {
     pub rows: &'a [Action],
 }
 
-/// Why frames do not fit a record.
+/// The reason why frames do not fit a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RebuildError {
-    /// A frame knew an input that neither the frames nor the record have.
+    /// A frame used an input that neither the frames nor the record have.
     #[error("no input of seat {} for tick {}", .seat.0, .tick.0)]
     Input {
         /// The seat.
@@ -37,11 +37,11 @@ pub enum RebuildError {
     Change {
         /// Its number.
         number: u16,
-        /// Why it does not fit; none if it does not exist.
+        /// The reason why it does not fit; `None` if it does not exist.
         why: Option<ChangeError>,
     },
-    /// A frame shows what the frames before it rule out: another number of seats, a tick beyond the window or an end, or
-    /// one that is too far away.
+    /// A frame contradicts the frames before it: it has another number of seats, a tick beyond the window or an end, or
+    /// a tick that is too far away.
     #[error("frame {0} does not follow from those before")]
     Frame(usize),
     /// There are more frames than a screen can have shown.
@@ -49,8 +49,9 @@ pub enum RebuildError {
     TooMany(usize),
 }
 
-/// The digest of the state that each frame showed. `config` is that of the episode's start with the page's seat as
-/// the local one, `world` is in any state, `partner` makes a policy by its name; the frames are those of one life of the seat, in order.
+/// Returns the digest of the state that each frame showed. `config` is the config of the episode's start with the
+/// page's seat as the local one, `world` is in any state, and `partner` makes a policy by its name; the frames belong
+/// to one life of the seat, in order.
 ///
 /// # Errors
 /// [`RebuildError`].
@@ -80,12 +81,13 @@ pub struct Rebuilder<'a, W: World, P> {
     frames_left: u64,
 }
 
-/// Ticks that may be simulated for each tick of the record, and for as many more as pages play on without a server: half
-/// an hour at 60 Hz. A page goes back where a seat changes hands, or where it was told something else than the server.
+/// Ticks that may be simulated for each tick of the record, and for half an hour more at 60 Hz, which is how long pages
+/// may continue without a server. A page goes back if a seat changes hands, or if it was sent something else than the
+/// server.
 const EACH_TICK: u64 = 16;
 const MORE_TICKS: u64 = 1 << 17;
-/// Ticks that may be simulated for each input besides: a page goes back because one came, and no further than the window. A
-/// frame alone is no reason to, and there may be millions of them.
+/// Further ticks that may be simulated for each input: a page goes back because one came, and no further than the
+/// window. A frame alone is no reason to go back, and there may be millions of frames.
 const EACH_INPUT: u64 = 64;
 /// Frames of each second of the record, and as many more as pages show without a server: half an hour at 60 Hz.
 const FRAMES_EACH_S: u64 = 1_000;
@@ -112,18 +114,18 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         }
     }
 
-    /// The digest of the state that the next frame showed.
+    /// Returns the digest of the state that the next frame showed.
     ///
     /// # Errors
-    /// [`RebuildError`]; what follows is then of no use.
+    /// [`RebuildError`]; later results are then useless.
     pub fn show(&mut self, frame: &Frame) -> Result<u64, RebuildError> {
         self.show_world(frame, |world| world.digest())
     }
 
-    /// Gives what `look` makes of the state that the next frame showed.
+    /// Returns the result of `look` for the state that the next frame showed.
     ///
     /// # Errors
-    /// [`RebuildError`]; what follows is then of no use.
+    /// [`RebuildError`]; later results are then useless.
     pub fn show_world<T>(
         &mut self,
         frame: &Frame,
@@ -155,7 +157,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         Ok(seen.expect("a look ahead always ends with a look"))
     }
 
-    /// Where the page's life of the seat began that showed this frame.
+    /// The first tick of the page's life of the seat in which it showed this frame.
     fn begun(&self, frame: &Frame) -> u32 {
         let known = self.record.changes.iter().take(usize::from(frame.changes));
         let own = known.rev().find(|change| Some(change.seat) == self.local);
@@ -206,7 +208,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         Ok(())
     }
 
-    /// Learns from the record the inputs of a seat before `end` that no frame tells of.
+    /// Learns from the record the inputs of a seat before `end` that are in no frame.
     fn recall(&mut self, seat: usize, end: u32) -> Result<(), RebuildError> {
         for tick in self.session.have(seat)..end {
             let input = self.record.rows.get(tick as usize * self.seats + seat);

@@ -60,7 +60,7 @@ impl Hand {
 struct Stint {
     from: u32,
     life: Life,
-    /// How many changes one must know to know of it.
+    /// The number of changes that a peer must know to know this one.
     changes: u16,
     hand: Hand,
 }
@@ -132,7 +132,8 @@ impl Roster {
         self.last(seat).from
     }
 
-    /// The first tick of a seat, not before this one, for which a person gives the input; `u32::MAX` for none.
+    /// Returns the first tick of a seat, not before this one, for which a person gives the input; `u32::MAX` if there
+    /// is none.
     pub(crate) fn awaited(&self, seat: usize, tick: u32) -> u32 {
         let stints = &self.seats[seat];
         if let [only] = stints.as_slice() {
@@ -149,7 +150,7 @@ impl Roster {
             .map_or(u32::MAX, |(stint, _)| tick.max(stint.from))
     }
 
-    /// Up to which tick somebody who knows this many changes speaks of the same stints of a seat.
+    /// Returns the tick up to which a peer that knows this many changes means the same stints of a seat.
     pub(crate) fn common(&self, seat: usize, changes: u16) -> u32 {
         let mut stints = self.seats[seat].iter();
         stints

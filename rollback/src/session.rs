@@ -1,4 +1,4 @@
-//! The session: what it holds, how it begins, and its clockwork. The crate's head tells the story.
+//! The session: its data, its start, and its timing. The documentation of the crate explains it.
 
 mod confirm;
 mod guesses;
@@ -28,8 +28,9 @@ use crate::presses::Presses;
 use crate::roster::{Hand, Roster, Seats};
 use crate::schedule::Schedule;
 
-/// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page; and from how
-/// many periods behind it runs more than one, so that a slow page shows each tick as soon as it can.
+/// The most due ticks that one call of `handle_timeout` runs, so that catching up leaves time for the page. Also the
+/// lateness in periods from which on a call runs more than one tick, so that a slow page shows each tick as soon as it
+/// can.
 const BURST: u32 = 4;
 
 /// Events that may wait to be polled; beyond, the oldest is dropped. A packet that brings a whole window of inputs
@@ -55,16 +56,16 @@ pub struct Session<W: World> {
     pub(crate) now_us: u64,
     /// Ticks simulated.
     current: u32,
-    /// Those of them in which nobody is known to have done anything else; the others will be simulated again.
+    /// Simulated ticks that no known input contradicts; the others will be simulated again.
     sound: u32,
-    /// The most ticks that ever were.
+    /// The most ticks simulated at any time.
     reached: u32,
     guesses: Guesses,
     /// Ticks that every person has all inputs for, and that are simulated here.
     confirmed: u32,
-    /// Ticks that the server has made durable, as last told: those alone are final.
+    /// Ticks that the server has made durable, by its last message: only these are final.
     durable: u32,
-    /// Up to this tick the server has the same states, as last told.
+    /// Up to this tick the server has the same states, by its last message.
     agreed: u32,
     checkpoints: Checkpoints,
     /// Ticks after which the world said that it is over, predicted or not.
@@ -75,12 +76,12 @@ pub struct Session<W: World> {
     settled: usize,
     /// The tick that waits for the window, and since when.
     held: Option<(u32, u64)>,
-    /// When packets last became due; none before the first tick.
+    /// The time at which packets last became due; `None` before the first tick.
     sent_us: Option<u64>,
-    /// Peers to whom a packet is due, and what the next one begins with if it is not the first.
+    /// Peers to which a packet is due, and the first input of the next packet if it is not the first packet.
     due: Seats,
     cursor: [u32; MAX_SEATS],
-    /// The first input of each seat that no frame has told of.
+    /// The first input of each seat that is in no frame yet.
     told: [u32; MAX_SEATS],
     events: VecDeque<SessionEvent>,
     stats: Stats,
@@ -117,7 +118,7 @@ impl<W: World> Session<W> {
     ) -> Self {
         let mut spec = world.spec().clone();
         if config.rules.press {
-            // A mark of a shared seat lasts: whoever gave it away has it back by another action alone.
+            // A mark of a shared seat lasts: a person who gave the seat away takes it back only by another action.
             let own = count_own_actions(&spec);
             (spec.actions[..own].iter_mut()).for_each(|of| of.momentary = true);
         }
@@ -184,11 +185,12 @@ impl<W: World> Session<W> {
         self
     }
 
-    /// The local person now wants this action. A lasting one holds until replaced and enters at least one tick;
-    /// a momentary one enters exactly one. Before the first tick of the person is due, only what is held until then
-    /// counts. Gives the first tick that it enters; none if it changes nothing, or too many presses wait already.
+    /// Takes the action that the local person wants now. A lasting one holds until replaced and enters at least one
+    /// tick; a momentary one enters exactly one. Before the first tick of the person is due, only the action that is
+    /// held until then counts. Returns the first tick that it enters; `None` if it changes nothing, or if too many
+    /// presses wait already.
     ///
-    /// In turns it is the choice for the next tick, and counts if the person has a choice: [`Session::is_own_turn`].
+    /// In turns, it is the choice for the next tick, and counts if the person has a choice: [`Session::is_own_turn`].
     pub fn handle_action(&mut self, now_us: u64, action: Action) -> Option<Tick> {
         self.now_us = now_us;
         if self.config.rules.turns {
@@ -207,9 +209,9 @@ impl<W: World> Session<W> {
         is_mark(&self.spec, action)
     }
 
-    /// Runs the ticks that are due, a few at most, and sees to it that packets go out at the tick rate, held or not.
-    /// It wants to be called at [`Session::poll_timeout`], and again at once if that has passed: a page that comes
-    /// late again and again is taken for one that cannot keep up, and all others wait for it.
+    /// Runs the ticks that are due, a few at most, and makes packets go out at the tick rate, held or not. Call it at
+    /// [`Session::poll_timeout`], and again immediately if that time has passed: a page that is late again and again
+    /// counts as one that cannot keep up, and all others wait for it.
     pub fn handle_timeout(&mut self, now_us: u64) {
         self.now_us = now_us;
         self.resimulate();
@@ -238,8 +240,8 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Has packets go out at once instead of with the next tick: this page may be about to go, and the others get
-    /// only as far as its last receipts let them.
+    /// Makes packets due immediately instead of with the next tick: this page may be about to close, and the others can
+    /// continue only as far as its last receipts allow.
     pub fn flush(&mut self, now_us: u64) {
         if self.sent_us.is_some() {
             self.now_us = now_us;
@@ -276,7 +278,8 @@ impl<W: World> Session<W> {
         Tick(self.current)
     }
 
-    /// Ticks confirmed: everybody has all inputs of them. Goes back only when the server cuts a seat before them.
+    /// Confirmed ticks: everybody has all their inputs. The number decreases only when the server cuts a seat before
+    /// them.
     pub fn confirmed(&self) -> Tick {
         Tick(self.confirmed)
     }
@@ -296,13 +299,13 @@ impl<W: World> Session<W> {
         Tick(self.inputs.first())
     }
 
-    /// Ticks that stay as they are: the server has made them durable, as last told, and they are the same here.
+    /// Ticks that no longer change: the server has made them durable, by its last message, and they are the same here.
     pub fn settled(&self) -> Tick {
         Tick(self.agreed.min(self.durable).min(self.confirmed))
     }
 
-    /// The inputs of the person here from a tick on, and the tick of the first: what this page's word is on them.
-    /// Empty without a person, and for ticks that were not theirs.
+    /// Returns the inputs of the local person from a tick on, and the tick of the first: this page's own statement
+    /// about them. Empty without a person, and for ticks in which the person did not play.
     pub fn own_inputs(&self, first: Tick) -> (Tick, impl Iterator<Item = Action>) {
         let local = self.config.local.filter(|_| self.local().is_some());
         let seat = local.map_or(0, Seat::index);

@@ -1,4 +1,4 @@
-//! How long the packets of a match of two people are, with three bits an action, which is enough for eight.
+//! The length of the packets of a match of two people, with three bits per action, which is enough for eight.
 
 use env_core::Action;
 use env_core::rng::Rng;

@@ -1,4 +1,4 @@
-//! Orders of a researcher at the dashboard, and why one is refused: plain data.
+//! Orders of a researcher at the dashboard, and the reasons for a refusal: plain data.
 //!
 //! [`crate::arbiter::Arbiter::handle_order`] carries an order out. It must not know how an order comes, or who may give it.
 
@@ -9,7 +9,7 @@ use study::Outcome;
 
 pub use message::{Audience, CheckText, DeskMessageText, clean_desk_text, is_expected_answer};
 
-/// The state of recruitment: new people are let into the study, or not. Those who are in it go on in every state.
+/// The state of recruitment: new people can enter the study, or not. People who are in it continue in every state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecruitmentState {
@@ -18,7 +18,7 @@ pub enum RecruitmentState {
     Open,
     /// New people are asked to come back later.
     Paused,
-    /// New people end at once with the outcome `study_full`.
+    /// New people immediately end with the outcome `study_full`.
     Closed,
 }
 
@@ -64,12 +64,12 @@ pub enum DeskOrder {
     SetRecruitment(RecruitmentState),
     /// Want as many units: one number in all, or one for each treatment, as the study has it.
     SetPlaces(Vec<u32>),
-    /// Give somebody who waits in a lobby their waiting time once more.
+    /// Give somebody who waits in a lobby their waiting time again.
     WaitLonger {
         /// Pseudonym.
         participant: String,
     },
-    /// Let somebody who waits in a lobby go on with the AI partner of that lobby.
+    /// Let somebody who waits in a lobby continue with the AI partner of that lobby.
     ContinueAlone {
         /// Pseudonym.
         participant: String,
@@ -85,7 +85,7 @@ pub enum DeskOrder {
     EndSession {
         /// Pseudonym.
         participant: String,
-        /// How it ends.
+        /// Its outcome.
         outcome: Outcome,
     },
     /// Change the bonus of somebody whose part has ended; the total changes by as much.
@@ -101,12 +101,12 @@ pub enum DeskOrder {
     GiveSeat {
         /// Pseudonym.
         participant: String,
-        /// How their part ends.
+        /// Their outcome.
         outcome: Outcome,
         /// Their bonus, if it is not the one of the outcome.
         bonus: Option<BonusChange>,
     },
-    /// Write to participants, or ask one something that is to be answered in time.
+    /// Write to participants, or ask one of them a question with a time limit.
     WriteMessage {
         /// The readers.
         to: Audience,
@@ -189,7 +189,7 @@ impl DeskOrder {
     }
 }
 
-/// Why an order is not carried out. Nothing has changed then.
+/// The reason why an order is not carried out. Nothing has changed then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OrderRefused {
     /// There is no such session.
@@ -240,7 +240,7 @@ pub enum OrderRefused {
         /// The factor.
         factor: String,
     },
-    /// Everybody who is wanted of a treatment is there.
+    /// All wanted units of a treatment are there.
     #[error(
         "the treatment of the room `{0}` has no place left; want more of it first, or choose another room"
     )]
@@ -273,9 +273,9 @@ pub enum OrderRefused {
     /// Not as many numbers as the study has treatments.
     #[error("expected {expected} as places (numbers given: {found}): {why}")]
     WrongPlaces {
-        /// How many are expected.
+        /// The expected number.
         expected: String,
-        /// How many there were.
+        /// The number found.
         found: usize,
         /// The reason.
         why: &'static str,

@@ -1,4 +1,4 @@
-//! Requests to language models as plain data: what is sent, how an answer is read, and when a request is repeated.
+//! Requests to language models as plain data: their content, how an answer is read, and when a request is repeated.
 //!
 //! The shell sends them, with its key and its clock. The protocol is that of OpenAI's chat completions.
 
@@ -24,7 +24,7 @@ pub struct ModelRequest {
     pub body: String,
     /// The time in which it must be answered, with all repetitions, milliseconds.
     pub timeout_ms: u32,
-    /// How often it is repeated at most.
+    /// The most repetitions.
     pub retries: u8,
 }
 
@@ -33,7 +33,7 @@ pub struct ModelRequest {
 pub struct ModelReply {
     /// The answer.
     pub result: Result<Completion, ModelFailure>,
-    /// How often the request was repeated.
+    /// The number of repetitions.
     pub retries: u8,
 }
 
@@ -42,13 +42,13 @@ pub struct ModelReply {
 pub struct Completion {
     /// Its text.
     pub text: String,
-    /// Tokens of the prompt, if the provider tells.
+    /// Tokens of the prompt, if the provider reports them.
     pub input_tokens: Option<u32>,
-    /// Tokens of the answer, if the provider tells.
+    /// Tokens of the answer, if the provider reports them.
     pub output_tokens: Option<u32>,
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ModelFailure {
     /// Nothing came in time.
@@ -81,8 +81,8 @@ impl ModelFailure {
         }
     }
 
-    /// Returns whether a try that was sent and failed so may be billed: something may have been computed, and nobody tells how
-    /// much.
+    /// Returns whether a try that was sent and failed in this way may be billed: the provider may have computed
+    /// something, and nobody says how much.
     pub fn may_be_billed(self) -> bool {
         match self {
             Self::Timeout | Self::Unreachable | Self::Malformed | Self::TooLong => true,
@@ -146,8 +146,8 @@ pub fn read_response(status: u16, body: &[u8]) -> Result<Completion, ModelFailur
     })
 }
 
-/// The pause before a request is repeated, milliseconds; `None` if it is not. `tries` were made so far, the endpoint may
-/// have asked for a pause, and so much time is left.
+/// Returns the pause before a request is repeated, milliseconds; `None` if it is not. `tries` were made so far, the
+/// endpoint may have asked for a pause, and this much time is left.
 pub fn plan_retry(
     failure: ModelFailure,
     tries: u8,

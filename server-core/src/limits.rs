@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How often something may happen.
+/// The rate at which something may happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// At once.
@@ -14,13 +14,13 @@ pub struct Rate {
 /// Limits. The defaults hold a study of some hundred participants on a small machine.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Pages that are connected at once. Further pages read that there is no place, and are closed.
+    /// Pages that are connected at the same time. Further pages show that there is no place, and are closed.
     pub connections: usize,
-    /// Connections of one client address at once, those that fetch files included. One more, and the one closes that has
-    /// been silent longest; if none is, it is turned away.
+    /// Connections of one client address at the same time, including those that fetch files. If there is one more, the
+    /// connection that has been silent longest closes; if none is silent, the new one is turned away.
     pub client_connections: usize,
-    /// Session sockets of one client address at once. Further ones read that there is no place, and are closed, unless one has
-    /// said nothing for some time.
+    /// Session sockets of one client address at the same time. Further ones get the answer that there is no place, and
+    /// are closed, unless one has been silent for some time.
     pub client_pages: usize,
     /// The time that a session socket has for its first message before another one may take its place.
     pub silence: Duration,
@@ -33,20 +33,20 @@ pub struct Limits {
     pub client_log_lines: Rate,
     /// File descriptors that connections leave to episodes, the database and the program.
     pub reserved_files: usize,
-    /// Time in which a connection must have sent the head of a request, from its opening or the answer before; and time for
-    /// the body after it.
+    /// Time in which a connection must have sent the head of a request, from its opening or the previous answer; and
+    /// time for the body after it.
     pub headers: Duration,
     /// Time after which a connection closes that only fetches files.
     pub fetching: Duration,
-    /// Sessions that are not finished, without those that were left before they passed a first stage; more are refused as
-    /// `Full`.
+    /// Sessions that are not finished, without those that were left before they passed a first stage; further ones are
+    /// refused as `Full`.
     pub sessions: usize,
     /// Time for which a session that has passed no stage counts for the balance of treatments after its page was closed. It
     /// is then forgotten.
     pub entering: Duration,
     /// The same where somebody has typed something that is not sent yet, or is at a page of another site.
     pub drafting: Duration,
-    /// People who wait in one lobby at once.
+    /// People who wait in one lobby at the same time.
     pub lobby: usize,
     /// Bytes of one message of a page.
     pub message_bytes: usize,
@@ -65,8 +65,8 @@ pub struct Limits {
     pub signals_heard: Rate,
     /// Uploads of one page that the archive has not yet taken; more are dropped, and asked for again later.
     pub uploads: usize,
-    /// Bytes of notes of the pages of one seat in an episode, at once, and in a second of it besides; of those beyond, nothing
-    /// is stored. A page writes some hundred bytes a second.
+    /// Bytes of notes of the pages of one seat in an episode: in one go, and in each second in addition. Notes beyond
+    /// that are not stored. A page writes a few hundred bytes a second.
     pub note_bytes: usize,
     /// See [`Self::note_bytes`].
     pub note_bytes_per_s: usize,
@@ -104,14 +104,14 @@ pub struct Limits {
     pub no_progress_end_after: Duration,
     /// Time for the first page to come back to an episode after a restart of the server.
     pub restart: Duration,
-    /// The most proofs of a page in an episode that somebody told it something else than the server.
+    /// The most proofs of a page in an episode that somebody sent it something else than the server.
     pub recounts: usize,
     /// Time without a new input of a page that keeps others waiting until it gets theirs from the server.
     pub helped: Duration,
-    /// Time without a new input of a page that keeps others waiting until it counts as gone; of one without a
+    /// Time without a new input of a page that keeps others waiting until it counts as gone. For a page without a
     /// connection, time without a new final tick, though nobody says that they do not hear it.
     pub no_progress_page_gone_after: Duration,
-    /// How long before a tick is due its row may come: clocks differ.
+    /// The time before a tick is due at which its row may come: clocks differ.
     pub early_upload_tolerance: Duration,
     /// Changes of seats in one episode; one more, and it ends as technical.
     pub changes: usize,

@@ -1,8 +1,8 @@
-//! The waiting room of one lobby stage: a state machine that makes groups of those who wait.
+//! The waiting room of one lobby stage: a state machine that makes groups of the people who wait.
 //!
-//! It owns the people who wait, since when, and whether they are there. It must not know of connections, sessions,
-//! episodes or clocks: every call takes `now_us`, a [`MatchRules`] decides who may be together, and results come out of
-//! [`Lobby::poll_event`].
+//! It owns the people who wait, the starts of their waits, and whether they are there. It must not know of connections,
+//! sessions, episodes or clocks: every call takes `now_us`, a [`MatchRules`] decides who may be together, and results
+//! come out of [`Lobby::poll_event`].
 
 mod kept_apart;
 mod moving;
@@ -23,19 +23,20 @@ pub struct LobbyRules {
     pub group_size: u16,
     /// The order in which waiting people are matched.
     pub order: MatchOrder,
-    /// How long a person waits until [`LobbyRules::on_timeout`], microseconds.
+    /// The time that a person waits until [`LobbyRules::on_timeout`], microseconds.
     pub timeout_us: u64,
-    /// How much earlier the time of somebody may be up: drawn for each, so that its end tells nothing, microseconds.
+    /// The most by which somebody's time may be up earlier: drawn for each person, so that its end reveals nothing,
+    /// microseconds.
     pub spread_us: u64,
     /// The consequence then.
     pub on_timeout: OnTimeout,
-    /// How long a person gives no sign of life until they are asked for one, microseconds.
+    /// The time without a sign of life after which a person is asked for one, microseconds.
     pub prompt_us: u64,
-    /// How long they have to answer, microseconds.
+    /// The time that they have to answer, microseconds.
     pub grace_us: u64,
     /// After how long two people who were too far apart may be measured again, microseconds.
     pub again_us: u64,
-    /// The most people who wait at once.
+    /// The most people who wait at the same time.
     pub capacity: usize,
     /// The seed of the order `random`.
     pub seed: u64,
@@ -50,7 +51,7 @@ pub trait MatchRules<P> {
     fn is_wanted(&self, people: &[P]) -> bool;
 }
 
-/// Why nobody was let in.
+/// The reason why a person was not let in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinRefused {
     /// As many people wait as the lobby holds.
@@ -83,7 +84,7 @@ pub enum LobbyEvent<P> {
     Left(P),
 }
 
-/// How somebody who waits is.
+/// The state of somebody who waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitState {
     /// There.
@@ -98,22 +99,22 @@ pub enum WaitState {
 struct Waiting<P> {
     person: P,
     since_us: u64,
-    /// When the time is up.
+    /// The time at which the wait is up.
     until_us: u64,
     /// The last sign of life.
     seen_us: u64,
     state: WaitState,
-    /// True if a group among the others who wait was already searched for them.
+    /// True if the lobby has already searched a group for them among the others who wait.
     is_tried: bool,
 }
 
 /// Purpose of a generator: how long people wait.
 const SPREAD: u64 = u64::from_le_bytes(*b"spread  ");
 
-/// Combinations that are looked at for one person who comes.
+/// Combinations that are tried for one person who comes.
 const MOST_TRIES: usize = 20_000;
 
-/// The rules of one search for a group, with or without pairs whose path is to be measured again.
+/// The rules of one search for a group, with or without pairs whose path must be measured again.
 #[derive(Clone, Copy)]
 struct MatchPolicy<'a, P> {
     match_rules: &'a dyn MatchRules<P>,
@@ -127,7 +128,7 @@ pub struct Lobby<P> {
     waiting: VecDeque<Waiting<P>>,
     /// People who are kept apart here.
     apart: KeptApart<P>,
-    /// When it was last looked who can be put together, microseconds.
+    /// The time of the last search for people who can be put together, microseconds.
     settled_us: u64,
     drawn: u64,
     events: VecDeque<LobbyEvent<P>>,
@@ -146,7 +147,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Lets a person in who has waited since `since_us`: now, or earlier if their last group came to nothing.
+    /// Lets a person in who has waited since `since_us`: now, or earlier if their last group was dissolved.
     ///
     /// # Errors
     /// [`JoinRefused`]; the lobby is then unchanged.
@@ -175,7 +176,7 @@ impl<P: Copy + Ord> Lobby<P> {
         Ok(())
     }
 
-    /// How long somebody waits who came then: whoever comes back finds the same.
+    /// Returns how long somebody waits who came at that time: a person who comes back gets the same.
     fn timeout_us(&self, since_us: u64) -> u64 {
         let most = usize::try_from(self.rules.spread_us).unwrap_or(usize::MAX - 1);
         let earlier_us = Rng::of(self.rules.seed, &[SPREAD, since_us]).below(most + 1);
@@ -188,7 +189,7 @@ impl<P: Copy + Ord> Lobby<P> {
         found.is_some_and(|at| self.waiting.remove(at).is_some())
     }
 
-    /// A person gives a sign of life; true if they were asked for one.
+    /// Handles a person's sign of life; returns true if they were asked for one.
     pub fn handle_presence(&mut self, now_us: u64, person: P) -> bool {
         let Some(at) = self.find(person) else {
             return false;
@@ -232,8 +233,8 @@ impl<P: Copy + Ord> Lobby<P> {
         self.apart.keep_apart(one, other);
     }
 
-    /// Two people were measured, and are too far apart: they are put together again after a while, to be measured
-    /// again, if nobody else can be found for either by then; never any more if that was the last time.
+    /// Handles that two people were measured, and are too far apart. They are put together again after a while, to be
+    /// measured again, if nobody else can be found for either by then; never if that was the last time.
     pub fn handle_too_far(&mut self, now_us: u64, one: P, other: P) {
         let again_us = now_us.saturating_add(self.rules.again_us);
         self.apart.record_too_far(one, other, again_us);
@@ -245,7 +246,7 @@ impl<P: Copy + Ord> Lobby<P> {
         waiting.for_each(|w| w.until_us = w.until_us.min(now_us));
     }
 
-    /// Does what is due by time alone, and forms the groups that are possible.
+    /// Does what is due by the clock, and forms the groups that are possible.
     pub fn handle_timeout(&mut self, now_us: u64, match_rules: &dyn MatchRules<P>) {
         self.look_for_life(now_us);
         self.try_again(now_us);
@@ -260,13 +261,13 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// Asks people who gave no sign of life for long for one, and gives up those who did not answer.
+    /// Asks people for a sign of life who gave none for long, and removes those who did not answer.
     fn look_for_life(&mut self, now_us: u64) {
         let (grace_us, follows) = (self.rules.grace_us, self.follows());
         let prompt_us = self.rules.prompt_us;
         for waiting in &mut self.waiting {
             let asked_us = waiting.seen_us.saturating_add(prompt_us);
-            // What follows when the time is up tells whether they are there.
+            // The question when the time is up shows whether they are there.
             let is_up = waiting.state == WaitState::Here && waiting.until_us <= asked_us;
             let is_prompted = matches!(waiting.state, WaitState::Prompted(_));
             if asked_us <= now_us && !is_prompted && !(follows && is_up) {
@@ -292,7 +293,7 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// A person who is there, whose time is up, and for whom something follows from that.
+    /// Returns a person who is there, whose time is up, and for whom this has a consequence.
     fn overdue(&self, now_us: u64) -> Option<usize> {
         let follows = self.follows();
         let mut waiting = self.waiting.iter();
@@ -325,8 +326,8 @@ impl<P: Copy + Ord> Lobby<P> {
         }
     }
 
-    /// As many people with this one as the study wants together, by the order of those who wait; alone, everybody is
-    /// wanted.
+    /// Returns as many people with this one as the study wants together, by the order of those who wait; alone,
+    /// everybody is wanted.
     fn largest_group(&self, at: usize, match_rules: &dyn MatchRules<P>) -> Vec<usize> {
         let others = self.others(at);
         let near = MatchPolicy {
@@ -350,7 +351,7 @@ impl<P: Copy + Ord> Lobby<P> {
         others.filter(is_there).collect()
     }
 
-    /// The first group with this person, by the order of those who wait.
+    /// Returns the first group with this person, by the order of those who wait.
     fn group_of(&mut self, at: usize, match_rules: &dyn MatchRules<P>) -> Option<Vec<usize>> {
         if matches!(self.waiting[at].state, WaitState::Prompted(_)) {
             return None;
@@ -413,7 +414,7 @@ impl<P: Copy + Ord> Lobby<P> {
         is_free && near.match_rules.may_meet(one, other)
     }
 
-    /// Takes people out as a group. Their places are in the order in which they came, or drawn.
+    /// Takes people out as a group. Their places are by order of arrival, or drawn.
     fn form(&mut self, mut group: Vec<usize>) {
         group.sort_unstable();
         let mut people: Vec<P> = group.iter().map(|at| self.waiting[*at].person).collect();
@@ -461,7 +462,7 @@ impl<P: Copy + Ord> Lobby<P> {
         self.events.pop_front()
     }
 
-    /// The people who wait, since when and until when, microseconds, and their states.
+    /// The people who wait, the start and the end of their waits, microseconds, and their states.
     pub fn waiting_people(&self) -> impl Iterator<Item = (P, u64, u64, WaitState)> {
         let waiting = self.waiting.iter();
         waiting.map(|w| (w.person, w.since_us, w.until_us, w.state))

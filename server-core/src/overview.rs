@@ -10,7 +10,7 @@ use crate::desk::RecruitmentState;
 /// A running study at one moment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StudyOverview {
-    /// When this is true.
+    /// The time of this overview.
     pub at_us: u64,
     /// The study.
     pub study: StudyFacts,
@@ -60,7 +60,7 @@ pub struct PlacesOverview {
     pub unit: &'static str,
     /// How many units are wanted in all; `None` without a limit.
     pub wanted: Option<u32>,
-    /// How many of them are neither completed nor under way.
+    /// The number of them that are neither completed nor under way.
     pub left: Option<u32>,
     /// True if the study names a number for each treatment.
     pub is_per_treatment: bool,
@@ -73,7 +73,7 @@ pub struct PlacesOverview {
 pub struct TreatmentCell {
     /// Names of its levels, with slashes between; empty without factors.
     pub treatment: String,
-    /// How many units are wanted of it; `None` if it has no limit of its own.
+    /// The number of its units that are wanted; `None` if it has no separate limit.
     pub wanted: Option<u32>,
     /// Units that completed the study.
     pub completed: u32,
@@ -116,7 +116,7 @@ pub struct WaitingPerson {
     pub waits_for: &'static str,
     /// Since when.
     pub since_us: u64,
-    /// When the time is up; `None` if nothing follows then.
+    /// The time at which the wait is up; `None` if nothing follows then.
     pub until_us: Option<u64>,
     /// `here`, `prompted` (asked for a sign of life), `asked` (for a choice), or `away`.
     pub state: &'static str,
@@ -126,7 +126,7 @@ pub struct WaitingPerson {
     pub missing: Vec<String>,
     /// True if the wait can be made longer.
     pub may_wait_longer: bool,
-    /// True if the person can go on with an AI partner.
+    /// True if the person can continue with an AI partner.
     pub may_continue_alone: bool,
     /// The room of the lobby: the levels that its people share, with slashes between; empty where there is but one.
     pub room: String,
@@ -245,11 +245,11 @@ pub struct ExchangeOverview {
     pub messages: u32,
     /// Those of the participant that no researcher has read.
     pub unread: u32,
-    /// When the oldest of them came; `None` if there is none.
+    /// The arrival of the oldest of them; `None` if there is none.
     pub unread_since_us: Option<u64>,
     /// Those of the researchers that the participant has not read.
     pub unread_by_participant: u32,
-    /// When the newest came.
+    /// The arrival of the newest one.
     pub last_us: u64,
 }
 
@@ -262,15 +262,15 @@ pub struct SessionOverview {
     pub treatment: String,
     /// Id of the stage; once the way was cut, the stage at which.
     pub stage: String,
-    /// How it ended; `None` while it goes on.
+    /// Its outcome; `None` while it continues.
     pub outcome: Option<&'static str>,
     /// True if its page is open.
     pub is_connected: bool,
-    /// When its page was last there.
+    /// The time at which its page was last there.
     pub seen_us: u64,
     /// Time that counts as worked, milliseconds.
     pub worked_ms: u64,
-    /// Payment in all; `None` while it goes on.
+    /// Payment in total; `None` while it continues.
     pub total: Option<u64>,
     /// The bonus in it.
     pub bonus: Option<u64>,

@@ -22,7 +22,7 @@ pub fn is_signature(key: &[u8], text: &str, signature: &str) -> bool {
         return false;
     };
     let mac = Hmac::<Sha256>::new_from_slice(key).expect("it takes keys of every length");
-    // In constant time: how long it takes tells nobody how much is right.
+    // In constant time: the duration does not reveal how much is right.
     mac.chain_update(text).verify_slice(&tag).is_ok()
 }
 

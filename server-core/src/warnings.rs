@@ -7,13 +7,13 @@ use crate::overview::{StageFunnel, StudyOverview};
 
 /// Less free disk than this is too little, bytes.
 const LITTLE_DISK: u64 = 1_000_000_000;
-/// From this wait on, somebody for whom nobody can come waits long, microseconds.
+/// From this time on, the wait of somebody for whom nobody can come counts as long, microseconds.
 const LONG_WAIT_US: u64 = 120_000_000;
 /// A round trip from which on people notice rollbacks, microseconds.
 const SLOW_US: u32 = 250_000;
 /// Packets that are lost on a bad connection, of a thousand.
 const LOSSY: u16 = 50;
-/// The least number of people of which a share says something.
+/// The least number of people from which a share is meaningful.
 const ENOUGH: u32 = 5;
 
 /// The machine on which the server runs.
@@ -23,7 +23,7 @@ pub struct MachineState {
     pub disk_free: Option<u64>,
     /// All bytes of that disk.
     pub disk_size: Option<u64>,
-    /// Why answers are held back, if the disk does not take them.
+    /// The reason why answers are held back, if the disk does not take them.
     pub disk_fault: Option<String>,
     /// Programs that want to run, the mean of the last minute; `None` where the system does not say.
     pub load: Option<f64>,
@@ -35,7 +35,7 @@ pub struct MachineState {
     pub broken_environments: Vec<String>,
 }
 
-/// How urgent a warning is.
+/// The urgency of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WarningLevel {
@@ -48,7 +48,7 @@ pub enum WarningLevel {
 /// A warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DeskWarning {
-    /// How urgent it is.
+    /// Its urgency.
     pub level: WarningLevel,
     /// The matter.
     pub what: String,

@@ -50,7 +50,7 @@ const may = role => {
   return me && roles.indexOf(me.role) >= roles.indexOf(role);
 };
 
-// The secret of a link leaves the address bar at once.
+// The secret of a link leaves the address bar immediately.
 let link = new URLSearchParams(location.hash.slice(1)).get('key');
 if (link) history.replaceState(null, '', location.pathname);
 

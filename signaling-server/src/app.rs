@@ -50,7 +50,7 @@ pub struct App {
     pub disk: Arc<DiskRoom>,
     /// Every connection.
     pub gate: Arc<ConnectionGate>,
-    /// Addresses of proxies whose word on the address of a client counts.
+    /// Addresses of proxies that are trusted about the address of a client.
     pub trusted_proxies: Vec<IpAddr>,
     /// One permit for each connection that may still open.
     pub slots: Arc<Semaphore>,
@@ -75,8 +75,8 @@ pub struct ServedModule {
     pub packed: Option<Bytes>,
 }
 
-/// Files that are being sent. Whoever asks for one shares it with all others, so that those who read slowly take its room
-/// once, however many they are.
+/// Files that are being sent. All requests for a file share one copy, so that slow readers take its room once, however
+/// many they are.
 #[derive(Debug, Default)]
 pub struct SharedFiles(Mutex<HashMap<PathBuf, Weak<Vec<u8>>>>);
 

@@ -6,13 +6,13 @@ use std::path::{Component, Path, PathBuf};
 use rust_embed::RustEmbed;
 use store::data_folder::Bytes;
 
-/// `dist/` as it was when the binary was built; a debug build reads it from the disk.
+/// `dist/` at the time of the build of the binary; a debug build reads it from the disk.
 #[derive(RustEmbed)]
 #[folder = "../dist"]
 #[allow_missing = true]
 struct Embedded;
 
-/// Where the front end comes from.
+/// The source of the front end.
 #[derive(Clone, Debug)]
 pub enum Assets {
     /// From the binary.
@@ -49,7 +49,7 @@ impl Assets {
     }
 }
 
-/// The paths of the files below a folder; those that cannot be read are left out.
+/// Lists the paths of the files below a folder; unreadable ones are left out.
 fn list_files(dir: &Path) -> Vec<String> {
     let mut waiting = vec![PathBuf::new()];
     let mut names = Vec::new();

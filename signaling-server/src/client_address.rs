@@ -1,5 +1,5 @@
-//! The address of a client: that of the connection, or the one that a trusted proxy forwards. Addresses are kept in memory
-//! alone, and never logged.
+//! The address of a client: the address of the connection, or the one that a trusted proxy forwards. Addresses are kept
+//! only in memory, and never logged.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -26,7 +26,8 @@ impl ClientAddress {
         })
     }
 
-    /// The client of a request. What is forwarded counts only from a trusted proxy: the last address that is none of them.
+    /// The client of a request. Forwarded addresses count only from a trusted proxy: the last one that is not a trusted
+    /// proxy.
     pub fn of_request(peer: IpAddr, headers: &HeaderMap, trusted: &[IpAddr]) -> Self {
         let is_trusted = |address: &IpAddr| trusted.contains(&address.to_canonical());
         if !is_trusted(&peer) {
@@ -41,7 +42,7 @@ impl ClientAddress {
         Self::new(client.unwrap_or(peer))
     }
 
-    /// A key that names the client while the program runs, and tells nobody the address.
+    /// Returns a key that identifies the client while the program runs, and does not reveal the address.
     pub fn key(&self) -> ClientKey {
         static STATE: OnceLock<RandomState> = OnceLock::new();
         ClientKey(STATE.get_or_init(RandomState::new).hash_one(self))

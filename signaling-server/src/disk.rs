@@ -1,5 +1,5 @@
-//! The disk of the data folder: whether it takes what is written, and what follows if it does not. Answers are then held
-//! back until it does, so that nothing is acknowledged that is not stored.
+//! The disk of the data folder: whether it takes data, and the consequences if it does not. Answers are then held back
+//! until it does, so that nothing is acknowledged that is not stored.
 
 use std::fs;
 use std::io;
@@ -16,7 +16,7 @@ const LEAST: u64 = 1024 * 1024;
 /// The bytes by which a failing disk is tried.
 const TRIAL: [u8; 4_096] = [0; 4_096];
 
-/// Time between two looks at a disk that does not take what is written.
+/// Time between two looks at a disk that does not take data.
 pub const LOOKS_EACH: Duration = Duration::from_millis(250);
 
 /// The disk of a data folder.
@@ -58,7 +58,7 @@ impl DiskRoom {
         has_room || self.is_given_up()
     }
 
-    /// Why answers are held back, in words; `None` if they are not.
+    /// Returns why answers are held back, in words; `None` if they are not.
     pub fn find_fault(&self) -> Option<String> {
         self.fault().as_ref().map(say)
     }
@@ -73,9 +73,10 @@ impl DiskRoom {
         }
     }
 
-    /// Takes note that the database waits for the disk, for this reason. True if that is new.
+    /// Notes that the database waits for the disk, for this reason. Returns true if that is new.
     ///
-    /// SQLite tells a quota that is used up, or a full disk below its log, as any other error: a trial tells them apart.
+    /// SQLite reports a used-up quota, or a full disk under its log, like any other error: a test write distinguishes
+    /// them.
     pub fn hold_store(&self, fault: DiskFault) -> bool {
         self.holds_store.store(true, Ordering::Relaxed);
         let tried = match fault {
@@ -95,7 +96,8 @@ impl DiskRoom {
         self.set_fault(None);
     }
 
-    /// Sets why answers are held back, and tells the researcher once. True if they were not before.
+    /// Sets the reason why answers are held back, and informs the researcher once. Returns true if they were not held
+    /// back before.
     fn set_fault(&self, fault: Option<DiskFault>) -> bool {
         let mut now = self.fault();
         if *now == fault {
@@ -165,7 +167,7 @@ fn try_to_write(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// The bytes that are free on the disk of a folder; `None` if the system does not say.
+/// Returns the free bytes on the disk of a folder; `None` if the system does not say.
 #[cfg(unix)]
 fn free_bytes(folder: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;

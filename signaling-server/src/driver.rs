@@ -1,7 +1,7 @@
 //! Runs the arbiter: events and time in, effects carried out in their order.
 //!
 //! Two tasks: one steps the arbiter and never waits for a disk; the other carries effects out one after the other,
-//! so that what is shown is durable before it is sent. Relayed datagrams overtake.
+//! so that everything shown is durable before it is sent. Relayed datagrams do not wait.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ pub struct Executor {
     pub disk: Arc<DiskRoom>,
     /// Environments that broke down.
     pub faults: Arc<WorldFaults>,
-    /// Where the logs of episodes are written.
+    /// The place to which the logs of episodes are written.
     pub episodes: EpisodeFiles,
     /// Hears of episodes that are over, if there is a TURN server.
     pub notifier: Option<EpisodeNotifier>,
@@ -64,7 +64,7 @@ pub struct Executor {
     pub freed: Arc<Notify>,
 }
 
-/// Steps the arbiter until [`Event::Stop`]; gives the executor back once everything is carried out.
+/// Steps the arbiter until [`Event::Stop`]; returns the executor once everything is carried out.
 ///
 /// # Errors
 /// The database failed: nothing can be stored any more, so the server stops instead of running without persistence.
@@ -121,7 +121,8 @@ pub async fn run(
     carrying.await?
 }
 
-/// Answers a look of the dashboard, or carries an order out; gives the answer to an order, which waits for its effects.
+/// Answers a look of the dashboard, or carries an order out; returns the answer to an order, which waits for its
+/// effects.
 fn handle_call(arbiter: &mut Arbiter, now_us: u64, call: DeskCall) -> Option<Todo> {
     match call {
         DeskCall::Look(answer) => {
@@ -194,8 +195,8 @@ fn say_unerased(done: Result<(), StoreError>) {
 }
 
 impl Executor {
-    /// Makes a change durable. While the disk is full or fails, it waits, and so does everything that follows; pages are
-    /// told that they are to come back. While another program has the database, it waits as well.
+    /// Makes a change durable. While the disk is full or fails, it waits, and so does everything after it; pages learn
+    /// that they must come back. While another program has the database, it waits as well.
     async fn store(&self, write: &Write) -> Result<(), StoreError> {
         loop {
             let failed = match self.disk.has_room() {

@@ -24,9 +24,9 @@ pub struct EpisodeWriter {
 }
 
 impl EpisodeWriter {
-    /// Starts the thread of an episode. `open` gives the episode, or nothing: its log is then made by
-    /// [`Work::Open`] among `files`. Results are reported as events; each answers one piece of work. An environment that breaks
-    /// down is reported to `faults`. `freed` is notified once the file of an ended episode is written to no more.
+    /// Starts the thread of an episode. `open` returns the episode, or nothing: its log is then made by [`Work::Open`]
+    /// among `files`. Results are reported as events; each answers one piece of work. An environment that fails is
+    /// reported to `faults`. `freed` is notified once nothing more is written to the file of an ended episode.
     ///
     /// # Errors
     /// The system has no more threads.

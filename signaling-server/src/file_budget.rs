@@ -11,7 +11,7 @@ pub(crate) struct FileBudget {
 }
 
 impl FileBudget {
-    /// Divides what is left of all file descriptors: a quarter for TURN.
+    /// Divides the remaining file descriptors: a quarter for TURN.
     pub(crate) fn divide(all: usize, reserved: usize) -> Self {
         let free = all.saturating_sub(reserved).max(8);
         Self {
@@ -21,7 +21,8 @@ impl FileBudget {
     }
 }
 
-/// Raises the limit of the process as far as the system lets it, and gives the file descriptors that it may have.
+/// Raises the limit of the process as far as the system allows, and returns the number of file descriptors that it may
+/// have.
 #[cfg(unix)]
 pub(crate) fn raise_limit() -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -38,7 +39,7 @@ pub(crate) fn raise_limit() -> usize {
     limit.map_or(usize::MAX, |limit| limit as usize)
 }
 
-/// Elsewhere there is no such limit that matters.
+/// Other systems have no such limit that matters.
 #[cfg(not(unix))]
 pub(crate) fn raise_limit() -> usize {
     usize::MAX

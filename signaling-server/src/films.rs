@@ -31,7 +31,7 @@ pub struct Films {
     data: PathBuf,
     /// The clips of each watch stage.
     clips: BTreeMap<String, Vec<WatchClip>>,
-    /// One is computed at a time, whoever asks.
+    /// Only one is computed at a time.
     slot: Arc<Semaphore>,
 }
 
@@ -60,8 +60,8 @@ impl Films {
         }
     }
 
-    /// The film of a clip, packed; `None` if the session has no such episode, or somebody withdrew it. The permit is held until
-    /// the computation is over, also if nobody waits for it any more.
+    /// Returns the film of a clip, packed; `None` if the session has no such episode, or somebody withdrew it. The
+    /// permit is held until the computation is over, even if nobody waits for it any more.
     async fn compute(
         &self,
         request: &FilmRequest,

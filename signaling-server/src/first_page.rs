@@ -1,4 +1,5 @@
-//! The page of the first second, which is there before its program: enters its sentences, language by language.
+//! The page of the first second, which is there before its program: this module enters its sentences, language by
+//! language.
 //!
 //! The build of the page compiles this file too, for the languages of Coplay; the server enters those of a study. It must
 //! not know where the sentences come from.
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 /// The sentences of the first second in one language: its tag, and the sentences by name.
 pub(crate) type FirstSentences = (String, BTreeMap<String, String>);
 
-/// Enters the sentences of the first second in these languages, in place of those that are there. The page itself is in
+/// Enters the sentences of the first second in these languages, in place of the existing ones. The page itself is in
 /// the first language, until its script has found which one the browser prefers.
 pub(crate) fn enter_first_sentences(page: &str, languages: &[FirstSentences]) -> String {
     let Some((main, sentences)) = languages.first() else {

@@ -1,8 +1,9 @@
-//! The gate: every connection to the web server, whose it is, and which one has to go when there are too many.
+//! The gate: every connection to the web server, its client, and the connection that must close when there are too
+//! many.
 //!
-//! A connection is silent until it has said something of use: a request that is being answered, or the first message of a
-//! page. It is idle while it is the page of a session of which nothing was done yet. Where there are too many, the one that
-//! has been silent longest closes, or else the one that has been idle longest, so that these keep nobody out.
+//! A connection is silent until it has said something useful: a request that is being answered, or the first message of
+//! a page. It is idle while it is the page of a session in which nothing was done yet. If there are too many, the one
+//! that has been silent longest closes, or else the one that has been idle longest, so that these keep nobody out.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,11 +18,12 @@ use crate::client_address::ClientAddress;
 #[derive(Debug)]
 pub struct ConnectionGate {
     state: Mutex<State>,
-    /// Connections at once.
+    /// Connections at the same time.
     most: usize,
-    /// Connections of one client at once.
+    /// Connections of one client at the same time.
     most_each: usize,
-    /// Session sockets of one client at once, and how long one may be silent before another takes its place.
+    /// Session sockets of one client at the same time, and the time that one may be silent before another takes its
+    /// place.
     most_pages: usize,
     silence: Duration,
 }
@@ -65,8 +67,8 @@ impl ConnectionGate {
         })
     }
 
-    /// Lets a connection in; `None` if there is no room. One through a proxy counts for no client until it says for whom
-    /// it is.
+    /// Lets a connection in; `None` if there is no room. A connection through a proxy counts for no client until it
+    /// says whose it is.
     pub fn admit(self: &Arc<Self>, client: Option<ClientAddress>) -> Option<Admitted> {
         let mut state = self.state();
         if !self.make_room_for(&mut state, client) {
@@ -121,7 +123,7 @@ impl ConnectionGate {
 }
 
 impl State {
-    /// Tells a connection to close, and forgets it at once.
+    /// Tells a connection to close, and immediately forgets it.
     fn close(&mut self, number: u64) {
         if let Some(connection) = self.remove(number) {
             connection.closes.notify_one();
@@ -156,7 +158,7 @@ impl State {
 }
 
 impl Admitted {
-    /// Takes note that the connection says something of use, or is silent again.
+    /// Notes that the connection says something useful, or is silent again.
     pub fn set_silent(&self, is_silent: bool) {
         let mut state = self.gate.state();
         if !state.open.contains_key(&self.number) {
@@ -218,7 +220,7 @@ impl Admitted {
     /// Waits until the connection has to close.
     pub async fn closing(&self) {
         self.closes.notified().await;
-        // For whoever waits beside.
+        // For a connection that waits for this.
         self.closes.notify_one();
     }
 }
@@ -251,7 +253,7 @@ mod tests {
         ConnectionGate::new(most, &limits)
     }
 
-    /// True if a connection was told to close.
+    /// Waits until a connection must close; returns true if so.
     async fn is_told(connection: &Admitted) -> bool {
         let told = tokio::time::timeout(std::time::Duration::ZERO, connection.closing());
         told.await.is_ok()

@@ -102,7 +102,7 @@ fn index_of_study(app: &App) -> Option<Response> {
     ))
 }
 
-/// The styles that stand in the page itself, as its policy names them: these very texts, and no others.
+/// The styles in the page itself, as its policy names them: exactly these texts, and no others.
 #[derive(Clone)]
 struct Styles(String);
 
@@ -141,7 +141,7 @@ struct SiteAnswer {
     fault: Option<String>,
 }
 
-/// `/site`: tells the page of a site what is wrong with it. Any origin may read that, and nothing else.
+/// Answers `/site`: tells the page of a site what is wrong with it. Any origin may read that, and nothing else.
 async fn answer_site(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) -> Response {
     let origin = headers.get(header::ORIGIN).and_then(|it| it.to_str().ok());
     let asked = uri.query().unwrap_or_default().split('&');
@@ -159,10 +159,10 @@ async fn answer_site(State(app): State<Arc<App>>, uri: Uri, headers: HeaderMap) 
 /// The header of an archive, with the version of the release of Python that runs it.
 const PYTHON: HeaderName = HeaderName::from_static("coplay-pyodide");
 
-/// The header with the size of a file as it is unpacked, for progress.
+/// The header with the unpacked size of a file, for progress.
 const SIZE: HeaderName = HeaderName::from_static("coplay-size");
 
-/// How long a browser may cache a file that is named by its hash: it never changes.
+/// The time that a browser may cache a file that is named by its hash: it never changes.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 /// A module under its hash: `<sha256>.wasm`, or the facts of a hosted environment: `<sha256>.facts`.
@@ -342,10 +342,10 @@ async fn secure(State(app): State<Arc<App>>, response: Response) -> Response {
     )
 }
 
-/// The addition for a page that stands in no frame of others.
+/// The addition for a page that is in no frame of others.
 const ALONE: &str = "; form-action 'none'; frame-ancestors 'self'";
 
-/// Adds what a browser is to keep to on a page that stands in no frame of others.
+/// Adds the policy of a page that is in no frame of others.
 pub async fn secure_alone(response: Response) -> Response {
     secured(response, ALONE)
 }

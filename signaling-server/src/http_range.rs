@@ -7,7 +7,7 @@ use http_range_header::{RangeUnsatisfiableError, parse_range_header};
 /// The requested part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Range {
-    /// All of it, also if what is asked for cannot be read.
+    /// The whole file, also if the request for a range cannot be read.
     All,
     /// These bytes.
     Part(std::ops::Range<usize>),

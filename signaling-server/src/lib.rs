@@ -1,7 +1,7 @@
 //! The server's shell: routes, sockets, the driver, the threads of episodes, and the sockets of STUN and TURN.
 //!
 //! The arbiter ([`server_core::arbiter`]) decides; [`http`], [`socket`] and [`driver`] translate and forward.
-//! The server is never in the tick path: it arbitrates who plays, when an episode starts and ends, and stores
+//! The server is never in the tick path: it arbitrates who plays, decides when an episode starts and ends, and stores
 //! what is confirmed.
 
 #![forbid(unsafe_code)]

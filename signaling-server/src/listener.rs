@@ -32,7 +32,7 @@ const MAX_BODY: usize = 64 * 1024;
 /// Time until the next try if the system gives no connection: it has no file descriptor, or no memory.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// Where a request comes from.
+/// The source of a request.
 #[derive(Clone, Debug)]
 pub struct Caller {
     peer: IpAddr,
@@ -47,7 +47,7 @@ impl Caller {
     }
 }
 
-/// Serves every connection, until `shutting` ends or is dropped; then those that are open finish their request.
+/// Serves every connection, until `shutting` ends or is dropped; then the open ones finish their request.
 pub(crate) async fn serve_connections(
     listener: TcpListener,
     handler: Router,
@@ -118,8 +118,8 @@ async fn serve_connection(
     }
 }
 
-/// Answers one request, whose body must be there in time. Its connection says something of use from then on, and is silent
-/// again once the whole answer is sent.
+/// Answers one request, whose body must arrive in time. From then on, its connection is not silent, until the whole
+/// answer is sent.
 async fn answer(
     handler: Router,
     caller: Caller,

@@ -22,7 +22,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 /// The variable of the environment that can hold the key.
 pub const KEY_VARIABLE: &str = "COPLAY_MODEL_KEY";
 
-/// Requests that are under way at once; more of them wait, and their time runs.
+/// Requests that are under way at the same time; further ones wait, and their time runs.
 const AT_ONCE: usize = 64;
 
 /// The key under which a provider of language models is asked. It is in no message, log or table.
@@ -70,7 +70,7 @@ impl ModelKey {
 pub enum ModelAccess {
     /// They are asked, with a key if there is one.
     Ask(Option<ModelKey>),
-    /// Nobody is asked, as in a rehearsal: the fallback of the study stands in.
+    /// Nobody is asked, as in a rehearsal: the fallback of the study is used.
     Refuse,
 }
 
@@ -97,8 +97,8 @@ impl ModelClient {
         }
     }
 
-    /// Asks, and repeats that as far as the request says. Gives the reply, and how many of the tries gave no answer and may
-    /// be billed all the same.
+    /// Asks, and repeats the request as far as it allows. Returns the reply, and the number of tries that gave no
+    /// answer and may still be billed.
     pub async fn ask(&self, request: &ModelRequest) -> (ModelReply, u8) {
         if matches!(self.access, ModelAccess::Refuse) {
             let result = Err(ModelFailure::NotAsked);

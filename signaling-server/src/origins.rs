@@ -20,7 +20,7 @@ impl Origins {
         Self(origins)
     }
 
-    /// True if a request names this machine or one of the origins, and comes from a page of them, if from any.
+    /// True if a request names this machine or one of the origins, and, if it comes from a page, from a page of these.
     fn allows(&self, headers: &HeaderMap) -> bool {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
         let Some(host) = text(header::HOST) else {

@@ -1,4 +1,4 @@
-//! Replays of episodes of a data folder: read and computed, and shown to whoever has a signed link to one, for some time.
+//! Replays of episodes of a data folder: read, computed, and shown for some time to everybody who has a signed link.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -56,22 +56,22 @@ pub fn stored_files(data: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send 
     archive::stored(&data.join(archive::FOLDER))
 }
 
-/// The choices of whoever asks for a replay.
+/// The choices of a request for a replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOrder {
     /// The heading; without one it is the title of the environment.
     pub name: Option<String>,
     /// True to show what people wrote to each other.
     pub with_chat: bool,
-    /// Policies that are asked what they would have done, beside the AI partners of the episode.
+    /// Policies whose choices are computed, beside the AI partners of the episode.
     pub advisers: Vec<Adviser>,
 }
 
 /// Computes the replay of an episode, as far as it was played, without what people withdrew.
 ///
 /// # Errors
-/// As [`open_log`]; the database failed; somebody of the group withdrew the whole of it; or the episode cannot be simulated
-/// by this program.
+/// As [`open_log`]; the database failed; somebody of the group withdrew the whole episode; or this program cannot
+/// simulate the episode.
 pub async fn compute_replay(
     data: &Path,
     episode: &str,
@@ -81,7 +81,7 @@ pub async fn compute_replay(
     Ok(replay)
 }
 
-/// The same; `held` is let go only when the computation is over, also if nobody waits for it any more.
+/// Does the same; `held` is released only when the computation is over, even if nobody waits for it any more.
 async fn compute_with<T: Send + 'static>(
     data: &Path,
     episode: &str,
@@ -114,7 +114,7 @@ async fn compute_with<T: Send + 'static>(
     Ok((computed, held))
 }
 
-/// The chat messages of an episode, but those of seats that are left out, and what a language model wrote to them.
+/// Reads the chat messages of an episode, except those of omitted seats and a language model's messages to them.
 async fn read_chat(
     data: &Path,
     log: &Log,
@@ -201,7 +201,7 @@ impl ReplayKey {
         sha256_hex(&[self.0, signed].concat())
     }
 
-    /// Compares every digit, so that the time tells nothing.
+    /// Compares every digit, so that the time reveals nothing.
     fn fits(&self, episode: &str, query: &SignedQuery) -> bool {
         let right = self.sign(episode, query.until, query.chat);
         let pairs = right.bytes().zip(query.key.bytes());
@@ -210,9 +210,9 @@ impl ReplayKey {
     }
 }
 
-/// Tells who is signed in at the dashboard.
+/// Knows who is signed in at the dashboard.
 pub trait SignIns: fmt::Debug + Send + Sync {
-    /// Tells if these are the headers of somebody who is.
+    /// Returns whether these are the headers of somebody who is.
     fn is_signed_in<'a>(
         &'a self,
         headers: &'a HeaderMap,
@@ -225,10 +225,10 @@ pub struct SharedReplays {
     data: PathBuf,
     key: ReplayKey,
     clock: Clock,
-    /// The dashboard: those who are signed in there see every episode with its chat, and a running one as far as it is
+    /// The dashboard: people who are signed in there see every episode with its chat, and a running one as far as it is
     /// stored.
     desk: Option<Arc<dyn SignIns>>,
-    /// One is computed at a time, whoever asks.
+    /// Only one is computed at a time.
     slot: Arc<Semaphore>,
 }
 

@@ -1,4 +1,4 @@
-//! The sentences that a study has its page say, in other words or languages than Coplay does.
+//! The sentences of a study for its page, in other words or languages than Coplay's.
 
 use serde::Serialize;
 use serde_json::json;
@@ -7,7 +7,7 @@ use study::sentences::Sentences;
 
 use crate::first_page::{FirstSentences, enter_first_sentences, write_json};
 
-/// The sentences that a study has its page say.
+/// The sentences of a study for its page.
 #[derive(Clone, Debug, Serialize)]
 pub struct StudySentences {
     /// All that the study replaces or adds.
@@ -17,7 +17,7 @@ pub struct StudySentences {
 }
 
 impl StudySentences {
-    /// The sentences of a study; `None` if its page says what the page of every study says.
+    /// Returns the sentences of a study; `None` if its page has the usual sentences.
     pub fn of(study: &Study) -> Option<Self> {
         let all = study.page_sentences();
         (!all.is_empty()).then(|| Self {

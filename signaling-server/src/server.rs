@@ -53,7 +53,8 @@ use crate::world_faults::WorldFaults;
 /// Messages of pages that may wait for the arbiter.
 const EVENTS: usize = 1_024;
 
-/// Connections that fetch files beside those of pages: as many as pages, and no fewer than this. A browser opens six.
+/// Connections that fetch files, in addition to those of pages: as many as pages, but at least this number. A browser
+/// opens six.
 const FETCHING: usize = 64;
 
 /// The query that Prolific fills in for every participant.
@@ -90,7 +91,7 @@ pub struct ServerOptions {
 pub struct AccessRules {
     /// The secret under which links are signed, for a study that wants signed links.
     pub signature_key: Option<Vec<u8>>,
-    /// Addresses of proxies whose word on the address of a client counts.
+    /// Addresses of proxies that are trusted about the address of a client.
     pub trusted_proxies: Vec<IpAddr>,
     /// The origins that are answered, for a server for trials; `None` for all.
     pub origins: Option<Origins>,
@@ -382,13 +383,13 @@ impl Server {
         let kept = tokio::select! {
             () = stop => {
                 app.disk.give_up();
-                // If the driver is gone already, its own result tells.
+                // If the driver is gone already, its own result says why.
                 let _ = app.events.send(Event::Stop).await;
                 (&mut driver).await
             }
             ended = &mut driver => ended,
             why = lose_study(&data) => {
-                // Whatever else it would store is refused, so nothing is to be waited for.
+                // Everything else that it would store is refused, so there is nothing to wait for.
                 app.connections.close_all();
                 return Err(why.into());
             }
@@ -397,7 +398,7 @@ impl Server {
         drop(moving);
         if let (Ok(Ok(())), Some(lease)) = (&kept, data.lease()) {
             lease.give_up().await?;
-            // Whoever has taken over meanwhile does it as well, but nobody may come for long.
+            // The server that has taken over does it as well, but perhaps none will for long.
             if let Err(error) = lease.delete_erased().await
                 && !matches!(error.downcast_ref(), Some(StoreError::Fenced))
             {
@@ -426,7 +427,7 @@ async fn lose_study(data: &DataDir) -> StoreError {
     }
 }
 
-/// The sites that are answered. Only where there are some is hashed what they have to be made of.
+/// Declares the sites that are answered. The files of a site are hashed only if there are sites.
 fn declare_sites(
     options: &ServerOptions,
     study: &Study,
@@ -441,7 +442,7 @@ fn declare_sites(
     Sites::new(&options.access.sites, built)
 }
 
-/// A name of one run of the server, which tells receivers of its events that they are counted anew.
+/// Makes a name for one run of the server, which shows receivers of its events that their count starts again.
 fn make_run_id() -> String {
     let mut bytes = [0; 8];
     os_random(&mut bytes);
@@ -477,7 +478,7 @@ pub fn env_stages(study: &Study, facts: EnvFactsByStage, modules: &[EnvModule]) 
     facts.into_iter().filter_map(stage).collect()
 }
 
-/// The module of an environment among those that are stored. Two stages may play two modules of one id.
+/// Returns the module of an environment among the stored ones. Two stages may play two modules of one id.
 fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
     modules.iter().find(|module| match &env.module {
         Some(file) => module.hash == file.sha256,
@@ -485,7 +486,7 @@ fn kept<'a>(env: &Env, modules: &'a [EnvModule]) -> Option<&'a EnvModule> {
     })
 }
 
-/// Stores a study and the files that pages load for it, and gives the modules of its environments.
+/// Stores a study and the files that pages load for it, and returns the modules of its environments.
 ///
 /// # Errors
 /// The folder cannot be written, or the front end lacks a module.

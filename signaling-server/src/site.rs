@@ -1,7 +1,7 @@
 //! Sites: the page of a study as plain files for other hosts.
 //!
-//! A site holds what a page loads; everything else, texts and questions too, comes through the session. The server knows
-//! from the hash of these files whether a site is its own.
+//! A site has the files that a page loads; everything else, including texts and questions, comes through the session.
+//! The server knows from the hash of these files whether a site is its own.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -134,7 +134,7 @@ pub fn make_site(
         .into());
     }
     let files = list_study_files(&study, &facts, &modules);
-    // A policy compares paths to the letter: the origin alone is what it needs.
+    // A policy compares paths exactly: it needs only the origin.
     let (scheme, rest) = server
         .split_once("://")
         .context("the address of a server")?;
@@ -234,7 +234,7 @@ fn finish_site(
             );
         }
     }
-    // A folder of their own for every version: a browser or a host that keeps old files never mixes two.
+    // A separate folder for every version: a browser or a host that keeps old files never mixes two.
     let folder = format!("page-{}", &built[..12]);
     for name in front.iter().filter(|name| !name.starts_with("index.html")) {
         if let Some(bytes) = assets.read(name) {
@@ -255,7 +255,7 @@ fn finish_site(
     Ok(StudySite { files, built })
 }
 
-/// The page of a site: as the server sends it, with the policy that no header of another host can say.
+/// Makes the page of a site: as the server sends it, with the policy inside, because another host sends no such header.
 fn make_index(
     assets: &Assets,
     (front, folder): (&[String], &str),

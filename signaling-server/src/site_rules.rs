@@ -6,7 +6,7 @@ use axum::http::{HeaderMap, header};
 /// The sites that a server answers.
 #[derive(Clone, Debug, Default)]
 pub struct Sites {
-    /// Their origins; none if pages come from the server alone.
+    /// Their origins; empty if pages come only from the server.
     origins: Vec<String>,
     /// The hash of all that a page of the study loads.
     built: String,

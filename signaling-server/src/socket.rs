@@ -22,10 +22,11 @@ use crate::app::App;
 use crate::gate::Admitted;
 use crate::listener::Caller;
 
-/// Bytes that a connection reads at once. It keeps a buffer of this size while it is idle, and most messages are shorter.
+/// Bytes that a connection reads in one go. It keeps a buffer of this size while it is idle, and most messages are
+/// shorter.
 const READ_BUFFER: usize = 4 * 1024;
 
-/// The open connections, and the queue of what each is to be sent.
+/// The open connections, and the queue of messages to each.
 #[derive(Debug, Default)]
 pub struct Connections {
     next: AtomicU64,
@@ -40,7 +41,7 @@ struct Outgoing {
     admitted: Option<Arc<Admitted>>,
 }
 
-/// The time in which a page that has to make room is gone.
+/// The time within which a page that must make room is gone.
 const MAKES_ROOM_WITHIN: Duration = Duration::from_secs(5);
 
 /// True if a page is sent this only once its person has done something, or waits for others.
@@ -110,7 +111,7 @@ impl Connections {
     pub fn turn_all_away(&self, why: Refusal) {
         let refused = encode(&ServerMessage::Refused { why });
         for (_, Outgoing { queue, .. }) in self.queues().drain() {
-            // A page that is too slow to be told sees that its connection closes.
+            // A page that is too slow for the message sees that its connection closes.
             let _ = queue.try_send(refused.clone());
         }
     }
@@ -159,7 +160,7 @@ pub async fn upgrade(
         true => take_slot(&app).await,
         false => None,
     };
-    // What is a little too long is still read, so that the page can be told; the rest is cut off.
+    // A message that is a little too long is still read, so that the page gets an answer; the rest is cut off.
     let bytes = 2 * app.limits.message_bytes;
     socket
         .read_buffer_size(READ_BUFFER)
@@ -178,8 +179,8 @@ pub async fn upgrade(
         })
 }
 
-/// Tells a page for which there is no place why, and closes its connection: a page that fails to connect could only say
-/// that there is no server. Whoever has begun keeps trying; everybody else may come back later.
+/// Tells a page why there is no place for it, and closes its connection: a page that fails to connect could only say
+/// that there is no server. The page of a participant who has begun keeps trying; everybody else may come back later.
 async fn turn_away(app: &App, socket: &mut WebSocket, admitted: Option<Arc<Admitted>>) {
     let hello = timeout(app.limits.close_grace, socket.recv());
     let hello = match &admitted {
@@ -320,7 +321,7 @@ async fn converse(
         let is_datagram = matches!(&heard, Inbound::Message(message) if matches!(**message, ClientMessage::Relay { .. }));
         match budget.take_message(app.clock.now_us(), is_datagram) {
             true => {}
-            // What a network held back comes all at once, and nobody waits for old datagrams.
+            // Messages that a network held back arrive together, and nobody waits for old datagrams.
             false if is_datagram => continue,
             false => {
                 app.connections

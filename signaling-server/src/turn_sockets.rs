@@ -78,7 +78,7 @@ impl EpisodeNotifier {
     }
 }
 
-/// Starts the STUN and TURN server, if there is to be one.
+/// Starts the STUN and TURN server, if there should be one.
 pub(crate) async fn start_turn(
     options: Option<TurnOptions>,
     data: &Path,
@@ -256,12 +256,12 @@ async fn run(
 /// A TCP connection; it is closed when this is dropped.
 struct Stream {
     queue: mpsc::Sender<Vec<u8>>,
-    /// When it was opened, or last had an allocation.
+    /// The time at which it was opened, or last had an allocation.
     since_us: u64,
 }
 
 impl Stream {
-    /// Tells if it stays open: whoever has no allocation must not keep the place of somebody who wants one.
+    /// Returns whether it stays open: a client without an allocation must not keep the place of somebody who wants one.
     fn stays(&mut self, now_us: u64, hello_us: u64, has_allocation: bool) -> bool {
         if has_allocation {
             self.since_us = now_us;

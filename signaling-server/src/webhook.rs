@@ -1,7 +1,7 @@
 //! The webhook: posts what happens in the study to an address of the researchers, as soon as it is durable.
 //!
-//! The study never waits for it: events stand in a queue of limited length, from which one task posts them in their order,
-//! again and again until they are taken. This module must not know what an event means; [`events`] makes them.
+//! The study never waits for it: events are in a queue of limited length, from which one task posts them in their
+//! order, again and again until they are taken. This module must not know what an event means; [`events`] makes them.
 
 mod events;
 
@@ -228,7 +228,7 @@ impl EventFeed {
     }
 }
 
-/// Starts to post the events of a study; gives the way in, and the task.
+/// Starts to post the events of a study; returns the sender for events, and the task.
 pub(crate) fn start(
     options: WebhookOptions,
     study: &Arc<Study>,

@@ -60,7 +60,7 @@ struct Endpoint {
     calls: AtomicUsize,
 }
 
-/// Serves `answers` on a free port, and gives the address.
+/// Serves `answers` on a free port, and returns the address.
 async fn serve(answers: &[Answer]) -> (String, Arc<Endpoint>) {
     let endpoint = Arc::new(Endpoint {
         answers: answers.to_vec(),

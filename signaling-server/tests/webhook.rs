@@ -23,7 +23,7 @@ use tokio::sync::mpsc;
 
 const SECRET: &str = "0123456789abcdef-secret";
 
-/// Takes posts, after it has refused so many.
+/// Takes posts, after it has refused this many.
 struct Receiver {
     failures: Mutex<u32>,
     taken: mpsc::UnboundedSender<Value>,
@@ -53,7 +53,7 @@ async fn take(
     StatusCode::NO_CONTENT
 }
 
-/// A receiver that fails so often at first; gives its address and what it takes.
+/// Makes a receiver that first fails this often; returns its address and what it takes.
 async fn receive(failures: u32) -> (String, Arc<Receiver>, mpsc::UnboundedReceiver<Value>) {
     let (taken, posts) = mpsc::unbounded_channel();
     let receiver = Arc::new(Receiver {

@@ -1,10 +1,10 @@
 //! Backups of a study in one archive, also while a server writes to it.
 //!
-//! The archive is a data folder with a database of its own. That database is copied first, as it was at one time. Of the
-//! append-only files, the length at that time is noted, and so much of them is copied: a restored folder is as after a crash
-//! of the server at that time. Where several servers share a PostgreSQL database, rows and logs are read from there in one
-//! transaction, and the archive is the same. If somebody withdraws meanwhile, the backup is made anew, so that it has
-//! nothing that was erased before it was complete.
+//! The archive is a data folder with its own database. That database is copied first, as it was at one time. The length
+//! of each append-only file at that time is noted, and so many bytes are copied: a restored folder is like one after a
+//! crash of the server at that time. If several servers share a PostgreSQL database, rows and logs are read from there
+//! in one transaction, and the archive is the same. If somebody withdraws meanwhile, the backup is made again, so that
+//! it has nothing that was erased before it was complete.
 
 pub mod restore;
 
@@ -22,15 +22,15 @@ use crate::participant_links::LINKS_KEY;
 use crate::servers::snapshot::copy_study;
 use crate::{FILE, StudyStore, desk_keys, has_database, servers};
 
-/// The entry of an archive that says what is in it.
+/// The entry of an archive that lists its contents.
 pub const CONTENTS: &str = "backup.json";
 
-/// Secrets that are made anew where they are missing: whoever gets a backup is not to have them.
+/// Secrets that are made again where they are missing: a person with a backup must not have them.
 const LEFT_OUT: [&str; 2] = ["replay.key", "turn.secret"];
 
-/// How often a backup begins anew because somebody withdrew meanwhile.
+/// How often a backup begins again because somebody withdrew meanwhile.
 const MOST_TRIES: usize = 5;
-/// A backup says how far it is after each of these times.
+/// A backup reports its progress at this interval.
 const SAYS_EACH: Duration = Duration::from_secs(2);
 
 /// A backup that was written.
@@ -40,7 +40,7 @@ pub struct Backup {
     pub file: PathBuf,
     /// Its length, bytes.
     pub bytes: u64,
-    /// When the database was copied: microseconds since the Unix epoch.
+    /// The time at which the database was copied: microseconds since the Unix epoch.
     pub at_unix_us: u64,
     /// Number of files in it.
     pub files: usize,
@@ -48,7 +48,7 @@ pub struct Backup {
     pub episodes: usize,
     /// Episodes that the database has and the folder has not.
     pub missing: Vec<String>,
-    /// True if it has the secret of participant links: whoever gets it can make links of this study.
+    /// True if it has the secret of participant links: everybody who gets it can make links of this study.
     pub has_links_key: bool,
     /// The name of the key of recruiters' identifiers, which is not in the archive; `None` if there are none.
     pub key: Option<String>,
@@ -93,7 +93,7 @@ impl fmt::Display for Backup {
 /// The list at the beginning of an archive.
 #[derive(Debug, Deserialize, Serialize)]
 struct Contents {
-    /// When the database was copied: microseconds since the Unix epoch.
+    /// The time at which the database was copied: microseconds since the Unix epoch.
     at_unix_us: u64,
     /// The files, with the bytes of each that were there then.
     files: Vec<ListedFile>,
@@ -110,8 +110,8 @@ struct ListedFile {
 /// Writes a backup of the study of a data folder. Servers may run.
 ///
 /// # Errors
-/// There is no data folder, the file is there already or in the data folder, people withdraw all the time, or what the
-/// database, the object store or the disk says. Nothing is left behind then.
+/// There is no data folder, the file exists already or is in the data folder, people withdraw all the time, or the
+/// database, the object store or the disk fails. Nothing is left behind then.
 pub async fn write_backup(data: &Path, out: &Path) -> anyhow::Result<Backup> {
     anyhow::ensure!(
         has_database(data)?,
@@ -144,7 +144,7 @@ pub async fn write_backup(data: &Path, out: &Path) -> anyhow::Result<Backup> {
     finished
 }
 
-/// The folder in which a path lies, and where what is to get its name is made; `None` for a path without a name.
+/// Returns the folder of a path, and the temporary path of the new file; `None` for a path without a name.
 fn part_of(path: &Path) -> Option<(PathBuf, PathBuf)> {
     let name = path.file_name()?.to_string_lossy();
     let folder = path.parent().filter(|folder| *folder != Path::new(""));
@@ -168,8 +168,8 @@ fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Copies the database into the folder `part`, as it is now. Gives the folder that has everything else, which is the data
-/// folder unless several servers share its database; `None` if an episode was erased or moved meanwhile.
+/// Copies the database into the folder `part`, as it is now. Returns the folder that has everything else, which is the
+/// data folder unless several servers share its database; `None` if an episode was erased or moved meanwhile.
 async fn copy_database(
     store: &StudyStore,
     data: &Path,
@@ -256,12 +256,12 @@ fn list_file(from: PathBuf, path: String) -> io::Result<ListedFile> {
     Ok(ListedFile { path, bytes, from })
 }
 
-/// Adds the files of a data folder, apart from the database, episodes, the lock, what is not complete, and [`LEFT_OUT`].
+/// Adds the files of a data folder, except the database, episodes, the lock, incomplete files, and [`LEFT_OUT`].
 fn list_folder(data: &Path, below: &str, listed: &mut Vec<ListedFile>) -> io::Result<()> {
     let mut entries = fs::read_dir(data.join(below))?.collect::<io::Result<Vec<_>>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
-        // A name that is no text is none of ours.
+        // A name that is not text is not one of ours.
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };

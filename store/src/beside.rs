@@ -7,11 +7,11 @@ use anyhow::Context as _;
 use crate::data_folder::{DataDir, DataError};
 use crate::{StoreError, StudyStore, has_database};
 
-/// Opens the database of a data folder for writing, also while a server writes to it. One that is missing or of an older
-/// version is made or brought up to date only if no server uses the folder.
+/// Opens the database of a data folder for writing, also while a server writes to it. A missing or older database is
+/// made or updated only if no server uses the folder.
 ///
 /// # Errors
-/// A server uses a database of an older version; or what the database or the disk says.
+/// A server uses a database of an older version; or the database or the disk fails.
 pub async fn open_beside_server(data: &Path) -> anyhow::Result<StudyStore> {
     let is_there = has_database(data)?;
     let opened = match is_there {

@@ -36,7 +36,7 @@ pub struct DataDir {
     _lock: File,
 }
 
-/// Why a data folder cannot be used.
+/// The reason why a data folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DataError {
     /// Another process has it.
@@ -85,7 +85,7 @@ impl DataDir {
         &self.dir
     }
 
-    /// The lease of the study; `None` if the folder has a database of its own, or nothing has taken the study over.
+    /// The lease of the study; `None` if the folder has its own database, or nothing has taken the study over.
     pub fn lease(&self) -> Option<&StudyLease> {
         self.lease.as_ref()
     }
@@ -94,7 +94,7 @@ impl DataDir {
         self.lease = Some(lease);
     }
 
-    /// Where the logs of episodes are written.
+    /// Returns where the logs of episodes are written.
     pub fn episode_files(&self) -> EpisodeFiles {
         EpisodeFiles::new(self.episodes(), self.lease.as_ref().map(StudyLease::logs))
     }
@@ -200,7 +200,7 @@ impl DataDir {
         self.dir.join("studies").join(format!("{hash}.json"))
     }
 
-    /// The file that says that participants of one study, by its hash, went on in another.
+    /// The file that says that participants of one study, by its hash, continued in another.
     pub fn carried(&self, from: &str, to: &str) -> PathBuf {
         self.dir
             .join("studies")

@@ -114,7 +114,7 @@ impl Transaction {
         matches!(self.0, Connection::Postgres(_))
     }
 
-    /// Makes durable what was written.
+    /// Makes the written rows durable.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is then stored.
@@ -127,7 +127,7 @@ impl Transaction {
         }
     }
 
-    /// Drops what was written.
+    /// Drops the written rows.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -197,7 +197,7 @@ pub(crate) struct Done {
 }
 
 impl Done {
-    /// How many rows it wrote, changed or deleted.
+    /// The number of rows that it wrote, changed or deleted.
     pub(crate) fn rows_affected(self) -> u64 {
         self.rows
     }
@@ -267,7 +267,7 @@ impl Query {
         Ok(Done { rows })
     }
 
-    /// Runs it and gives all rows.
+    /// Runs it and returns all rows.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -296,7 +296,7 @@ impl Query {
         Ok(rows)
     }
 
-    /// Runs it and gives the first row, if there is one.
+    /// Runs it and returns the first row, if there is one.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -307,7 +307,7 @@ impl Query {
         Ok(self.fetch_all(on).await?.into_iter().next())
     }
 
-    /// Runs it and gives the first row.
+    /// Runs it and returns the first row.
     ///
     /// # Errors
     /// [`StoreError`], also if there is none.

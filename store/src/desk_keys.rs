@@ -1,8 +1,9 @@
-//! The keys of the dashboard: one-time links, the sessions of browsers, and tokens of programs. They lie in a file of
-//! their own in the data folder, so that no copy of the study's data lets anybody in, and data that begin anew keep them.
+//! The keys of the dashboard: one-time links, the sessions of browsers, and tokens of programs. They are in a separate
+//! file of the data folder, so that no copy of the study's data lets anybody in, and so that they stay when the data
+//! begin again.
 //!
-//! Secrets have 128 bits and are stored as [`token_hash`] alone. Every request looks its secret up, so a revoked one is
-//! void at once, also if another process revoked it.
+//! Secrets have 128 bits and are stored only as [`token_hash`]. Every request looks its secret up, so a revoked one is
+//! void immediately, even if another process revoked it.
 
 use std::path::Path;
 use std::time::Duration;
@@ -105,17 +106,17 @@ pub struct DeskKey {
     pub id: i64,
     /// Its use.
     pub kind: KeyKind,
-    /// The name of the researcher or program; empty for a link whose user says it.
+    /// The name of the researcher or program; empty for a link whose user enters it.
     pub name: String,
     /// The rights of its holder.
     pub role: DeskRole,
-    /// When it was made, seconds since the Unix epoch.
+    /// The time at which it was made, seconds since the Unix epoch.
     pub created_s: u64,
-    /// When it expires; `None` for never.
+    /// The time at which it expires; `None` for never.
     pub expires_s: Option<u64>,
 }
 
-/// Why a key is not made.
+/// The reason why a key is not made.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyRefused {
     /// The name is missing, too long, or has characters that no name has.
@@ -174,8 +175,8 @@ impl DeskKeys {
         self.pool.close().await;
     }
 
-    /// Makes a key; gives it with its secret, which nobody can read again. A link may have no name; a token never expires
-    /// by itself.
+    /// Makes a key; returns it with its secret, which nobody can read again. A link may have no name; a token never
+    /// expires by itself.
     ///
     /// # Errors
     /// [`KeyRefused`]
@@ -234,7 +235,7 @@ impl DeskKeys {
             "" => check_name(name)?,
             known => known.to_owned(),
         };
-        // Of two browsers that come at once, one is first.
+        // If two browsers come at the same time, one is first.
         if !self.revoke(found.id, now_s).await? {
             return Err(KeyRefused::Link);
         }

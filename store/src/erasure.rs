@@ -1,6 +1,6 @@
 //! Erasure of one participant from a data folder that no server uses, and of the files that were withdrawn.
 //!
-//! The database comes first. What it says is withdrawn is removed from the files, now or by the next start.
+//! The database comes first. Data that it marks as withdrawn are removed from the files, now or at the next start.
 
 use std::fmt;
 use std::fs;
@@ -20,13 +20,13 @@ use crate::{FILE, PayState, StoreError, StudyStore, WithdrawnSeat};
 pub struct Erasure {
     /// Pseudonym of the participant. The session, its outcome and its payment stay under it.
     pub participant: String,
-    /// The episodes that were deleted: nobody else is left in them, or the study erases those of whole groups.
+    /// The deleted episodes: nobody else is left in them, or the study erases those of whole groups.
     pub deleted_episodes: Vec<String>,
     /// The episodes that stay for the others: the participant's seat has its confirmed actions alone.
     pub withdrawn_seats: Vec<String>,
     /// Episodes without an end: the next start of the server ends them, and removes the participant from them.
     pub unfinished_episodes: Vec<String>,
-    /// True if a payment was due, and now nobody can tell to whom.
+    /// True if a payment was due, and now nobody can find its receiver.
     pub lost_payment: bool,
 }
 
@@ -63,11 +63,11 @@ impl fmt::Display for Erasure {
     }
 }
 
-/// Erases what was recorded of a participant, by pseudonym or session. `unpaid` erases also somebody whose payment is due
-/// or not computed yet.
+/// Erases the recorded data of a participant, by pseudonym or session. `unpaid` also erases somebody whose payment is
+/// due or not computed yet.
 ///
 /// # Errors
-/// There is no such participant, a payment is due, or what the disk or the database says. A second run completes what an
+/// There is no such participant, a payment is due, or the disk or the database fails. A second run completes what an
 /// interrupted one began.
 pub async fn erase_participant(
     data: &DataDir,
@@ -193,8 +193,8 @@ fn remove_parts(data: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Erases the ended episodes that were withdrawn by everybody whom they have something of; returns their ids. None if a
-/// file cannot be removed: the next start tries again.
+/// Erases the ended episodes from which everybody with data in them has withdrawn; returns their ids. `None` if a file
+/// cannot be removed: the next start tries again.
 pub(crate) async fn erase_withdrawn_episodes(
     store: &StudyStore,
     data: &Path,
@@ -227,7 +227,7 @@ pub(crate) async fn remove_files(data: &Path, paths: &[String]) -> bool {
     true
 }
 
-/// Gives the database that several servers share the log of an episode as it is in the data folder now.
+/// Writes the log of an episode, as it is in the data folder now, into the database that several servers share.
 async fn replace_shared_log(store: &StudyStore, data: &Path, path: &str) -> Result<(), StoreError> {
     let Some(logs) = store.shared_logs() else {
         return Ok(());
@@ -236,8 +236,8 @@ async fn replace_shared_log(store: &StudyStore, data: &Path, path: &str) -> Resu
     logs.replace(path, &bytes.map_err(sqlx::Error::Io)?).await
 }
 
-/// Removes from the files of ended episodes what came from the pages of those who withdrew. False if a file still has
-/// some of it. `waits` leaves a file for later that the thread of its episode may still write to.
+/// Removes from the files of ended episodes what came from the pages of people who withdrew. Returns false if a file
+/// still has some of it. `waits` leaves a file for later if the thread of its episode may still write to it.
 pub(crate) async fn withdraw_files(
     store: &StudyStore,
     data: &Path,

@@ -2,7 +2,7 @@
 
 use crate::identifier_key::KeyError;
 
-/// Why the store did not do something. Nothing of it is then stored.
+/// The reason why the store did not do something. Nothing of it is then stored.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database failed.
@@ -78,7 +78,7 @@ impl StoreError {
         code.is_some_and(|code| code & 0xff == 5)
     }
 
-    /// Why the disk did not take what was written; `None` if something else failed, which no waiting helps.
+    /// Returns why the disk did not take the data; `None` if something else failed, for which waiting does not help.
     pub fn disk_fault(&self) -> Option<DiskFault> {
         match self {
             Self::NoRoom => Some(DiskFault::Full),
@@ -93,7 +93,7 @@ impl StoreError {
     }
 }
 
-/// Why a disk does not take what is written.
+/// The reason why a disk does not take data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DiskFault {
     /// It is full, or a quota is used up.
@@ -112,7 +112,7 @@ impl DiskFault {
         }
     }
 
-    /// The fault behind a result code of SQLite, which says so.
+    /// Returns the disk's fault behind a result code of SQLite, if it is one.
     ///
     /// Source: result codes of SQLite, 10 (`SQLITE_IOERR`) and 13 (`SQLITE_FULL`), in the lowest byte of extended ones.
     fn of_code(code: u32, said: &str) -> Option<Self> {

@@ -1,5 +1,5 @@
-//! The key under which recruiters' identifiers are stored. It lies outside of the data folder: a copy of the folder alone
-//! tells nobody who took part.
+//! The key under which recruiters' identifiers are stored. It is outside of the data folder: a copy of only the folder
+//! does not show who took part.
 //!
 //! A data folder names its key by a hash of it. This module must not know the database.
 
@@ -22,7 +22,7 @@ pub const VARIABLE: &str = "COPLAY_KEY_FILE";
 /// Bytes of the nonce before each sealed identifier.
 const NONCE_LEN: usize = 24;
 
-/// Where keys are looked for and made.
+/// The place of keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyPlace {
     /// In the user's configuration, a file for each data folder.
@@ -56,7 +56,7 @@ impl KeyPlace {
     }
 }
 
-/// Why a key cannot be used.
+/// The reason why a key cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     /// The file is not there.
@@ -87,7 +87,7 @@ pub enum KeyError {
          name a file outside of the data folder with --key or {VARIABLE}"
     )]
     NoFolder,
-    /// It would lie in the data folder that it protects.
+    /// It would be in the data folder that it protects.
     #[error(
         "{} is in the data folder; the key of recruiters' identifiers must lie outside of it, or a copy of the folder \
          would have both", .0.display()
@@ -109,7 +109,7 @@ pub enum KeyError {
 /// A key of identifiers.
 #[derive(Clone)]
 pub struct IdentifierKey {
-    /// Its name: it tells keys apart, and nothing about them.
+    /// Its name: it distinguishes keys, and reveals nothing about them.
     id: String,
     seal: [u8; 32],
     lookup: [u8; 32],
@@ -151,7 +151,7 @@ impl IdentifierKey {
         &self.id
     }
 
-    /// Finds the key of a data folder by its name. One that lies in the folder is refused, as [`Self::make`] does.
+    /// Finds the key of a data folder by its name. A key in the folder is refused, as [`Self::make`] does.
     pub(crate) fn find(id: &str, place: &KeyPlace, data: &Path) -> Result<Self, KeyError> {
         let trial = Self::trial();
         if trial.id == id {
@@ -286,7 +286,7 @@ fn user_file(id: &str) -> Result<PathBuf, KeyError> {
 fn check_outside(file: &Path, data: &Path) -> Result<(), KeyError> {
     let whole = |path: &Path| {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        // The file itself may not be there yet; its folders may be links.
+        // The file itself may not exist yet; its folders may be links.
         let known = path.ancestors().find_map(|part| {
             let rest = path.strip_prefix(part).ok()?;
             Some(part.canonicalize().ok()?.join(rest))

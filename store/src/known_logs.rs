@@ -44,9 +44,9 @@ impl LogEntry {
 pub struct KnownLogs {
     /// The entries of each in the ledger, in their order.
     entries: BTreeMap<String, Vec<LogEntry>>,
-    /// Those from which a withdrawal may still have to remove something: they may be as before or after it.
+    /// Logs from which a withdrawal may still have to remove something: they may be in the state before or after it.
     rewritten: BTreeSet<String>,
-    /// Those that may be older than the ledger; `None` if there is no ledger to tell.
+    /// Logs that may be older than the ledger; `None` without a ledger.
     older: Option<BTreeSet<String>>,
 }
 

@@ -1,5 +1,5 @@
-//! The data folder of a server. Beside episode files it has links, sessions and their place in the study, groups,
-//! episodes, answers. Everything that a method has returned from survives the loss of the process and of power.
+//! The data folder of a server. Beside episode files, it has links, sessions and their position in the study, groups,
+//! episodes, answers. When a method has returned, its changes survive the loss of the process and of power.
 //!
 //! Sessions are named by the pseudonym of their participant. Tokens are stored as [`server_core::token::token_hash`] only.
 //! The store must not know what a position in a study means, nor of sockets and episode files.
@@ -56,8 +56,8 @@ pub async fn withdrawn(data: &Path) -> Result<Withdrawn, StoreError> {
     })
 }
 
-/// The episodes in the database of a data folder, read also while a server writes to it; empty without a database.
-/// Its files are to be read after this: an end is in the file of its episode before it is in the database.
+/// Returns the episodes in the database of a data folder, read also while a server writes to it; empty without a
+/// database. Read its files after this: an end is in the file of its episode before it is in the database.
 ///
 /// # Errors
 /// [`StoreError`]

@@ -281,7 +281,8 @@ impl Persistence {
         None
     }
 
-    /// Erases what was recorded of a participant. Files go first: what the database knows is found again after a crash.
+    /// Erases the recorded data of a participant. Files go first: after a crash, the database still knows what must be
+    /// erased.
     async fn erase(&self, participant: &str) -> Result<(), StoreError> {
         let episodes = self.store.last_of(participant).await?;
         match remove_files(&self.data, &episodes).await {
@@ -290,7 +291,7 @@ impl Persistence {
         }
     }
 
-    /// Corrects a payment. Gives the one that is stored if that is marked as paid, and so stays as it is.
+    /// Corrects a payment. Returns the stored payment if it is marked as paid, because it then does not change.
     ///
     /// # Errors
     /// [`StoreError`]; nothing is then stored.
@@ -307,7 +308,7 @@ impl Persistence {
         Ok(stored.map(|stored| stored.what))
     }
 
-    /// Erases what was withdrawn from files that threads of episodes wrote to before.
+    /// Erases withdrawn data from files to which threads of episodes wrote before.
     ///
     /// # Errors
     /// [`StoreError`]; the next time tries again.
@@ -315,12 +316,12 @@ impl Persistence {
         self.erase_withdrawn(true).await
     }
 
-    /// True if the database's log still has what was erased, because another program read the database.
+    /// True if the database's log still has erased data, because another program read the database.
     pub fn has_erased_log(&self) -> bool {
         self.store.has_erased_log()
     }
 
-    /// Empties the database's log, if it still has what was erased and nobody reads the database any more.
+    /// Empties the database's log, if it still has erased data and nobody reads the database any more.
     ///
     /// # Errors
     /// [`StoreError`]; the next time tries again.
@@ -331,7 +332,7 @@ impl Persistence {
         }
     }
 
-    /// Erases from the files of episodes what was withdrawn; see [`withdraw_files`] for `waits`.
+    /// Erases withdrawn data from the files of episodes; see [`withdraw_files`] for `waits`.
     async fn erase_withdrawn(&self, waits: bool) -> Result<(), StoreError> {
         erase_withdrawn_episodes(&self.store, &self.data).await?;
         // What cannot be done now is logged, and done by a later withdrawal, end of an episode, end of its repetition, or start.
@@ -427,7 +428,7 @@ impl Persistence {
         }
     }
 
-    /// Answers as they are stored, with their marks; an item of attention that was left out is stored without a value.
+    /// Returns answers as they are stored, with their marks; an unanswered item of attention is stored without a value.
     fn answers(&self, given: server_core::arbiter::StageAnswers) -> Answers {
         let stage = &self.study.timeline[usize::from(given.stage)];
         let marks = stage.kind.marks(&given.answers);
@@ -454,7 +455,7 @@ impl Persistence {
     }
 }
 
-/// Where a session stands, as it is stored.
+/// Returns the position of a session, as it is stored.
 fn place(
     progress: &study::Progress,
     attendance: Attendance,
@@ -469,7 +470,7 @@ fn place(
     }
 }
 
-/// A place in the study, or a draw, as it is stored.
+/// Returns a position in the study, or a draw, as it is stored.
 fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("places and draws are plain data")
 }

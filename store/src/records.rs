@@ -11,7 +11,7 @@ use study::survey::{Mark, ShownOrder};
 
 use crate::KnownLogs;
 
-/// A use of what is not for everybody.
+/// A use of data that are not for everybody.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditEntry {
     /// ISO-8601 UTC.
@@ -45,14 +45,14 @@ pub struct ParticipantLink {
     pub token_hash: String,
     /// The participant who came by it.
     pub participant: Option<String>,
-    /// When it was issued, ISO-8601 UTC.
+    /// The time at which it was issued, ISO-8601 UTC.
     pub created_at: String,
 }
 
 /// A session to be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSession {
-    /// Its number among all sessions of the study, from 0, also those that are forgotten.
+    /// Its number among all sessions of the study, including forgotten ones, from 0.
     pub number: usize,
     /// Pseudonym, such as `P-7K3Q`.
     pub participant: String,
@@ -72,18 +72,18 @@ pub struct NewSession {
     pub place: StoredPosition,
 }
 
-/// Where a session stands.
+/// The position of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StoredPosition {
     /// Its place in the study, JSON.
     pub position: String,
     /// Time with signs of life, microseconds.
     pub spent_us: u64,
-    /// When its participant was last seen, microseconds since the Unix epoch; 0 for never.
+    /// The time at which its participant was last seen, microseconds since the Unix epoch; 0 for never.
     pub seen_us: u64,
-    /// When they last gave a sign of life, microseconds since the Unix epoch; 0 for never.
+    /// The time of their last sign of life, microseconds since the Unix epoch; 0 for never.
     pub acted_us: u64,
-    /// How it ended, and what it is paid, once it is over.
+    /// Its outcome and its pay, once it is over.
     pub payment: Option<study::Payment>,
 }
 
@@ -102,7 +102,7 @@ pub struct Identifier {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PayState {
-    /// It is to be made.
+    /// It must be made.
     Due,
     /// It was made.
     Paid,
@@ -135,16 +135,16 @@ pub struct Payment {
     pub what: study::Payment,
     /// Its state.
     pub state: PayState,
-    /// When it was computed, ISO-8601 UTC.
+    /// The time at which it was computed, ISO-8601 UTC.
     pub at: String,
-    /// When it was made, ISO-8601 UTC.
+    /// The time at which it was made, ISO-8601 UTC.
     pub paid_at: Option<String>,
 }
 
 /// The ledger of payments of a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LedgerState {
-    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each.
+    /// The rows that decide payments and were changed after they were stored: a sentence for each.
     pub altered: Vec<String>,
     /// The hash of every entry over itself and the one before, in their order; empty for an entry that is older than the
     /// ledger.
@@ -156,7 +156,7 @@ pub struct LedgerState {
 /// A session as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Its number among all sessions of the study, from 0, also those that are forgotten.
+    /// Its number among all sessions of the study, including forgotten ones, from 0.
     pub number: usize,
     /// Its own pseudonym, for exports: `S-` and 16 hex digits.
     pub id: String,
@@ -176,9 +176,9 @@ pub struct Session {
     pub position: String,
     /// Time with signs of life, microseconds.
     pub spent_us: u64,
-    /// When its participant was last seen, microseconds since the Unix epoch; 0 for never.
+    /// The time at which its participant was last seen, microseconds since the Unix epoch; 0 for never.
     pub seen_us: u64,
-    /// When they last gave a sign of life, microseconds since the Unix epoch; 0 for never.
+    /// The time of their last sign of life, microseconds since the Unix epoch; 0 for never.
     pub acted_us: u64,
     /// The declared outcome, once it is over.
     pub outcome: Option<String>,
@@ -186,7 +186,7 @@ pub struct Session {
     pub created_at: String,
     /// ISO-8601 UTC.
     pub ended_at: Option<String>,
-    /// When what was recorded of it was erased, ISO-8601 UTC.
+    /// The time at which its recorded data were erased, ISO-8601 UTC.
     pub erased_at: Option<String>,
 }
 
@@ -203,7 +203,7 @@ pub struct Answers {
     pub answers: Vec<Answer>,
     /// The marks of items that have a right answer.
     pub marks: Vec<Mark>,
-    /// The orders that were drawn for what was asked.
+    /// The orders that were drawn for the questions.
     pub shown: Vec<ShownOrder>,
     /// Time on each page of the stage, milliseconds.
     pub pages_ms: Vec<u32>,
@@ -218,7 +218,7 @@ pub struct Withdrawn {
     pub groups: BTreeSet<String>,
 }
 
-/// The seat of somebody who withdrew, in an episode whose file still has what came from their page.
+/// The seat of somebody who withdrew, in an episode whose file still has data from their page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WithdrawnSeat {
     /// Id of the episode.
@@ -267,7 +267,7 @@ pub struct NewEpisode {
     pub path: String,
     /// Pseudonym of the participant of each seat; empty for an AI partner.
     pub participants: Vec<String>,
-    /// Number of the visit of each of them, among those of the participant.
+    /// Number of each participant's visit, among the visits of that participant.
     pub visits: Vec<u16>,
     /// The group's assignment, JSON.
     pub draw: String,
@@ -323,15 +323,15 @@ pub struct Message {
     pub visit: u16,
     /// Number of the visit among those that the group makes together.
     pub group_visit: u16,
-    /// How many messages they had written before at this visit.
+    /// The number of messages that they had written before at this visit.
     pub turn: u32,
     /// Id of the episode that ran.
     pub episode: Option<String>,
     /// The tick that their page showed.
     pub tick: Option<u32>,
-    /// When they sent it, as their page says, microseconds since the Unix epoch.
+    /// The time at which they sent it, as their page says, microseconds since the Unix epoch.
     pub sent_us: u64,
-    /// When it came, microseconds since the Unix epoch.
+    /// The time of its arrival, microseconds since the Unix epoch.
     pub at_us: u64,
     /// Its text.
     pub text: String,
@@ -389,11 +389,11 @@ pub struct Wait {
     pub stage: String,
     /// Number of the visit among those of the participant.
     pub visit: u16,
-    /// When it began, microseconds since the Unix epoch.
+    /// The time at which it began, microseconds since the Unix epoch.
     pub joined_us: u64,
-    /// When it ended; `None` while it lasts, or if the server died meanwhile.
+    /// The time at which it ended; `None` while it lasts, or if the server died meanwhile.
     pub left_us: Option<u64>,
-    /// Why it ended; `None` while it lasts.
+    /// The reason why it ended; `None` while it lasts.
     pub why: Option<String>,
     /// Id of the group that plays.
     pub group: Option<String>,
@@ -410,7 +410,7 @@ pub struct Member {
     pub place: u8,
     /// Pseudonym.
     pub participant: String,
-    /// Why they play no more with the group.
+    /// The reason why they no longer play with the group.
     pub gone: Option<DepartureReason>,
 }
 
@@ -441,9 +441,9 @@ pub struct Episode {
     pub created_at: String,
     /// ISO-8601 UTC.
     pub ended_at: Option<String>,
-    /// Why it ended; `None` while it runs.
+    /// The reason why it ended; `None` while it runs.
     pub reason: Option<EndReason>,
-    /// How it ended; `None` while it runs, or if its replica could not say.
+    /// Its end; `None` while it runs, or if its replica could not say.
     pub ending: Option<Ending>,
 }
 
@@ -476,6 +476,6 @@ pub struct Response {
     pub shown: Option<String>,
     /// Time on the stage.
     pub elapsed_ms: u32,
-    /// When it was stored, ISO-8601 UTC.
+    /// The time at which it was stored, ISO-8601 UTC.
     pub at: String,
 }

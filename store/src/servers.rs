@@ -1,10 +1,10 @@
-//! Several servers of one study. They share a PostgreSQL server, which has the rows and the logs of episodes; one of them
-//! has the study, and the others wait to take it over. Logs of ended episodes may lie in an object store instead.
+//! Several servers of one study. They share a PostgreSQL server, which has the rows and the logs of episodes; one of
+//! them has the study, and the others wait to take it over. Logs of ended episodes may be in an object store instead.
 //!
-//! Whoever has the study renews its lease all the time. Once the lease has run out, another server takes the next
-//! generation, and whatever the earlier one writes is refused: every write names its generation, within the transaction.
-//! The time is the database's alone, so clocks of servers may differ.
-//! Everything else that a server needs lies in its own data folder, which is brought up to date when it takes over.
+//! The server that has the study renews its lease all the time. Once the lease has run out, another server takes the
+//! next generation. Then all writes of the earlier server are refused: every write names its generation, within the
+//! transaction. Only the time of the database counts, so clocks of servers may differ. Everything else that a server
+//! needs is in its own data folder, which is updated when it takes over.
 
 mod logs;
 mod moving;
@@ -71,7 +71,7 @@ pub struct StudyLease {
     renewing: JoinHandle<()>,
 }
 
-/// Why a server has the study no more.
+/// The reason why a server no longer has the study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lost {
     /// Another server has it.
@@ -88,7 +88,7 @@ pub fn read_address(data: &Path) -> Result<Option<String>, StoreError> {
     read_line(&data.join(FILE))
 }
 
-/// The text of a file of one line; `None` if there is no such file.
+/// Reads the text of a file of one line; `None` if there is no such file.
 fn read_line(file: &Path) -> Result<Option<String>, StoreError> {
     match fs::read_to_string(file) {
         Ok(text) => Ok(Some(text.trim().to_owned())),
@@ -97,10 +97,10 @@ fn read_line(file: &Path) -> Result<Option<String>, StoreError> {
     }
 }
 
-/// Has a new data folder name a PostgreSQL database, `postgres://user@host/database`. It stays with it.
+/// Makes a new data folder name a PostgreSQL database, `postgres://user@host/database`, permanently.
 ///
 /// # Errors
-/// That is no such address, the folder has data of its own or of another database, or the disk refused.
+/// The address is invalid, the folder already has data or names another database, or the disk refused.
 pub fn choose_database(data: &DataDir, address: &str) -> anyhow::Result<()> {
     check_address(address)?;
     ensure!(
@@ -134,10 +134,10 @@ fn check_address(address: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Has the logs of ended episodes move into an object store, `s3://BUCKET/PREFIX`. The study stays with it.
+/// Makes the logs of ended episodes move into an object store, `s3://BUCKET/PREFIX`, permanently.
 ///
 /// # Errors
-/// That is no such address, the data folder names another one or has a database of its own, or the disk refused.
+/// The address is invalid, the data folder names another one or has its own database, or the disk refused.
 pub fn choose_object_store(data: &DataDir, address: &str) -> anyhow::Result<()> {
     let address = address.trim_end_matches('/');
     objects::read_address(address)?;
@@ -171,8 +171,8 @@ fn without_password(address: &str) -> String {
     }
 }
 
-/// Waits until no other server has the study, takes it over, and brings the data folder up to date. A folder with a
-/// database of its own stays as it is.
+/// Waits until no other server has the study, takes it over, and updates the data folder. A folder with its own
+/// database stays as it is.
 ///
 /// # Errors
 /// The database or the disk failed.
@@ -181,7 +181,7 @@ pub async fn join(data: DataDir) -> anyhow::Result<DataDir> {
         return Ok(data);
     };
     let pool = open(&address).await?;
-    // Better now than when the study is to be taken over.
+    // Better now than at the take-over of the study.
     let known = moving::find_address(&Pool::Postgres(pool.clone(), Writer::Command)).await?;
     moving::check_objects(known, read_line(&data.path().join(OBJECTS_FILE))?)?;
     let name = own_name(data.path());
@@ -260,7 +260,7 @@ fn own_name(data: &Path) -> String {
     format!("process {process} on {host} (data in {})", data.display())
 }
 
-/// Takes the study over; gives the new generation, or who has it.
+/// Takes the study over; returns the new generation, or the server that has it.
 async fn take_over(pool: &PgPool, name: &str) -> Result<Result<i64, String>, StoreError> {
     let pool = Pool::Postgres(pool.clone(), Writer::Command);
     if let Some(holder) = find_holder(&pool).await? {
@@ -295,7 +295,7 @@ async fn lead(
     generation: i64,
 ) -> anyhow::Result<DataDir> {
     let (lose, lost) = watch::channel(None);
-    // A connection of its own: whatever takes long on the other one must not keep it from being renewed.
+    // A separate connection: a slow statement on the other one must not prevent a renewal.
     let renewals = postgres::connect(&address, 1, false).await?;
     let renewing = tokio::spawn(renew(renewals, generation, lose));
     let writer = Writer::Server(generation);
@@ -332,8 +332,8 @@ async fn prepare(data: &DataDir, lease: &mut StudyLease) -> anyhow::Result<()> {
     sharing::fetch_logs(data, &pool, lease.objects.as_ref()).await
 }
 
-/// Brings the logs in a data folder up to date for commands that read them, where no server does: those of a study in a
-/// PostgreSQL database. While a server has the folder, it is as it is.
+/// Updates the logs in a data folder for commands that read them, if no server does: those of a study in a PostgreSQL
+/// database. While a server has the folder, it is not changed.
 ///
 /// # Errors
 /// The database, the object store or the disk failed.
@@ -412,17 +412,17 @@ impl StudyLease {
         let Some(objects) = self.objects.clone() else {
             return Ok(None);
         };
-        // A connection of its own: a log that is read keeps nobody waiting.
+        // A separate connection: reading a log keeps nobody waiting.
         let pool = postgres::connect(&self.address, 1, false).await?;
         let pool = Pool::Postgres(pool, Writer::Server(self.generation));
         let mover = LogMover::new(pool, objects, self.generation).await?;
         Ok(Some(mover.start()))
     }
 
-    /// Deletes from the object store what was erased.
+    /// Deletes erased data from the object store.
     ///
     /// # Errors
-    /// The database or the object store failed; a repetition goes on.
+    /// The database or the object store failed; a repetition continues.
     pub async fn delete_erased(&self) -> anyhow::Result<()> {
         let Some(objects) = self.objects.clone() else {
             return Ok(());
@@ -432,7 +432,7 @@ impl StudyLease {
         mover.delete_leftovers().await
     }
 
-    /// Waits until this server has the study no more, and says why.
+    /// Waits until this server no longer has the study, and returns the reason.
     pub async fn lost(&self) -> StoreError {
         let mut lost = self.lost.clone();
         let why = lost.wait_for(Option::is_some).await.map(|why| *why);
@@ -473,7 +473,7 @@ pub(crate) async fn share_new_files(data: &DataDir) -> anyhow::Result<()> {
     }
 }
 
-/// The bytes of a file as they are in a data folder, or an error that names it.
+/// Reads the bytes of a file in a data folder, or returns an error that names it.
 fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     fs::read(path)
         .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))

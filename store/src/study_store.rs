@@ -36,23 +36,23 @@ use crate::database::value::Row;
 use crate::database::{Connection, Pool, Writer, postgres, query};
 use crate::servers::{SharedLogs, read_address};
 
-/// How long a statement waits for another program that has the database, milliseconds.
+/// The time that a statement waits for another program that has the database, milliseconds.
 const BUSY_MS: u64 = 10_000;
 
 /// The most connections of a store to a PostgreSQL server: to write, and to read beside it.
 const CONNECTIONS: u32 = 2;
 
-/// Durable memory: a method returns once what it wrote is on the disk, and has stored nothing if it fails.
+/// Durable memory: a method returns once its data are on the disk, and has stored nothing if it fails.
 #[derive(Clone, Debug)]
 pub struct StudyStore {
     pool: Pool,
     /// The data folder.
     data: PathBuf,
-    /// Where the key of recruiters' identifiers is.
+    /// The place of the key of recruiters' identifiers.
     place: KeyPlace,
     /// That key, once it was needed.
     key: Arc<OnceLock<IdentifierKey>>,
-    /// True while the database's log still has what was erased.
+    /// True while the database's log still has erased data.
     has_erased_log: Arc<AtomicBool>,
 }
 
@@ -107,8 +107,8 @@ impl StudyStore {
         Ok(Self::new(pool, data, KeyPlace::chosen()))
     }
 
-    /// Opens the store of a rehearsal on a virtual clock: nothing waits for the disk, and rows have the time that
-    /// [`Self::tell_time`] told last.
+    /// Opens the store of a rehearsal on a virtual clock: nothing waits for the disk, and rows have the last time given
+    /// to [`Self::tell_time`].
     ///
     /// # Errors
     /// [`StoreError`]
@@ -123,7 +123,7 @@ impl StudyStore {
         Ok(store)
     }
 
-    /// Opens the store of a data folder as [`Self::open`] does; rows have the time that [`Self::tell_time`] told last.
+    /// Opens the store of a data folder as [`Self::open`] does; rows have the last time given to [`Self::tell_time`].
     ///
     /// # Errors
     /// [`StoreError`]
@@ -175,7 +175,7 @@ impl StudyStore {
     /// Opens the store of a data folder for writing, also while a server writes to it. It is neither made nor migrated.
     ///
     /// # Errors
-    /// [`StoreError::Older`] if it would have to be; [`StoreError`] otherwise.
+    /// [`StoreError::Older`] if it would have to be migrated; [`StoreError`] otherwise.
     pub(crate) async fn open_as_it_is(data: &Path) -> Result<Self, StoreError> {
         if read_address(data)?.is_some() {
             return Self::open(data).await;
@@ -202,7 +202,7 @@ impl StudyStore {
         }
     }
 
-    /// Copies the database as it is now into a new file, without what was deleted in it.
+    /// Copies the database as it is now into a new file, without deleted data.
     pub(crate) async fn copy_to(&self, file: &Path) -> Result<(), StoreError> {
         let path = file.to_str().ok_or_else(|| {
             let said = format!("{} is no text", file.display());
@@ -216,7 +216,7 @@ impl StudyStore {
         Ok(())
     }
 
-    /// The logs of episodes in the database; `None` if they lie in the data folder alone.
+    /// The logs of episodes in the database; `None` if they are only in the data folder.
     pub(crate) fn shared_logs(&self) -> Option<SharedLogs> {
         match &self.pool {
             Pool::Sqlite(_) => None,
@@ -240,7 +240,7 @@ impl StudyStore {
         self.pool.close().await;
     }
 
-    /// How many migrations the file has.
+    /// Returns the number of migrations of the file.
     async fn version(&self) -> Result<usize, StoreError> {
         let found: i64 = match &self.pool {
             Pool::Sqlite(pool) => sqlx::query("PRAGMA user_version")
@@ -275,11 +275,11 @@ impl StudyStore {
             run_script(&mut transaction, &version).await?;
             transaction.commit().await?;
         }
-        // A crash may have come between an erasure, or the encryption of what was plain, and this.
+        // A crash may have come between an erasure, or the encryption of plain data, and this.
         self.empty_log().await
     }
 
-    /// Makes a participant link; one that is there stays as it is.
+    /// Makes a participant link; an existing one stays as it is.
     pub async fn issue_link(&self, token: &str) -> Result<(), StoreError> {
         let sql = "INSERT INTO links (token_hash) VALUES (?) ON CONFLICT DO NOTHING";
         query(sql)

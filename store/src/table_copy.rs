@@ -6,7 +6,7 @@ use crate::database::value::Value;
 use crate::database::{Transaction, query};
 use crate::error::StoreError;
 
-/// The tables that both databases have. A table comes after those that its rows refer to.
+/// The tables that both databases have. A table comes after the tables to which its rows refer.
 const TABLES: [&str; 22] = [
     "participants",
     "links",
@@ -114,7 +114,8 @@ async fn copy_table(
     Ok(())
 }
 
-/// A value for a column. PostgreSQL wants the type of the column also where there is no value, which SQLite does not give.
+/// Converts a value for a column. PostgreSQL needs the type of the column also for a missing value, which SQLite does
+/// not say.
 fn type_value(value: &Value, kind: &str) -> Value {
     match kind {
         "bigint" if value.is_null() => Value::Int(None),
@@ -123,7 +124,7 @@ fn type_value(value: &Value, kind: &str) -> Value {
     }
 }
 
-/// Has PostgreSQL go on with the number after the last one.
+/// Makes PostgreSQL continue with the number after the last one.
 async fn continue_counting(
     to: &mut Transaction,
     table: &str,

@@ -1,4 +1,4 @@
-//! The block `study` of the file: what the study is, and how long it keeps what was recorded.
+//! The block `study` of the file: what the study is, and how long it keeps its data.
 
 use serde::Serialize;
 
@@ -33,10 +33,10 @@ impl About {
     }
 }
 
-/// How long a participant's data are kept, and a session waits for its participant.
+/// The times for which a participant's data are kept, and a session waits for its participant.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Keeping {
-    /// Days after which what was recorded is erased.
+    /// Days after which recorded data are erased.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retention_days: Option<u16>,
     /// The data that are erased when a participant withdraws.

@@ -1,6 +1,7 @@
-//! Adherence: how far people did what a policy would have done. In the file: `adherence`.
+//! Adherence: how far people's actions agree with those of a policy. In the file: `adherence`.
 //!
-//! The measures are taken from the logs of episodes, when tables are written. Nobody notices them, and they change nothing.
+//! The measures are computed from the logs of episodes, when tables are written. Participants do not notice them, and
+//! they change nothing.
 
 use serde::Serialize;
 
@@ -25,7 +26,7 @@ pub struct AdherenceMeasure {
     pub name: String,
     /// Id of the env stage whose episodes are measured.
     pub stage: String,
-    /// The policy that is asked what it would have done.
+    /// The policy whose choices are compared.
     pub policy: AiPartner,
 }
 
@@ -142,7 +143,7 @@ pub(crate) fn check_stages(
                 format!("a host steps `{id}`, and its worlds are not simulated again; name a stage that pages step"),
             ),
             Some(_) => {}
-            // A stage with faults of its own is not judged a second time.
+            // A stage that has faults already is not checked a second time.
             None if stages.iter().any(Option::is_none) => {}
             None => {
                 let ids: Vec<&str> = ids.collect();

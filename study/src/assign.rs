@@ -1,5 +1,6 @@
-//! Random assignment of a participant or a group: the seed, a level of each factor between units, an order of each factor
-//! within. Pure: the same design, seed, number and counts give the same draw, on every machine and in every version.
+//! Random assignment of a participant or a group: the seed, a level of each between-factor, an order of each
+//! within-factor. Pure: the same design, seed, number and counts give the same draw, on every machine and in every
+//! version.
 //!
 //! The generator is SplitMix64, numbers below a bound come by rejection, orders by Fisher–Yates; there is no float.
 
@@ -24,7 +25,7 @@ pub struct UnitAssignment {
     /// Number of the sequence that an order is, for factors whose sequences are balanced.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub sequences: BTreeMap<String, u16>,
-    /// Of a group that its lobby completes with an AI partner which the study draws: the name of that partner.
+    /// For a group that its lobby completes with an AI partner drawn by the study: the name of that partner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner: Option<String>,
 }
@@ -50,7 +51,7 @@ pub struct Assignment {
     pub groups: BTreeMap<u16, UnitAssignment>,
 }
 
-/// How many units have a treatment, or a sequence.
+/// The number of units that have a treatment, or a sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fill {
     /// Units that completed the study.
@@ -70,14 +71,14 @@ impl Fill {
     }
 }
 
-/// How many units have which draw.
+/// The number of units with each draw.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// By the levels between units, then the numbers of sequences.
     cells: BTreeMap<(Vec<String>, Vec<u16>), Fill>,
 }
 
-/// Where a unit stands that counts.
+/// The state of a unit that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It completed the study.
@@ -216,7 +217,8 @@ fn draw_pools(
     }
 }
 
-/// How many units more are wanted than have completed or are under way; none without a quota.
+/// Returns the number of units that are still wanted, beyond those that have completed or are under way; `None` without
+/// a quota.
 pub fn places_left(design: &Design, counts: &Counts) -> Option<u32> {
     let design = &design.of(design.unit);
     match &design.quota {
@@ -274,8 +276,8 @@ fn open(design: &Design, counts: &Counts) -> Vec<(Vec<usize>, Fill)> {
     cells.map(|(_, cell, fill)| (cell, fill)).collect()
 }
 
-/// The treatment of a unit. Factors that are drawn come first, then those of permuted blocks, then the least filled of
-/// what is left.
+/// Draws the treatment of a unit. Factors that are drawn come first, then those of permuted blocks, then the least
+/// filled of the remaining treatments.
 fn treatment(
     design: &Design,
     seed: u64,
@@ -310,7 +312,7 @@ fn treatment(
     parts.dedup();
     let (block, turn) = (number / parts.len() as u64, number % parts.len() as u64);
     Rng::of(seed, &[BLOCKS, block]).shuffle(&mut parts);
-    // Whose turn it is; if that treatment is full, who comes next.
+    // The treatment whose turn it is; if it is full, the next one.
     parts.rotate_left(turn as usize);
     let is_open = |part: &&Vec<usize>| cells.iter().any(|(cell, _)| of_block(cell) == **part);
     if let Some(part) = parts.iter().find(is_open).cloned() {
@@ -338,7 +340,7 @@ fn least<T>(of: impl Iterator<Item = (Fill, T)>, rng: &mut Rng) -> T {
     all.swap_remove(chosen).1
 }
 
-/// How many sequences a balanced order of this many levels has.
+/// Returns the number of sequences of a balanced order of this many levels.
 pub fn rows(order: LevelOrder, levels: usize) -> u16 {
     let twice = order == LevelOrder::Williams && levels % 2 == 1;
     u16::try_from(if twice { 2 * levels } else { levels }).unwrap_or(u16::MAX)
@@ -374,7 +376,7 @@ pub fn sequence(order: LevelOrder, levels: usize, row: usize) -> Vec<usize> {
 pub struct Rng(u64);
 
 impl Rng {
-    /// The generator of a seed and of what it is for.
+    /// Makes the generator for a seed and a purpose.
     pub fn of(seed: u64, keys: &[u64]) -> Self {
         keys.iter()
             .fold(Self(seed), |mut rng, key| Self(rng.bits() ^ mix(*key)))

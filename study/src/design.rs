@@ -1,4 +1,5 @@
-//! The design of a study: factors with their levels, who gets them, and how many are wanted. In the file: `design`.
+//! The design of a study: factors with their levels, the unit that gets them, and the number of wanted units. In the
+//! file: `design`.
 //!
 //! It only says what may be drawn; [`crate::assign`] draws.
 
@@ -13,12 +14,12 @@ use crate::read::{Cursor, Fields};
 /// The factors, and the number of units that are wanted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Design {
-    /// To whom levels and orders are given.
+    /// The unit that gets levels and orders.
     pub unit: Unit,
-    /// From which everything is drawn; none for a seed that the server draws once and keeps.
+    /// The seed of all draws; `None` for a seed that the server draws once and keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// How many units are wanted.
+    /// The number of wanted units.
     pub quota: Quota,
     /// Factors of which a unit gets one level, in the order of the file.
     pub between: Vec<Between>,
@@ -40,7 +41,7 @@ pub struct Pool {
     pub draw: PoolDraw,
 }
 
-/// How often a participant draws from a pool.
+/// The times at which a participant draws from a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolDraw {
@@ -50,7 +51,7 @@ pub enum PoolDraw {
     EachTime,
 }
 
-/// To whom levels and orders are given.
+/// The unit that gets levels and orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
@@ -61,7 +62,7 @@ pub enum Unit {
     Group,
 }
 
-/// How many units are wanted.
+/// The number of wanted units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Quota {
@@ -81,14 +82,14 @@ pub struct Between {
     pub name: String,
     /// Its levels; at least two.
     pub levels: Vec<Level>,
-    /// How the level is chosen.
+    /// The way in which the level is chosen.
     pub assign: Assign,
     /// The unit that gets a level, if it is not that of the design.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
 }
 
-/// How a unit's level is chosen.
+/// The way in which a unit's level is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Assign {
@@ -118,7 +119,7 @@ pub struct Within {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LevelOrder {
-    /// As they stand in the file.
+    /// As they are in the file.
     Fixed,
     /// Any, evenly.
     Random,
@@ -164,7 +165,7 @@ impl Design {
         self.pools.iter().find(|pool| pool.name == name)
     }
 
-    /// To whom a factor gives levels or orders.
+    /// Returns the unit to which a factor gives levels or orders.
     pub fn unit_of(&self, name: &str) -> Unit {
         let between = self.between(name).and_then(|factor| factor.unit);
         let own = between.or_else(|| self.within(name).and_then(|factor| factor.unit));
@@ -201,8 +202,8 @@ impl Design {
         unit != self.unit && own.between.is_empty() && own.within.is_empty() && own.pools.is_empty()
     }
 
-    /// Every treatment: the index of a level for each factor of [`Design::between`]; the last factor varies fastest.
-    /// One without levels if there is no factor.
+    /// Lists every treatment: the index of a level for each factor of [`Design::between`]; the last factor varies
+    /// fastest. Without factors, there is one treatment without levels.
     pub fn treatments(&self) -> Vec<Vec<usize>> {
         self.between.iter().fold(vec![Vec::new()], |cells, factor| {
             let longer = |cell: &Vec<usize>, level| {
@@ -218,7 +219,7 @@ impl Design {
         })
     }
 
-    /// The name of a treatment: those of its levels, in the order of the file, with slashes between.
+    /// Returns the name of a treatment: the names of its levels, in the order of the file, with slashes between.
     pub fn treatment_name(&self, treatment: &[usize]) -> String {
         let levels = self.between.iter().zip(treatment);
         let names = levels.filter_map(|(factor, level)| factor.levels.get(*level));
@@ -427,7 +428,7 @@ fn within(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Within>> {
     })
 }
 
-/// The unit of a factor that has one of its own.
+/// Reads the unit of a factor that has its own.
 fn factor_unit(fields: &mut Fields<'_>) -> Option<Option<Unit>> {
     let doc = "The unit of this factor, if it is not that of the design.";
     fields
@@ -463,8 +464,8 @@ fn levels(place: &Cursor<'_>, partners: &Partners) -> Option<Vec<Level>> {
     whole.then_some(levels)
 }
 
-/// A text, a number, true or false, which is its own name; a block of parameters with a `name`; or the name of one of the
-/// partners, which stands for a block of what participants may see of it.
+/// Reads a level: a text, a number, true or false, which is its own name; a block of parameters with a `name`; or the
+/// name of one of the partners, which stands for a block of what participants may see of that partner.
 pub(crate) fn level(place: &Cursor<'_>, partners: &Partners) -> Option<Level> {
     let value = place.json();
     let name = match &value {

@@ -19,7 +19,7 @@ pub struct InputDelay {
 /// The rules for a person who is gone.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OnDisconnect {
-    /// Seconds in which the person may come back before the others are told what follows.
+    /// Seconds in which the person may come back before the others learn what follows.
     pub grace_s: u32,
     /// The rule during these seconds.
     pub meanwhile: Meanwhile,
@@ -59,7 +59,7 @@ pub enum Then {
 /// The rules for hidden tabs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HiddenTab {
-    /// Seconds until the others are told.
+    /// Seconds until the others learn of it.
     pub warn_s: u32,
     /// Seconds until the person counts as gone.
     pub drop_s: u32,
@@ -116,7 +116,7 @@ impl Default for Net {
 }
 
 impl Net {
-    /// Returns whether nothing but a TURN server can carry a match: without one, nobody could play.
+    /// Returns whether only a TURN server can carry a match: without one, nobody could play.
     pub fn needs_turn(self) -> bool {
         self.ice == IcePolicy::Relay && !self.fallback
     }

@@ -20,8 +20,8 @@ use crate::stage::{Stage, StageKind};
 use crate::study::{FILE, Study, pages};
 use crate::yaml;
 
-/// A study as it was read from its folder: `study.yaml` and the files that it names, as far as they could be read, and the
-/// problems that were found in them.
+/// A study as it was read from its folder: `study.yaml` and the files that it names, as far as they could be read, and
+/// the problems found in them.
 pub struct DraftStudy {
     report: ProblemReport,
     read: Option<(Parts, yaml::Node)>,
@@ -46,7 +46,7 @@ impl DraftStudy {
         Self { report, read }
     }
 
-    /// Checks the draft against the facts of a host, whatever else is wrong with it. Returns the study, whose models are
+    /// Checks the draft against the facts of a host, even if it has other problems. Returns the study, whose models are
     /// compiled, and the facts of its environments.
     ///
     /// # Errors
@@ -86,7 +86,7 @@ impl DraftStudy {
         report.result(study)
     }
 
-    /// The study, checked without a host: its environments, scripts and models are taken as they are written.
+    /// Returns the study, checked without a host: its environments, scripts and models are taken as they are written.
     ///
     /// # Errors
     /// Every [`Problem`] of the folder, in the order of the lines; those of other files follow.
@@ -184,7 +184,7 @@ fn whole(parts: Parts, source: yaml::Node) -> Option<Study> {
     })
 }
 
-/// The languages in which the title and every page are there; none if that is but the study's own.
+/// Returns the languages in which the title and every page exist; empty if that is only the study's own language.
 fn common_languages(
     about: &About,
     timeline: &[Stage],

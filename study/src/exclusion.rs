@@ -34,9 +34,9 @@ pub struct ExclusionRule {
 pub struct SessionQuality {
     /// Episodes in which the person had a seat.
     pub episodes: u32,
-    /// Those of them that did not end as `played`.
+    /// Episodes among them that did not end as `played`.
     pub unfinished: u32,
-    /// Those of them with a score of 0 or less.
+    /// Episodes among them with a score of 0 or less.
     pub zero_scores: u32,
     /// The share of the person's ticks without an action (with the no-op).
     pub noop_share: Option<f64>,
@@ -44,7 +44,7 @@ pub struct SessionQuality {
     pub idle_share: Option<f64>,
     /// The longest stretch without an action, seconds.
     pub longest_idle_s: Option<f64>,
-    /// The share of the time in which the page was out of sight.
+    /// The share of the time in which the page was hidden.
     pub hidden_share: Option<f64>,
     /// The share of the time in which the page was gone.
     pub away_share: Option<f64>,
@@ -56,11 +56,11 @@ pub struct SessionQuality {
     pub minutes: f64,
     /// True if the session ended as `completed`.
     pub completed: bool,
-    /// How far the person did what policies would have done, by the name of the measure.
+    /// The agreement of the person's actions with those of policies, by the name of the measure.
     pub adherence: BTreeMap<String, SessionAdherence>,
 }
 
-/// How far a person did what a policy would have done, over all episodes of a session.
+/// The agreement of a person's actions with those of a policy, over all episodes of a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct SessionAdherence {
     /// The share of decisions that are equal, from 0 to 1.
@@ -72,7 +72,7 @@ pub struct SessionAdherence {
 impl SessionAdherence {
     const NAMES: [&str; 2] = ["equal_share", "mean_probability"];
 
-    /// The values that formulas ask for; what was not measured is left out.
+    /// Returns the values for formulas; values that were not measured are left out.
     fn values(self) -> Value {
         let numbers = [self.equal_share, self.mean_probability];
         let known = Self::NAMES.into_iter().zip(numbers);
@@ -83,7 +83,7 @@ impl SessionAdherence {
 }
 
 impl SessionQuality {
-    /// The types of the values, for formulas; `measures` are the names of those of adherence.
+    /// Returns the types of the values, for formulas; `measures` are the names of the measures of adherence.
     fn types(measures: &[String]) -> Types {
         let numbers = [
             "episodes",
@@ -110,7 +110,7 @@ impl SessionQuality {
         types
     }
 
-    /// The values that formulas ask for; what was not measured is left out.
+    /// Returns the values for formulas; values that were not measured are left out.
     fn values(&self) -> BTreeMap<String, Value> {
         let count = |count: u32| Some(f64::from(count));
         let numbers = [
@@ -192,8 +192,8 @@ fn read_rule(place: &Cursor<'_>, measures: &[String]) -> Option<ExclusionRule> {
     })
 }
 
-/// Reads the rules of a study file, or of any file with a key `exclusions`. Of the other keys, `adherence` alone is looked
-/// at: rules can ask for the measures that it names.
+/// Reads the rules of a study file, or of any file with a key `exclusions`. Of the other keys, only `adherence` is
+/// read: rules can use the measures that it names.
 ///
 /// # Errors
 /// Every [`Problem`], with `file` as its file.

@@ -1,4 +1,4 @@
-//! Files of the study folder: what a field names is read from there and from nowhere else.
+//! Files of the study folder: files that a field names are read only from there.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,7 +47,7 @@ impl StudyFolder {
         }
     }
 
-    /// The paths of the files that were read so far, in order: the study file, and what it names.
+    /// Lists the paths of the files that were read so far, in order: the study file, and the files that it names.
     pub fn list_read(&self) -> Vec<String> {
         self.read.borrow().iter().cloned().collect()
     }
@@ -82,7 +82,7 @@ impl StudyFolder {
         }
     }
 
-    /// The names of what lies in a folder below, in order; the study folder itself is the empty path.
+    /// Lists the names of the files and folders in a folder below, in order; the study folder itself is the empty path.
     pub(crate) fn list_names(&self, below: &str) -> Vec<String> {
         let mut names: Vec<String> = match &self.files {
             Files::Disk(dir) => {
@@ -116,7 +116,7 @@ impl StudyFolder {
     }
 }
 
-/// Where a study is read from, the languages of its texts, and the partners that it names.
+/// The folder of a study, the languages of its texts, and the partners that it names.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub dir: &'a StudyFolder,

@@ -1,7 +1,7 @@
-//! Formulas of a study file: read as CEL, type-checked against the variables that are there, and lowered to the small
-//! tree that server and page evaluate alike. `docs/formulas.md` is the page for authors.
+//! Formulas of a study file: read as CEL, type-checked against the declared variables, and lowered to the small tree
+//! that server and page evaluate in the same way. `docs/formulas.md` is the page for authors.
 //!
-//! Whoever has a field that takes a formula declares the variables ([`Types`]) and the type that is wanted; whoever
+//! The code of a field that takes a formula declares the variables ([`Types`]) and the wanted type; the code that
 //! evaluates it brings their values ([`formula::Scope`]). This module must not know which variables there are.
 
 // The stage types that take formulas come to it one by one.
@@ -49,14 +49,14 @@ pub struct TextTemplate {
 }
 
 impl Formula {
-    /// Reads a formula that gives a value of the wanted type. Every fault is reported where it stands in the formula.
+    /// Reads a formula that gives a value of the wanted type. Every fault is reported at its place in the formula.
     pub(crate) fn read(place: &Cursor<'_>, scope: &Types, wanted: &Type) -> Option<Self> {
         let source = source(place)?;
         let expr = part(place, &source, 0..source.len(), scope, &[wanted])?;
         Some(Self { source, expr })
     }
 
-    /// Reads a formula that stands in another text, and gives one of the wanted types.
+    /// Reads a formula inside another text, whose value has one of the wanted types.
     pub(crate) fn read_text(
         place: &Cursor<'_>,
         text: &str,
@@ -241,8 +241,8 @@ fn part(
     }
 }
 
-/// Reports a fault where it stands in the file; if the file writes the text otherwise than it is, such as with escapes
-/// or folded lines, then where the text begins, with the part that is meant.
+/// Reports a fault at its place in the file. If the file writes the text differently, such as with escapes or folded
+/// lines, the fault is reported at the beginning of the text, with the part that is meant.
 pub(crate) fn report(place: &Cursor<'_>, text: &str, offset: usize, message: &str) {
     match place.report.locate(place.node.at, text, offset) {
         Some(at) => place.report.add(at, &place.path, message),

@@ -23,19 +23,19 @@ pub struct EnvFacts {
     pub actions: Vec<String>,
     /// Index of the action that does nothing.
     pub noop: u16,
-    /// True if it is a module of an older version of the interface, which lacks what has been added since.
+    /// True if it is a module of an older version of the interface, which lacks later additions.
     pub is_old: bool,
-    /// Of an environment on a host: the facts that pages get, as JSON.
+    /// For an environment on a host: the facts that pages get, as JSON.
     pub page_facts: Option<String>,
     /// True if its state holds what some players must not see.
     #[serde(default)]
     pub is_secret: bool,
 }
 
-/// Why an environment cannot be opened as the study says.
+/// The reason why an environment cannot be opened as the study says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvFault {
-    /// There is none of this id; these are there.
+    /// There is no environment with this id; these exist.
     Unknown {
         /// Ids with versions, as a study would name them.
         known: Vec<String>,
@@ -90,8 +90,8 @@ pub trait HostFacts {
         None
     }
 
-    /// The name under which a model plays an environment, and the model as it is played; `None` if the environment cannot
-    /// be opened. `file` is the file of the model.
+    /// Returns the name under which a model plays an environment, and the model as it is played; `None` if the
+    /// environment cannot be opened. `file` is the file of the model.
     ///
     /// # Errors
     /// The reason why it cannot play, and how to fix it.
@@ -124,13 +124,13 @@ pub(crate) struct PartnerModel {
 }
 
 impl Env {
-    /// The longest prediction, ticks: the study's own, else that of 267 ms, but at least 8 ticks and at most 16.
+    /// Returns the longest prediction, ticks: the study's own, else 267 ms, but at least 8 ticks and at most 16.
     pub fn window(&self, facts: &EnvFacts) -> u8 {
         let usual = (u32::from(facts.tick_hz) * 16).div_ceil(60).clamp(8, 16);
         self.window.unwrap_or(usual as u8)
     }
 
-    /// Its parameters where names stand for these values.
+    /// Returns its parameters with these values for names.
     pub fn params(&self, bindings: &Bindings) -> Value {
         fill::filled(&self.config, bindings)
     }

@@ -65,7 +65,7 @@ impl HostCheck<'_> {
         all
     }
 
-    /// Reports clips that would show a whole world with secrets: somebody may play on with what they then know.
+    /// Reports clips that would show a whole world with secrets: a viewer may continue to play with that knowledge.
     fn check_clips(&self, facts: &EnvFactsByStage) {
         let keeps_secrets = |name: &str| {
             let is_one = |index: u16| self.stage(index).is_some_and(|stage| stage.id == name);
@@ -150,8 +150,8 @@ impl HostCheck<'_> {
         combinations.into_iter().map(filled).collect()
     }
 
-    /// Checks that the scripts of AI partners are among those of the host, and can play their env stage, which for those
-    /// of a lobby is the one that follows.
+    /// Checks that the scripts of AI partners are among those of the host, and can play their env stage; for scripts of
+    /// a lobby, this is the next env stage.
     pub(crate) fn check_policies(&self, host: &impl HostFacts) {
         let known = host.policies();
         let mut faulty = BTreeSet::new();

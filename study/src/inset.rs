@@ -21,7 +21,7 @@ use crate::yaml::{Data, Node};
 pub(crate) struct Braces {
     /// The text between the braces.
     pub source: String,
-    /// Where it stands; without a message.
+    /// Its place; without a message.
     pub place: Problem,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct Braces {
 pub(crate) struct Inset {
     formula: Formula,
     format: Format,
-    /// The stage and the item, with a part of it, if it is an answer as it was given.
+    /// The stage and the item, with a part of it, if it is a participant's answer.
     answer: Option<(String, String)>,
 }
 
-/// How a number is written.
+/// The format of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Plain,
@@ -64,14 +64,14 @@ pub(crate) struct InsetScope<'a> {
     pub write_answer: WriteAnswer<'a>,
 }
 
-/// The part of a text in double braces that comes first: where it begins, what stands in it, and where it ends.
+/// Finds the first part of a text in double braces: its begin, its content, and its end.
 pub(crate) fn next_braces(text: &str) -> Option<(usize, &str, usize)> {
     let open = text.find("{{")?;
     let close = open + text[open..].find("}}")?;
     Some((open, &text[open + 2..close], close + 2))
 }
 
-/// A text with what stands in its braces replaced.
+/// Returns a text with the content of its braces replaced.
 pub(crate) fn replace_braces(text: &str, mut with: impl FnMut(&str) -> String) -> String {
     let (mut filled, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((open, source, end)) = next_braces(rest) {
@@ -86,7 +86,7 @@ pub(crate) fn replace_braces(text: &str, mut with: impl FnMut(&str) -> String) -
 pub(crate) const OPEN: &str =
     "`{{` has no end; write `}}` behind the formula, or leave the braces out";
 
-/// The formulas in double braces of a text into which values can be set; what else stands in braces is reported.
+/// Finds the formulas in double braces of a text into which values can be set; reports any other content of braces.
 pub(crate) fn find_braces(place: &Cursor<'_>, text: &str) -> Vec<Braces> {
     let (mut found, mut rest) = (Vec::new(), text);
     while let Some((open, source, end)) = next_braces(rest) {
@@ -113,7 +113,7 @@ fn refuse_names(place: &Cursor<'_>, text: &str) {
     }
 }
 
-/// Reports what stands in braces in a text into which no value can be set.
+/// Reports braces in a text into which no value can be set.
 pub(crate) fn refuse_braces(place: &Cursor<'_>, text: &str) {
     let double = next_braces(text).map(|(_, source, _)| format!("{{{{{source}}}}}"));
     let open = || text.contains("{{").then(|| "{{".to_owned());
@@ -126,7 +126,7 @@ pub(crate) fn refuse_braces(place: &Cursor<'_>, text: &str) {
 }
 
 impl Inset {
-    /// Reads what stands in braces; reports what is wrong with it in the file where it stands.
+    /// Reads the content of braces; reports its faults at their place in the file.
     pub(crate) fn read(braces: &Braces, types: &Types, report: &ProblemReport) -> Option<Self> {
         let Problem {
             file,
@@ -211,7 +211,7 @@ fn split<'s>(place: &Cursor<'_>, source: &'s str) -> Option<(&'s str, Format)> {
     found.map(|(_, format)| (formula, *format))
 }
 
-/// The variables that texts know beside those of every formula; a name of the study's own comes first.
+/// Returns the variables that texts know in addition to those of every formula; the study's own names have priority.
 pub(crate) fn types(mut known: Types, study_has_bonus: bool, within: &[String]) -> Types {
     let orders = within.iter().map(|name| (name.clone(), Type::Text));
     let orders = Type::Record(orders.collect());

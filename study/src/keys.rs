@@ -48,7 +48,7 @@ pub(crate) fn read(place: &Cursor<'_>) -> Option<BTreeMap<String, Vec<String>>> 
             continue;
         };
         for code in &codes {
-            // The order in which the keys of a chord are written tells no chords apart.
+            // Chords are equal if they differ only in the order of their keys.
             let mut chord: Vec<String> = code.split('+').map(str::to_owned).collect();
             chord.sort();
             if let Some(other) = taken.insert(chord, action) {
@@ -101,7 +101,7 @@ fn chord(place: &Cursor<'_>) -> Option<String> {
     Some(codes.join("+"))
 }
 
-/// Why this is not a `KeyboardEvent.code` that can be a key, nor a button of a gamepad.
+/// Returns why this is neither a `KeyboardEvent.code` that can be a key, nor a button of a gamepad.
 ///
 /// Source: UI Events KeyboardEvent code Values, §3.1.
 fn fault(text: &str) -> Option<String> {

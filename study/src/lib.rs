@@ -1,13 +1,13 @@
-//! The study file of Coplay: what a participant goes through, from `study.yaml` to the last page.
+//! The study file of Coplay: the route of a participant, from `study.yaml` to the last page.
 //!
-//! [`load`] reads a study folder and either gives a [`Study`] or every [`Problem`] it found, each with its
-//! file, line and field and with the way to mend it. [`Progress`] takes one participant through the
-//! timeline: events in, the next stage or a refusal out.
+//! [`load`] reads a study folder and returns either a [`Study`] or every [`Problem`] in it, each with its file, line
+//! and field and with a fix. [`Progress`] takes one participant through the timeline: events in, the next stage or a
+//! refusal out.
 //!
-//! A stage type is one module in [`stage`]: its fields, its reader, its view. [`timeline`] holds the blocks that wrap
+//! A stage type is one module in [`stage`]: its fields, its reader, its view. [`timeline`] has the blocks that wrap
 //! stages, and the route that they become for a participant by what [`assign`] draws from the [`design`].
 //!
-//! This crate must not know of clocks, networks, databases, browsers or environments; whoever has the
+//! This crate must not know of clocks, networks, databases, browsers or environments; the caller that has the
 //! environments passes their facts to [`DraftStudy::check`].
 
 #![forbid(unsafe_code)]

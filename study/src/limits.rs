@@ -1,6 +1,6 @@
 //! The limits of a study: how large its files, texts, forms and timelines may be.
 //!
-//! This module must not know of what it limits; readers and checks import the limits from here alone.
+//! This module must not know of what it limits; readers and checks import the limits only from here.
 
 /// Size of the study file, bytes.
 pub(crate) const MAX_FILE: usize = 1024 * 1024;

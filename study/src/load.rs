@@ -198,7 +198,7 @@ fn format_of(place: &Cursor<'_>) -> Option<()> {
     None
 }
 
-/// The stage in which it is found out who can take part.
+/// The stage that finds out who can take part.
 fn first_stage<'a>(place: Cursor<'a>, languages: Languages<'_>) -> First<'a> {
     let kind = screening::read(&place, languages).map(StageKind::Screening);
     let id = screening::ID.to_owned();
@@ -211,7 +211,7 @@ pub(crate) struct ReadTimeline {
     pub tree: Vec<Node>,
     /// The lobbies that make the group of each stage that people play together.
     pub lobbies: BTreeMap<u16, BTreeSet<u16>>,
-    /// The values that names can stand for at each stage; `None` if the design has faults of its own.
+    /// The values that names can stand for at each stage; `None` if the design has faults.
     pub scopes: Option<BTreeMap<u16, Scope>>,
     /// The path of each stage in the file, such as `timeline[2].block[0]`.
     pub paths: Vec<String>,
@@ -238,7 +238,7 @@ impl<'a> Timeline<'a> {
         Some(Self { read })
     }
 
-    /// Checks it; a design that has faults of its own takes nothing from the checks that need none.
+    /// Checks it; faults of the design do not prevent the checks that need no design.
     fn check(
         self,
         place: &Cursor<'a>,
@@ -286,7 +286,7 @@ impl<'a> Timeline<'a> {
     }
 }
 
-/// The last page of a study that has none of its own. No stage of a file can have its id.
+/// Makes the last page of a study that has none. No stage of a file can have its id.
 fn usual_end(sentences: &Sentences) -> Stage {
     Stage {
         id: "_end".to_owned(),

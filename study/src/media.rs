@@ -1,5 +1,5 @@
-//! Pictures and videos of the study folder that pages show. A page names them by their hash, so that what a participant
-//! has seen is what the study's hash says.
+//! Pictures and videos of the study folder that pages show. A page names them by their hash, so the study's hash
+//! determines what a participant has seen.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::limits::{MAX_PICTURE, MAX_VIDEO};
 use crate::problem::hint;
 use crate::read::Cursor;
 
-/// Where pages find media on their own server.
+/// The path of media on the page's own server.
 pub const FOLDER: &str = "/media/";
 
 /// A picture, a video, or the captions of a video.
@@ -29,7 +29,7 @@ pub struct Media {
     /// Its bytes.
     #[serde(skip)]
     pub bytes: Arc<[u8]>,
-    /// Width and height, pixels, of a picture that tells them.
+    /// Width and height, pixels, of a picture that has them.
     #[serde(skip)]
     size: Option<(usize, usize)>,
 }
@@ -53,7 +53,7 @@ enum MediaKind {
     Captions,
 }
 
-/// The ends of names, what the files are, and their media types.
+/// The ends of names, the kinds of files, and their media types.
 const KINDS: [(&str, MediaKind, &str); 9] = [
     ("png", MediaKind::Png, "image/png"),
     ("jpg", MediaKind::Jpeg, "image/jpeg"),
@@ -100,7 +100,7 @@ impl MediaKind {
 }
 
 impl Media {
-    /// Where pages find it on their own server.
+    /// Returns its path on the page's own server.
     pub fn path(&self) -> String {
         format!("{FOLDER}{}.{}", self.sha256, self.kind.row().0)
     }
@@ -110,7 +110,8 @@ impl Media {
         self.kind.row().2
     }
 
-    /// The element that shows it, with the words for those who do not see it, and its captions if it is a video.
+    /// Returns the element that shows it, with the words for people who do not see it, and its captions if it is a
+    /// video.
     pub(crate) fn html(&self, words: &str, captions: Option<&Self>) -> String {
         let mut text = String::new();
         escape_html(&mut text, words).expect("a string takes text");
@@ -133,7 +134,8 @@ impl Media {
     }
 }
 
-/// Reads what a page names, relative to its own folder; and for a video the captions beside it, if there are any.
+/// Reads a file that a page names, relative to the page's folder; for a video, also the captions beside it, if there
+/// are any.
 pub(crate) fn read(
     dir: &StudyFolder,
     page: &str,

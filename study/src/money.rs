@@ -16,7 +16,7 @@ pub fn decimals(currency: &str) -> usize {
     }
 }
 
-/// An amount as it is written in files: `4.50`.
+/// Writes an amount as in files: `4.50`.
 pub fn written(amount: u64, currency: &str) -> String {
     let decimals = decimals(currency);
     let scale = SCALES[decimals];

@@ -1,6 +1,6 @@
-//! Studies without a server: what a study says of itself with the key `offline`, and what keeps others from being one.
+//! Studies without a server: what the key `offline` of a study says, and why other studies cannot have it.
 //!
-//! Every page then runs the server's part for its own participant alone, so nothing that needs others can be decided.
+//! Every page then runs the server's part only for its own participant, so nothing that needs others can be decided.
 
 use serde::Serialize;
 
@@ -13,10 +13,10 @@ use crate::stage::env::{Env, RunOn};
 use crate::stage::players::Player;
 use crate::study::Study;
 
-/// How a study without a server hands its data over.
+/// The way in which a study without a server delivers its data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Offline {
-    /// The address to which pages post the data at the end; none if participants get a file.
+    /// The address to which pages post the data at the end; `None` if participants get a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub post: Option<String>,
 }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::Cursor;
 
-/// How a participant's way through the study ended: a closed list.
+/// The end of a participant's session: a closed list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the names are the field's own words")]

@@ -1,4 +1,4 @@
-//! The figures of a study before it runs, and warnings about what is odd though not wrong.
+//! The figures of a study before it runs, and warnings about what is odd but not wrong.
 
 mod lobbies;
 mod pay;
@@ -38,11 +38,11 @@ pub struct Outline {
     pub stages: Vec<StageOutline>,
     /// Visits of the longest route.
     pub visits: usize,
-    /// To whom levels and orders are given.
+    /// The unit that gets levels and orders.
     pub unit: Unit,
-    /// How many units are wanted that complete the study; none for as many as come.
+    /// The number of units that should complete the study; `None` for no limit.
     pub quota: Option<u32>,
-    /// Names of the treatments; none if nothing varies between units.
+    /// Names of the treatments; empty if nothing varies between units.
     pub treatments: Vec<String>,
     /// The factors of which a unit gets every level.
     pub orders: Vec<FactorOutline>,
@@ -50,7 +50,7 @@ pub struct Outline {
     pub lobbies: Vec<LobbyOutline>,
     /// Every way that a participant's session can end.
     pub outcomes: Vec<OutcomePay>,
-    /// How long it takes, as far as that is known.
+    /// The time that it takes, as far as that is known.
     pub minutes: Minutes,
 }
 
@@ -79,14 +79,14 @@ pub struct FactorOutline {
     pub factor: String,
     /// Its levels.
     pub levels: usize,
-    /// How they are ordered.
+    /// Their order.
     pub order: LevelOrder,
-    /// How many sequences are balanced; none if any order is drawn.
+    /// The number of balanced sequences; `None` if any order is drawn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sequences: Option<u16>,
 }
 
-/// How long a study takes, minutes.
+/// The time that a study takes, minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Minutes {
     /// As the file says.
@@ -101,10 +101,10 @@ pub struct Minutes {
     pub wait: f64,
 }
 
-/// How long the chats of a study last, minutes.
+/// The duration of the chats of a study, minutes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ChatMinutes {
-    /// Until one can go on from all of them.
+    /// The least time, until a member can continue from all of them.
     pub least: f64,
     /// Until their time is up.
     pub most: f64,
@@ -146,7 +146,7 @@ impl Study {
         }
     }
 
-    /// The most that a route can come to, where each stage counts as much as `weight` says.
+    /// Returns the greatest sum of a route, where each stage counts as much as `weight` says.
     fn most(&self, weight: impl Fn(u16) -> f64) -> f64 {
         most(&self.tree, &self.design, &self.timeline, &weight)
     }
@@ -182,7 +182,7 @@ impl Study {
         self.design.within.iter().map(orders).collect()
     }
 
-    /// Every outcome that a participant can come to.
+    /// Lists every outcome that a participant can have.
     pub fn outcomes(&self) -> BTreeSet<Outcome> {
         let mut all = BTreeSet::from([Outcome::LeftEarly]);
         for stage in &self.timeline {
@@ -201,7 +201,8 @@ impl Study {
                 StageKind::Env(it) => {
                     all.extend([Outcome::Technical, Outcome::PageFailed]);
                     if it.people() > 1 {
-                        // If all are gone, whatever the study says of one, and who comes too late for the group.
+                        // If all are gone, whatever the study says about one person; and people who come too late for
+                        // the group.
                         all.extend([Outcome::PartnerLeft, Outcome::TimedOut]);
                     }
                 }
@@ -229,7 +230,7 @@ impl Study {
         longest * f64::from(env.course.episodes)
     }
 
-    /// How long chats last; none if there are none.
+    /// Returns the duration of chats; `None` if there are no chats.
     fn chatting(&self) -> Option<ChatMinutes> {
         let chat = |stage: u16| match &self.timeline.get(usize::from(stage))?.kind {
             StageKind::Chat(chat) => Some(chat),
@@ -272,7 +273,8 @@ impl Study {
         }
     }
 
-    /// Warnings about what is odd, though not wrong. `playable` are the facts of its environments, as [`crate::DraftStudy::check`] returns them.
+    /// Returns warnings about what is odd, but not wrong. `playable` are the facts of its environments, as
+    /// [`crate::DraftStudy::check`] returns them.
     pub fn warnings(&self, playable: &EnvFactsByStage) -> Vec<Problem> {
         let report = ProblemReport::new(FILE);
         let warn =

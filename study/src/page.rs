@@ -30,7 +30,7 @@ pub struct TextPage {
     pub file: String,
     #[serde(flatten)]
     usual: Prose,
-    /// By language: what files beside it say that have the language in their name, such as `how.de.md`.
+    /// The pages in other languages, from files beside it with the language in their name, such as `how.de.md`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     languages: BTreeMap<String, Prose>,
 }
@@ -46,13 +46,13 @@ struct Prose {
     /// The pictures and videos that it shows.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     media: Vec<Media>,
-    /// The values that are set into it, and what stands in their braces until they are read.
+    /// The values that are set into it, and the content of their braces until they are read.
     #[serde(skip)]
     insets: PageInsets,
 }
 
 impl Prose {
-    /// Markdown, whose pictures and videos lie beside its file; what is wrong with them is reported.
+    /// Reads Markdown, whose pictures and videos are beside its file; reports their faults.
     fn of(markdown: String, dir: &StudyFolder, file: &str, report: &ProblemReport) -> Self {
         let (marked, sources) = insets::mark(&markdown);
         let (html, media) = html(&marked, &sources, dir, file, report);
@@ -90,7 +90,7 @@ impl TextPage {
         text::nearest(&self.languages, language).unwrap_or(&self.usual)
     }
 
-    /// Reads what stands in its braces, now that it is known what there is to name.
+    /// Reads the content of its braces, now that the possible names are known.
     pub(crate) fn read_insets(&mut self, types: &Types, report: &ProblemReport) {
         let all = self.languages.values_mut().chain([&mut self.usual]);
         all.for_each(|prose| prose.insets.read(types, report));
@@ -108,7 +108,7 @@ impl TextPage {
         prose.insets.fill(&prose.html, scope)
     }
 
-    /// Sanitised HTML of the page in a language, else in that of the study.
+    /// Returns sanitised HTML of the page in a language, else in the language of the study.
     pub fn html(&self, language: &str) -> &str {
         &self.prose(language).html
     }
@@ -185,8 +185,8 @@ fn prose(source: Source<'_>, place: &Cursor<'_>, file: &str) -> Option<Prose> {
 
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH);
 
-/// Markdown as HTML that cannot run, load from elsewhere or restyle anything, and the pictures and videos that it shows.
-/// `sources` is what stands in its braces, by number.
+/// Renders Markdown as HTML that cannot run, load from elsewhere or restyle anything, and lists the pictures and videos
+/// that it shows. `sources` has the contents of its braces, by number.
 fn html(
     markdown: &str,
     sources: &[insets::Marked],
@@ -274,7 +274,7 @@ fn html(
     (sanitised(&html), shown)
 }
 
-/// The words between the brackets of a picture, for those who do not see it.
+/// Returns the words between the brackets of a picture, for people who do not see it.
 fn words<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
     let mut words = String::new();
     for event in events {
@@ -307,7 +307,7 @@ fn block<'a>(events: impl Iterator<Item = Event<'a>>) -> String {
     html
 }
 
-/// Where a byte of a text stands.
+/// Returns the line and column of a byte of a text.
 fn locate(text: &str, offset: usize) -> LineColumn {
     let before = &text[..offset];
     let line = before.matches('\n').count() + 1;
@@ -334,7 +334,7 @@ fn below(at: LineColumn, lines: usize) -> LineColumn {
 mod tests {
     use super::*;
 
-    /// Markdown as HTML, and what is wrong with it.
+    /// Renders Markdown as HTML, and lists its faults.
     fn of(markdown: &str) -> (String, Vec<String>) {
         let report = ProblemReport::new("how.md");
         let (marked, sources) = insets::mark(markdown);

@@ -31,7 +31,8 @@ pub(crate) struct Partners(BTreeMap<String, Entry>);
 struct Entry {
     #[serde(flatten)]
     kind: NamedPartner,
-    /// The block that a level with its name stands for: the name, and all that participants may see of it.
+    /// The block that a level with its name stands for: the name, and everything that participants may see of the
+    /// partner.
     shown: Map<String, Value>,
 }
 
@@ -44,7 +45,7 @@ pub(crate) enum NamedPartner {
     Ai(AiPartner),
     /// One of several AI partners, drawn.
     Pool(NamedPool),
-    /// A person, whom a lobby brings.
+    /// A person from a lobby.
     Person,
     /// A language model without a seat.
     Assistant(Box<LanguageModel>),
@@ -55,7 +56,7 @@ pub(crate) enum NamedPartner {
 pub(crate) struct NamedPool {
     /// The names of its members.
     pub members: Vec<String>,
-    /// How often it is drawn from.
+    /// The times at which it is drawn from.
     pub draw: PoolDraw,
 }
 
@@ -78,7 +79,7 @@ impl Partners {
         self.0.keys().map(String::as_str).collect()
     }
 
-    /// The fix for a name that none of them has.
+    /// Returns the fix for a name that no partner has.
     pub(crate) fn hint(&self, name: &str) -> String {
         match self.is_empty() {
             true => "the study names none; write for example `partners: {clone: {policy: agent.onnx}}` at the top of the \
@@ -88,7 +89,8 @@ impl Partners {
         }
     }
 
-    /// The level that stands for the partner of this name: a block of its name and of what participants may see.
+    /// Returns the level that stands for the partner of this name: a block with its name and with what participants may
+    /// see.
     pub(crate) fn level(&self, name: &str) -> Option<Level> {
         let entry = self.0.get(name)?;
         Some(Level {
@@ -321,7 +323,7 @@ fn origin(name: &str, fields: &mut Fields<'_>) -> Option<PartnerOrigin> {
     })
 }
 
-/// Reports members of pools that are no AI partners, and those that are there twice. Gives whether all are good.
+/// Reports members of pools that are not AI partners, and duplicates. Returns whether all are valid.
 fn check_pools(partners: &Partners, known: &BTreeSet<&str>, place: &Cursor<'_>) -> bool {
     let mut are_good = true;
     for (name, entry) in &partners.0 {
@@ -335,7 +337,7 @@ fn check_pools(partners: &Partners, known: &BTreeSet<&str>, place: &Cursor<'_>) 
             let message = match (is_ai, seen.insert(member)) {
                 (true, true) => continue,
                 (true, false) => format!("`{member}` is in this pool twice; remove it here"),
-                // One with faults of its own is not judged a second time.
+                // A partner that has faults already is not checked a second time.
                 (false, _) if known.contains(member.as_str()) && partners.get(member).is_none() => {
                     continue;
                 }

@@ -1,8 +1,8 @@
-//! The payment of a participant, and the codes that they take along: base, bonus and time by the rule of their outcome, the
-//! completion code and a number of their own.
+//! The payment of a participant, and their codes at the end: base, bonus and time by the rule of their outcome, the
+//! completion code and the reference number.
 //!
 //! Pure: the same study, facts, time and seed give the same payment, on every machine. It is computed once, when a
-//! session ends, and kept. Amounts are whole numbers of the smallest unit of the currency, such as pence.
+//! session ends, and stored. Amounts are whole numbers of the smallest unit of the currency, such as pence.
 
 use std::collections::BTreeMap;
 
@@ -22,17 +22,17 @@ use crate::study::Study;
 /// The payment of a participant, and the codes that they take along.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Payment {
-    /// How their way ended.
+    /// Their outcome.
     pub outcome: Outcome,
     /// The action of the recruiter.
     pub deed: RecruiterAction,
-    /// The completion code of that outcome; none in a study without recruitment.
+    /// The completion code of that outcome; `None` in a study without recruitment.
     pub code: Option<String>,
-    /// A number of their own, by which they can name their visit without saying who they are.
+    /// Their reference number, by which they can name their session without saying who they are.
     pub receipt: String,
     /// The currency of the amounts; `None` if nothing is paid.
     pub currency: Option<String>,
-    /// Time with signs of life, as the server heard them, milliseconds; also the part that is above what is paid.
+    /// Time with signs of life, as the server heard them, milliseconds; including the part beyond the paid time.
     pub time_ms: u64,
     /// The base, as far as the rule names it.
     pub base: u64,
@@ -48,8 +48,8 @@ pub struct Payment {
     pub note: Option<String>,
 }
 
-/// The completion code of an outcome: that of the file, else one that is drawn; none in a study without recruitment, and
-/// for an outcome without a rule of its own.
+/// Returns the completion code of an outcome: the code of the file, else a drawn one; `None` in a study without
+/// recruitment, and for an outcome without its own rule.
 pub fn code(study: &Study, outcome: Outcome, seed: u64) -> Option<String> {
     let way = study.recruitment.outcomes.get(&outcome)?;
     let drawn = || format!("C{}", name(seed, assign::CODES, outcome as u64));

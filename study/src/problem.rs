@@ -44,11 +44,11 @@ pub(crate) struct LineColumn {
     pub column: u32,
 }
 
-/// Collects the problems of one file, so that a run tells all of them and not the first alone.
+/// Collects the problems of one file, so that a run reports all of them and not only the first.
 #[derive(Debug)]
 pub(crate) struct ProblemReport {
     file: String,
-    /// The text of the file, to say where a part of a value stands.
+    /// The text of the file, to find the place of a part of a value.
     text: RefCell<String>,
     found: RefCell<Vec<Problem>>,
 }
@@ -67,8 +67,8 @@ impl ProblemReport {
         text.clone_into(&mut self.text.borrow_mut());
     }
 
-    /// Where a byte of a value stands that begins at a place: on its line without quotes or in quotes, or in a block of
-    /// lines below it. None if the file does not write the value as it is, but with escapes or folded lines.
+    /// Returns the place of a byte of a value that begins at a place: on its line without quotes or in quotes, or in a
+    /// block of lines below it. `None` if the file writes the value differently, with escapes or folded lines.
     pub(crate) fn locate(&self, at: LineColumn, value: &str, offset: usize) -> Option<LineColumn> {
         let before = &value[..offset];
         let row = before.matches('\n').count();
@@ -129,7 +129,7 @@ impl ProblemReport {
         self.found.borrow_mut().push(problem);
     }
 
-    /// Takes over what was found in another file.
+    /// Takes over the problems of another file.
     pub(crate) fn add_problems(&self, other: ProblemReport) {
         self.found
             .borrow_mut()
@@ -163,7 +163,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, word)| word)
 }
 
-/// `; did you mean …?` or, where nothing is near, the list of what is known.
+/// Returns `; did you mean …?` or, if no known name is similar, the list of known names.
 pub(crate) fn hint(wrong: &str, known: &[&str]) -> String {
     // `required` is more likely `isRequired` than `requiredIf`.
     let is = format!("is{wrong}");

@@ -1,6 +1,6 @@
-//! One participant's way through the timeline: events in, the next visit or a refusal out.
-//! The value is serialisable; the server keeps it, so a reload goes on where it was. What was drawn for the participant
-//! is part of it, and nothing is ever drawn again.
+//! One participant's route through the timeline: events in, the next visit or a refusal out. The value is serialisable;
+//! the server stores it, so a reload continues at the same place. The draws for the participant are part of it, and
+//! nothing is ever drawn again.
 
 mod company;
 mod entered;
@@ -34,7 +34,7 @@ pub use company::Company;
 pub use event::{ProgressEvent, ProgressStep};
 pub use facts::{Episode, ParticipantFacts, PartnerKind, SeatTotals};
 
-/// Where a participant is, and what was drawn for them. The position goes back only for another try at a quiz.
+/// The position of a participant, and the draws for them. The position goes back only for another attempt at a quiz.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Progress {
@@ -51,7 +51,7 @@ pub struct Progress {
     /// Index of the stage at which the way was cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_at: Option<u16>,
-    /// The outcome that replaces that of the end stage.
+    /// The outcome that replaces the end stage's.
     cut: Option<Outcome>,
     /// The outcome that a person who withdrew would have had otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,13 +73,13 @@ pub struct Progress {
     /// The draft of the current visit.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft: Option<Box<Draft>>,
-    /// The mark of whoever may read the draft.
+    /// The mark of the person who may read the draft.
     #[serde(skip_serializing_if = "Option::is_none")]
     draft_reader: Option<String>,
     /// The visit of a page of another site that was begun last, and the ticket of its way back.
     #[serde(skip_serializing_if = "Option::is_none")]
     ticket: Option<(u16, String)>,
-    /// The receipt of a person who withdrew what was recorded of them.
+    /// The receipt of a person who withdrew their data.
     #[serde(skip_serializing_if = "Option::is_none")]
     receipt: Option<String>,
     /// The unmet requirements on device and connection at the last attempt.
@@ -99,20 +99,20 @@ fn is_none(number: &u16) -> bool {
     *number == 0
 }
 
-/// Where a participant is among the visits that a group makes together.
+/// The position of a participant among the visits that a group makes together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupVisit {
-    /// The seed of what was drawn for the group.
+    /// The seed of the draws for the group.
     pub group: u64,
-    /// Those visits that lie behind the participant, made or passed over: so it is the number of the visit that comes
-    /// next, or is made now, and the same for all of the group.
+    /// The number of these visits that lie behind the participant, made or passed over. So it is the number of the next
+    /// or current visit, and the same for everybody in the group.
     pub number: u16,
     /// True if the participant is at that visit.
     pub is_here: bool,
 }
 
 impl Progress {
-    /// At the first visit, with what was drawn for the participant.
+    /// Creates the progress at the first visit, with the draws for the participant.
     pub fn new(study: &Study, own: UnitAssignment) -> Self {
         let assignment = Assignment {
             own,
@@ -127,7 +127,7 @@ impl Progress {
         new
     }
 
-    /// The language that was chosen; none where the study has but one.
+    /// The chosen language; `None` if the study has only one.
     pub fn chosen_language(&self) -> Option<&str> {
         self.language.as_deref()
     }
@@ -212,7 +212,7 @@ impl Progress {
         }
     }
 
-    /// How many episodes of the current visit succeeded.
+    /// The number of episodes of the current visit that succeeded.
     pub fn successes(&self) -> u16 {
         self.successes
     }
@@ -225,7 +225,7 @@ impl Progress {
         }
     }
 
-    /// The seed of the next episode, if the study says what it is drawn from; `seed` is what everything is drawn from.
+    /// Returns the seed of the next episode, if the study names its sources; `seed` is the seed of all draws.
     pub fn seed(&self, study: &Study, seed: u64) -> Option<u64> {
         let StageKind::Env(env) = &self.stage(study).kind else {
             return None;
@@ -260,14 +260,16 @@ impl Progress {
         self.draft_reader = Some(reader.to_owned());
     }
 
-    /// The mark of whoever may read the draft of the current visit; `None` if there is no draft, or everybody may.
+    /// The mark of the person who may read the draft of the current visit; `None` if there is no draft, or everybody
+    /// may read it.
     pub fn draft_reader(&self) -> Option<&str> {
         self.draft_reader
             .as_deref()
             .filter(|_| self.draft.is_some())
     }
 
-    /// The ticket of the way back from a page of another site; of one that is over too, so that it leads back for good.
+    /// The ticket of the way back from a page of another site; also of a finished stage, so that the address keeps
+    /// leading back.
     pub fn ticket(&self) -> Option<&str> {
         self.ticket.as_ref().map(|(_, ticket)| ticket.as_str())
     }
@@ -287,7 +289,7 @@ impl Progress {
         self.ticket = Some((self.visit, ticket));
     }
 
-    /// The receipt of a person who withdrew what was recorded of them.
+    /// The receipt of a person who withdrew their data.
     pub fn receipt(&self) -> Option<&str> {
         self.receipt.as_deref()
     }
@@ -297,7 +299,7 @@ impl Progress {
         &self.lacks
     }
 
-    /// Goes back to the screening if what it measured was not stored before the server stopped.
+    /// Goes back to the screening if its measurements were not stored before the server stopped.
     pub fn restored(&mut self, study: &Study) {
         let is_lost = self.measured.is_none() && self.facts.screening.is_none();
         let is_under_way = self.at > 0 && self.outcome(study).is_none();
@@ -311,7 +313,7 @@ impl Progress {
         self.otherwise
     }
 
-    /// Forgets what a person who has the receipt gave. Formulas know nothing of it any more, so the payment is to be
+    /// Forgets the data of a person who has the receipt. Formulas then know nothing of them, so the payment must be
     /// computed before.
     pub fn withdraw_given(&mut self, receipt: &str) {
         self.receipt = Some(receipt.to_owned());
@@ -319,7 +321,7 @@ impl Progress {
         (self.facts.screening, self.measured) = (None, None);
     }
 
-    /// Forgets what was measured, answered and played. What was drawn stays, and how the way ended.
+    /// Forgets all measurements, answers and episodes. The draws and the outcome stay.
     pub fn erase(&mut self) {
         (self.facts, self.measured) = (ParticipantFacts::default(), None);
         (self.draft, self.draft_reader, self.ticket) = (None, None, None);
@@ -362,8 +364,8 @@ impl Progress {
         self.outcome(study).is_none() && ahead.any(|visit| visit.stage == stage)
     }
 
-    /// Where the participant is with the group of the lobby that was passed last; none before a lobby, in one, and after
-    /// the end.
+    /// Returns the participant's position with the group of the last passed lobby; `None` before a lobby, in one, and
+    /// after the end.
     pub fn group_visit(&self, study: &Study) -> Option<GroupVisit> {
         let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();

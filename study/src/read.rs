@@ -1,8 +1,8 @@
 //! Typed reading of the located tree: a [`Cursor`] is a value with its path, a [`Fields`] a block of keys.
-//! Whatever cannot be read is reported at its place and read as `None`.
+//! Values that cannot be read are reported at their place and read as `None`.
 //!
-//! A reader asks for all keys of a block before it gives up on any of them: so a run tells every fault, and a sketch
-//! ([`crate::shape`]) tells every key.
+//! A reader asks for all keys of a block before it gives up on any of them. So a run reports every fault, and a sketch
+//! ([`crate::shape`]) describes every key.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -23,7 +23,7 @@ pub(crate) struct Cursor<'a> {
     pub node: &'a Node,
     pub path: String,
     pub report: &'a ProblemReport,
-    /// There if nothing is read, and the reader tells what it takes.
+    /// Set if nothing is read, and the reader describes what it takes.
     sketch: Option<Sketch<'a>>,
 }
 
@@ -71,17 +71,18 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Tells what is taken here. True if that is all there is to do, as nothing is read.
+    /// Describes what is taken here. Returns true if nothing else must be done, because nothing is read.
     fn tells(&self, shape: impl FnOnce() -> Shape) -> bool {
         self.sketch.map(|sketch| sketch.tell(shape())).is_some()
     }
 
-    /// Returns whether to read in a way that depends on what is there: as it is, and always in a sketch, which tells every way.
+    /// Returns whether to read in a way that depends on the content: `holds`, and always true in a sketch, which
+    /// describes every way.
     pub(crate) fn may(&self, holds: bool) -> bool {
         holds || self.sketch.is_some()
     }
 
-    /// Reads what is told once, under a name, however often it is read.
+    /// Reads a shape that is described once, under a name, however often it is read.
     pub(crate) fn named<T>(
         &self,
         name: &'static str,
@@ -197,7 +198,7 @@ impl<'a> Cursor<'a> {
                 "`{text}` is not an id; use lower-case letters, digits, `_` and `-`, a letter first, at most 40 in all"
             ));
         }
-        // What is told of an id is no reason to miss what has it.
+        // A fault of an id is no reason to skip the value that has it.
         Some(text)
     }
 

@@ -1,4 +1,4 @@
-//! The facts of a host as data: recorded while a study is checked, so that it can be read again where there is no host.
+//! The facts of a host as data: recorded while a study is checked, so that it can be read again without a host.
 
 use std::cell::RefCell;
 
@@ -38,7 +38,7 @@ pub struct FactsRecorder<'a, H> {
 }
 
 impl<'a, H: HostFacts> FactsRecorder<'a, H> {
-    /// Records what `host` says.
+    /// Records the facts of `host`.
     pub fn new(host: &'a H) -> Self {
         Self {
             host,
@@ -70,7 +70,7 @@ fn env_key(env: &Env) -> String {
     format!("{}@{} {file} {}", env.env, env.version, env.config)
 }
 
-/// The model with what the study says of it, and the environment that it plays.
+/// Returns a key for the model, what the study says about it, and the environment that it plays.
 fn model_key(file: &str, model: &Model, env: &Env) -> String {
     let model = serde_json::to_string(model).unwrap_or_default();
     format!("{file} {model} {}", env_key(env))

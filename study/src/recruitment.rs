@@ -25,7 +25,7 @@ use crate::read::Cursor;
 pub struct Recruitment {
     /// The provider.
     pub provider: Provider,
-    /// Names of the parameters of a participant's link, by what they mean.
+    /// Names of the parameters of a participant's link, by their meaning.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, String>,
     /// The pattern of a whole identifier of a participant.
@@ -37,8 +37,8 @@ pub struct Recruitment {
     /// Currency, base, rates and duration.
     #[serde(flatten)]
     pub pay_terms: PayTerms,
-    /// Every way out, with the defaults of those that the file says nothing of; empty without the block. `withdrew` is
-    /// there only if the file has it: otherwise a withdrawal changes nothing about the pay.
+    /// Every outcome, with defaults for those that the file does not mention; empty without the block. `withdrew` is
+    /// there only if the file has it: otherwise, a withdrawal does not change the pay.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub outcomes: BTreeMap<Outcome, WayOut>,
 }
@@ -69,7 +69,7 @@ pub struct WayOut {
     /// The pay: a formula over `base`, `bonus`, `time`, episodes and answers; `None` for `none`.
     #[serde(serialize_with = "pay")]
     pub pay: Option<Formula>,
-    /// The completion code; none for one that the server draws once.
+    /// The completion code; `None` for a code that the server draws once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     /// The page; `None` for the built-in one.
@@ -78,20 +78,20 @@ pub struct WayOut {
 }
 
 impl Recruitment {
-    /// The outcome by whose rule an outcome is paid. `otherwise` is the outcome without the withdrawal.
+    /// Returns the outcome whose rule decides the pay of an outcome. `otherwise` is the outcome without the withdrawal.
     pub fn paid_as(&self, outcome: Outcome, otherwise: Option<Outcome>) -> Outcome {
         let follows = outcome == Outcome::Withdrew && !self.outcomes.contains_key(&outcome);
         match otherwise.filter(|other| *other != Outcome::Withdrew) {
             _ if !follows => outcome,
             Some(other) => other,
-            // Earlier programs did not tell a withdrawal from leaving early.
+            // Earlier programs did not distinguish a withdrawal from leaving early.
             None => Outcome::LeftEarly,
         }
     }
 }
 
 impl WayOut {
-    /// The pay as it is written: `none` or a formula.
+    /// Returns the pay as it is written: `none` or a formula.
     pub fn rule(&self) -> &str {
         self.pay.as_ref().map_or(NOTHING, Formula::source)
     }
@@ -155,14 +155,14 @@ impl RecruiterAction {
     }
 }
 
-/// The variables of what is paid, beside what was played and answered.
+/// Returns the variables of payments, in addition to those of play and answers.
 fn money(facts: &Types) -> Types {
     let mut types = facts.clone();
     types.extend(["base", "bonus", "time"].map(|name| (name.to_owned(), Type::Number)));
     types
 }
 
-/// Reads the block. `facts` are the variables of what was played and answered; `bonus` says whether there is one.
+/// Reads the block. `facts` are the variables of play and answers; `bonus` says whether there is a bonus.
 pub(crate) fn read(
     source: Source<'_>,
     place: &Cursor<'_>,
@@ -224,7 +224,7 @@ pub(crate) fn read(
     })
 }
 
-/// Reads a key that only links with parameters of their own have.
+/// Reads a key that only links with their own parameters have.
 fn of_parameters<T>(
     provider: Option<Provider>,
     place: &Cursor<'_>,
@@ -325,7 +325,8 @@ fn code_of(place: &Cursor<'_>) -> Option<String> {
     good.then_some(text)
 }
 
-/// Reports ways out that pay what is not said, and one code for two of which the recruiter is told different things.
+/// Reports outcomes that pay something undefined, and a code of two outcomes about which the recruiter gets different
+/// instructions.
 fn check_pay(
     place: &Cursor<'_>,
     pay_terms: &PayTerms,

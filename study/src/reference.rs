@@ -1,5 +1,5 @@
-//! The reference of the study file in Markdown, as its readers tell it: a section for each block and stage type, a row
-//! for each key.
+//! The reference of the study file in Markdown, as its readers describe it: a section for each block and stage type, a
+//! row for each key.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ fn anchor(title: &str) -> String {
 struct Page<'a> {
     atlas: &'a Atlas,
     text: String,
-    /// Blocks that wait for a section: their title, and where they are told.
+    /// Blocks that wait for a section: their title, and the place of their description.
     todo: VecDeque<(String, usize)>,
 }
 
@@ -137,7 +137,7 @@ impl Page<'_> {
                 (_, true) => format!("needed, such as `{}`", entry.example),
                 (default, _) => match default.as_ref().and_then(written) {
                     Some(default) => default,
-                    // What holds without the key may follow from other keys, and the meaning says it.
+                    // The default may follow from other keys, and the meaning says it.
                     None if says_default(&entry.doc) => "see meaning".to_owned(),
                     None => "none".to_owned(),
                 },
@@ -163,7 +163,7 @@ impl Page<'_> {
         }
     }
 
-    /// The shape of a place in words; a block gets a section of its own under its path.
+    /// Returns the shape of a place in words; a block gets its own section under its path.
     fn kind(&mut self, path: &str, at: usize, shape: &Shape) -> String {
         match shape {
             Shape::Untold | Shape::Any => "any value".to_owned(),
@@ -248,7 +248,7 @@ fn sentences(text: &str) -> String {
     text.replace(". ", ".\n")
 }
 
-/// True if the meaning of a key says what holds without it.
+/// True if the meaning of a key says its default.
 fn says_default(doc: &str) -> bool {
     ["By default", "Without this key"]
         .iter()

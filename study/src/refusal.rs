@@ -1,6 +1,6 @@
-//! The refusal of what a page says: it leaves the participant where they are.
+//! The refusal of a page's event: it leaves the participant where they are.
 
-/// Why an event was refused; the participant stays where they are.
+/// The reason why an event was refused; the participant stays where they are.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventRefusal {
     /// A page cannot end this stage.

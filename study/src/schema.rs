@@ -1,4 +1,4 @@
-//! The JSON Schema of the study file, as its readers tell it.
+//! The JSON Schema of the study file, as its readers describe it.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ pub(crate) fn atlas() -> Atlas {
     atlas
 }
 
-/// The JSON Schema of a study file, for editors: what it may say, where, and what that means.
+/// Returns the JSON Schema of a study file, for editors: its keys, their places, and their meanings.
 pub fn schema() -> Value {
     shape::schema(&atlas())
 }

@@ -1,7 +1,8 @@
 //! Requirements on device and connection. In the file: `screening`.
 //!
-//! The page measures and the server judges. It is the first stage of a study, before a consent; so what was measured is
-//! kept only once it may be recorded ([`crate::Progress`]), and of those who cannot take part nothing but what they lack.
+//! The page measures and the server judges. It is the first stage of a study, before a consent. So the measurements are
+//! kept only once they may be recorded ([`crate::Progress`]), and for people who cannot take part, only what they lack
+//! is kept.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +47,7 @@ pub struct Screening {
     /// The explanation for participants for whom the formula does not hold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub explain: Option<Text>,
-    /// How often somebody may try.
+    /// The number of attempts.
     pub attempts: u8,
     /// The outcome of those who cannot take part.
     #[serde(rename = "else")]
@@ -62,7 +63,7 @@ pub struct WindowSize {
     pub height: u16,
 }
 
-/// The measurements of a page; `None` for what it could not measure.
+/// The measurements of a page; `None` for a missing measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// StageKind of device.
@@ -73,7 +74,7 @@ pub struct Measured {
     pub fullscreen: bool,
     /// True if it can play sound.
     pub audio: bool,
-    /// True if it takes keys, as far as browsers tell.
+    /// True if it takes keys, as far as browsers report it.
     pub keyboard: bool,
     /// True if it takes touches.
     pub touch: bool,
@@ -93,7 +94,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// The names of what is measured, in the order of tables.
+    /// The names of the measurements, in the order of tables.
     pub const NAMES: [&str; 11] = [
         "device",
         "webrtc",
@@ -118,10 +119,10 @@ impl Measured {
         Self::NAMES.map(|name| (name.to_owned(), of(name))).into()
     }
 
-    /// Takes what a page says that it measured.
+    /// Reads the measurements that a page sends.
     ///
     /// # Errors
-    /// A [`EventRefusal`] if something is missing, or nothing that a page can measure.
+    /// A [`EventRefusal`] if something is missing, or is not something that a page can measure.
     pub(crate) fn read(answers: &[Answer]) -> Result<Self, EventRefusal> {
         let mut all = Map::new();
         for answer in answers {
@@ -147,7 +148,7 @@ impl Measured {
         })
     }
 
-    /// The same as a page says it.
+    /// Returns the measurements as a page sends them.
     pub fn answers(&self) -> Vec<Answer> {
         let Value::Object(all) = json!(self) else {
             return Vec::new();
@@ -185,8 +186,9 @@ impl Screening {
         }
     }
 
-    /// The unmet requirements, in the order of the study file; empty if the participant can take part. What was asked for and
-    /// could not be measured is lacking; so is a formula that has no value. What a study says itself is in a language.
+    /// Returns the unmet requirements, in the order of the study file; empty if the participant can take part. A
+    /// required value that could not be measured is lacking, and so is a formula without a value. The study's own
+    /// explanations are in a language.
     pub fn lacks(&self, measured: &Measured, language: &str) -> Vec<Lack> {
         let mut lacks = Vec::new();
         if !self.device.is_empty() && !self.device.contains(&measured.device) {

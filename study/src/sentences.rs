@@ -19,7 +19,7 @@ use crate::study::Study;
 use crate::text::is_language;
 use crate::yaml::{self, Data};
 
-/// The sentences in English, each with a comment that says what it is for.
+/// The sentences in English, each with a comment on its purpose.
 pub const ENGLISH: &str = include_str!("../../texts/en.yaml");
 
 /// The sentences in German.
@@ -156,7 +156,7 @@ fn of_file(
 }
 
 impl Sentences {
-    /// True if the study has none of its own.
+    /// True if the study has no own sentences.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,8 +1,8 @@
-//! Shapes that the readers take, as the readers themselves tell them.
+//! Shapes that the readers take, as the readers themselves describe them.
 //!
 //! A reader that gets a sketch in place of a value reads nothing: every step that would read notes what it would have
-//! taken. So the keys, types, defaults and meanings of the JSON Schema and of the reference page are those of the
-//! reader, because there is no other list of them.
+//! taken. So the keys, types, defaults and meanings of the JSON Schema and of the reference page are the reader's,
+//! because there is no other list of them.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use crate::problem::ProblemReport;
 /// The shape of a place.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
-    /// Not told yet.
+    /// Not described yet.
     Untold,
     /// Anything; its owner knows.
     Any,
@@ -48,7 +48,7 @@ pub(crate) enum Shape {
     Block(Block),
     /// One or the other.
     Either(Vec<usize>),
-    /// A shape that is told elsewhere under this name.
+    /// A shape that is described elsewhere under this name.
     Named(&'static str),
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Block {
     pub entries: Vec<Entry>,
     /// The key on which the others depend.
     pub tag: Option<&'static str>,
-    /// By the word of that key: where its own block is told.
+    /// By the value of that key: the place at which its own block is described.
     pub variants: Vec<(String, usize)>,
 }
 
@@ -72,13 +72,13 @@ pub(crate) struct Entry {
     pub doc: String,
     pub needed: bool,
     pub default: Option<Value>,
-    /// How it is written, as YAML.
+    /// Its notation, as YAML.
     pub example: String,
-    /// Where its shape is told.
+    /// The place at which its shape is described.
     pub at: usize,
 }
 
-/// Everything that was told.
+/// All descriptions.
 pub(crate) struct Atlas {
     shapes: RefCell<Vec<Shape>>,
     named: RefCell<BTreeMap<&'static str, usize>>,
@@ -86,7 +86,7 @@ pub(crate) struct Atlas {
     pub nowhere: ProblemReport,
 }
 
-/// A place of the atlas at which a reader tells.
+/// A place of the atlas at which a reader describes something.
 #[derive(Clone, Copy)]
 pub(crate) struct Sketch<'a> {
     pub atlas: &'a Atlas,
@@ -94,7 +94,7 @@ pub(crate) struct Sketch<'a> {
 }
 
 impl Atlas {
-    /// An atlas with one place, at which nothing is told yet.
+    /// Creates an atlas with one place, at which nothing is described yet.
     pub(crate) fn new() -> Self {
         Self {
             shapes: RefCell::new(vec![Shape::Untold]),
@@ -111,7 +111,7 @@ impl Atlas {
         self.shapes.borrow()[at].clone()
     }
 
-    /// Names and where they are told.
+    /// Returns names and the places of their descriptions.
     pub(crate) fn named(&self) -> BTreeMap<&'static str, usize> {
         self.named.borrow().clone()
     }
@@ -124,7 +124,7 @@ impl Atlas {
 }
 
 impl<'a> Sketch<'a> {
-    /// Tells what is taken here, beside what was told before. Gives the place of just this.
+    /// Describes what is taken here, in addition to earlier descriptions. Returns the place of only this description.
     pub(crate) fn tell(self, shape: Shape) -> Self {
         let told = self.atlas.shape(self.at);
         match told {
@@ -133,7 +133,7 @@ impl<'a> Sketch<'a> {
                 self
             }
             told if told == shape => self,
-            // A map whose values are told apart, or anything, says no more than what was told.
+            // A map whose values are described separately, or anything, adds nothing to an earlier description.
             Shape::Map { .. } | Shape::Block(_) if shape == Shape::Any => self,
             Shape::Either(mut ways) => {
                 let at = self.atlas.push(shape);
@@ -149,20 +149,20 @@ impl<'a> Sketch<'a> {
         }
     }
 
-    /// A place of its own, for something inside this one.
+    /// Makes a separate place, for something inside this one.
     pub(crate) fn inside(self) -> Self {
         let at = self.atlas.push(Shape::Untold);
         Self { at, ..self }
     }
 
-    /// Changes the block that is told here.
+    /// Changes the block that is described here.
     pub(crate) fn change(self, change: impl FnOnce(&mut Block)) {
         if let Shape::Block(block) = &mut self.atlas.shapes.borrow_mut()[self.at] {
             change(block);
         }
     }
 
-    /// Refers to what is told under a name; gives where to tell it, if it is not told yet.
+    /// Refers to the description under a name; returns the place to describe it, if it is not described yet.
     pub(crate) fn name(self, name: &'static str) -> Option<Self> {
         let known = self.atlas.named.borrow().contains_key(name);
         self.tell(Shape::Named(name));
@@ -264,7 +264,7 @@ fn object(atlas: &Atlas, entries: &[Entry]) -> Value {
     json!({ "type": "object", "properties": properties, "required": needed, "additionalProperties": false })
 }
 
-/// Text fields take what is written, so that a number or a flag is text there too.
+/// Text fields take the text as it is written, so a number or a flag is text there too.
 fn text(pattern: Option<&str>, most: usize) -> Value {
     match pattern {
         Some(pattern) => json!({ "type": "string", "pattern": pattern }),

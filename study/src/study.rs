@@ -46,17 +46,17 @@ pub struct Study {
     pub help_button: bool,
     /// The language of its texts, such as `en` or `pt-BR`.
     pub language: String,
-    /// The languages that participants can choose from, its own among them; none if there is but that one.
+    /// The languages that participants can choose from, including its own; empty if there is only that one.
     pub languages: Vec<String>,
     /// The number that the ethics board gave it.
     pub protocol: Option<String>,
-    /// How long data are kept, and a session waits.
+    /// The times for which data are kept, and a session waits.
     pub keeping: Keeping,
     /// The source of participants, and their pay.
     pub recruitment: Recruitment,
     /// The bonus, a formula over episodes and answers.
     pub bonus: Option<Formula>,
-    /// The measures of how far people did what a policy would have done.
+    /// The measures of the agreement of people's actions with those of a policy.
     pub adherence: Vec<AdherenceMeasure>,
     /// The rules that mark the data of sessions.
     pub exclusions: Vec<ExclusionRule>,
@@ -67,7 +67,7 @@ pub struct Study {
     pub timeline: Vec<Stage>,
     /// The compiled models of its AI partners.
     pub models: Vec<CompiledModel>,
-    /// How they are walked.
+    /// The way in which they are walked.
     pub tree: Vec<Node>,
     /// The experimental design.
     pub design: Design,
@@ -79,13 +79,13 @@ pub struct Study {
     pub canonical: String,
     /// SHA-256 of `canonical`, lower-case hex.
     pub hash: String,
-    /// The partners whose rules of training it gives, at each stage that they play; none if it was checked without a host.
+    /// The partners whose training rules it uses, at each stage that they play; empty if it was checked without a host.
     pub trained_partners: BTreeSet<TrainedPartner>,
-    /// Where each stage stands in the file, such as `timeline[2].block[0]`.
+    /// The place of each stage in the file, such as `timeline[2].block[0]`.
     pub(crate) paths: Vec<String>,
     /// The factors of participants that each stage uses.
     pub(crate) uses: Vec<FactorUse>,
-    /// The file as read, to say where a field stands.
+    /// The file as read, to find the place of a field.
     pub(crate) source: yaml::Node,
 }
 
@@ -189,13 +189,14 @@ impl Study {
             .any(|stage| matches!(stage.kind, StageKind::Consent(_)))
     }
 
-    /// Returns whether pages do not say how far a participant is: if an AI partner is not to be told from people, steps
-    /// that are passed over would say to which treatment somebody belongs.
+    /// Returns whether pages do not say how far a participant is. If an AI partner must not be distinguishable from
+    /// people, steps that are passed over would reveal the treatment of a participant.
     pub fn hides_progress(&self) -> bool {
         self.secret_partners().next().is_some() && has_guard(&self.tree)
     }
 
-    /// The AI partners that are not to be told from people. Every page loads what they need, whoever plays there.
+    /// Returns the AI partners that must not be distinguishable from people. Every page loads what they need, whoever
+    /// its partners are.
     pub fn secret_partners(&self) -> impl Iterator<Item = &AiPartner> {
         let partners = self.timeline.iter();
         let partners = partners.flat_map(|stage| stage.kind.ai_partners());
@@ -216,8 +217,8 @@ impl Study {
         stage.is_some_and(|stage| stage.kind.is_together())
     }
 
-    /// Seconds after which a session that nobody attends to ends: what the file says, or else three times the minutes that
-    /// the study takes; `None` if it says neither.
+    /// Returns the seconds after which a session that nobody attends to ends: the time of the file, or else three times
+    /// the minutes that the study takes; `None` if it says neither.
     pub fn expires_s(&self) -> Option<u64> {
         let said = self.keeping.expires_h.map(|hours| u64::from(hours) * 3_600);
         let minutes = self.recruitment.pay_terms.minutes;

@@ -56,7 +56,7 @@ impl Text {
         &self.usual
     }
 
-    /// The text in these languages alone, beside that of the study.
+    /// Returns the text only in these languages and in the language of the study.
     pub(crate) fn within(mut self, languages: &[String]) -> Self {
         self.by_language
             .retain(|language, _| languages.contains(language));
@@ -68,7 +68,7 @@ impl Text {
         self.by_language.keys()
     }
 
-    /// The text in a language, else in that of the study.
+    /// Returns the text in a language, else in the language of the study.
     pub fn in_language(&self, language: &str) -> &str {
         nearest(&self.by_language, language).unwrap_or(&self.usual)
     }
@@ -125,13 +125,13 @@ pub(crate) fn languages(place: &Cursor<'_>, own: &str) -> Option<Vec<String>> {
     Some(if all.len() > 1 { all } else { Vec::new() })
 }
 
-/// Reads text, or text by language, of which that of the study must be one. Braces in it are reported, as no value can be
-/// set into it.
+/// Reads text, or text by language; one language must be that of the study. Reports braces in it, because no value can
+/// be set into it.
 pub(crate) fn read(place: &Cursor<'_>, languages: Languages<'_>, limit: usize) -> Option<Text> {
     read_each(place, languages, limit, &mut inset::refuse_braces)
 }
 
-/// Reads the same where values can be set in; adds what stands in its double braces.
+/// Reads a text into which values can be set; adds the content of its double braces.
 pub(crate) fn read_with_values(
     place: &Cursor<'_>,
     languages: Languages<'_>,
@@ -142,7 +142,7 @@ pub(crate) fn read_with_values(
     read_each(place, languages, limit, &mut find)
 }
 
-/// Looks at a text, which stands at a place.
+/// A function that looks at a text and its place.
 type Look<'l> = &'l mut dyn FnMut(&Cursor<'_>, &str);
 
 fn read_each(
@@ -191,7 +191,7 @@ fn by_language(
     })
 }
 
-/// Returns whether there is a text in each language of the study; reports those that are missing.
+/// Returns whether there is a text in each language of the study; reports missing ones.
 pub(crate) fn has_all(
     place: &Cursor<'_>,
     languages: Languages<'_>,

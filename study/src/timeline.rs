@@ -1,8 +1,9 @@
-//! How the stages of a study are walked: the tree of blocks in the file, and the route that it becomes for a participant.
+//! The way in which the stages of a study are walked: the tree of blocks in the file, and the route that it becomes for
+//! a participant.
 //!
-//! A block makes copies of its children, one after the other (`for_each`, then `repeat` for each value), and in every
-//! copy anew it chooses among them and shuffles them; children that are blocks stay whole. A guard (`when`) is asked
-//! when a copy is reached: if it does not hold, all of the copy is passed over.
+//! A block makes copies of its children, one after the other (`for_each`, then `repeat` for each value). In every copy,
+//! it chooses among them and shuffles them again; children that are blocks stay whole. A guard (`when`) is evaluated
+//! when the route reaches a copy: if it does not hold, the whole copy is passed over.
 
 mod adjacency;
 mod cases;

@@ -114,12 +114,12 @@ impl Node {
         self.walk(path).1
     }
 
-    /// Where a path such as `timeline[2].config.layout` stands, or the nearest thing above it that exists.
+    /// Returns the place of a path such as `timeline[2].config.layout`, or of the nearest thing above it that exists.
     pub(crate) fn locate(&self, path: &str) -> LineColumn {
         self.walk(path).0
     }
 
-    /// How far a path leads, and whether to its end.
+    /// Returns how far a path leads, and the node if it leads to its end.
     fn walk(&self, path: &str) -> (LineColumn, Option<&Node>) {
         let mut node = self;
         let mut at = self.at;
@@ -210,8 +210,8 @@ pub(crate) fn is_switch_word(text: &str) -> bool {
     )
 }
 
-/// Parses a file. Gives the tree if the text is well-formed; keys that are there twice, tags and anchors
-/// are reported and read over, so that the rest is checked too; of a text in which a key is none, nothing else is told.
+/// Parses a file. Returns the tree if the text is well-formed. Duplicate keys, tags and anchors are reported and
+/// skipped, so that the rest is checked too. If a key of a text is not a key, only that is reported.
 pub(crate) fn parse(text: &str, report: &ProblemReport) -> Option<Node> {
     report.keep_text(text);
     let mut build = Build {
@@ -378,7 +378,7 @@ impl Build<'_> {
     }
 }
 
-/// A key; if it is none, what follows from it is not told too.
+/// Reads a key; if it is not a key, consequences of that are not reported.
 fn key(node: Node, report: &ProblemReport, is_readable: &mut bool) -> Key {
     let name = match node.data {
         Data::Plain(text) | Data::Quoted(text) => text,

@@ -1,4 +1,4 @@
-//! Measures of how far people did what a policy would have done, and what is told of those that cannot be taken.
+//! Measures of the agreement of people with a policy, and the reports about measures that cannot be taken.
 
 use study::Study;
 use study::adherence::AdherenceMeasure;

@@ -39,7 +39,7 @@ fn draw(design: &Design, number: u64, counts: &Counts) -> Result<UnitAssignment,
     assign::assign(design, Unit::Participant, 42, number, counts)
 }
 
-/// Draws for so many, each of whom completes the study before the next one comes.
+/// Draws for this many participants, each of whom completes the study before the next one comes.
 fn one_by_one(design: &Design, count: u64) -> Vec<UnitAssignment> {
     let mut counts = Counts::default();
     let next = |number| {
@@ -50,7 +50,7 @@ fn one_by_one(design: &Design, count: u64) -> Vec<UnitAssignment> {
     (0..count).map(next).collect()
 }
 
-/// How often each thing is there.
+/// Counts each thing.
 fn tally<T: Ord>(of: impl IntoIterator<Item = T>) -> BTreeMap<T, u32> {
     of.into_iter().fold(BTreeMap::new(), |mut all, one| {
         *all.entry(one).or_default() += 1;
@@ -111,7 +111,7 @@ fn counts_of_a_thousand_participants_differ_by_one_at_most() {
                 "{assign:?} after {upto}: {cells:?}"
             );
         }
-        // Not in a fixed turn: what comes next cannot be told from what came before.
+        // Not in a fixed turn: the next level cannot be predicted from the earlier ones.
         let turns = tally(draws.chunks_exact(6).map(|turn| {
             turn.iter()
                 .map(|draw| draw.levels.clone())
@@ -160,7 +160,7 @@ fn sequences_are_least_filled_within_each_treatment() {
     );
 }
 
-/// 1,000 arrivals, up to `waiting` of them at once, of whom three in ten give up: completed units by cell.
+/// 1,000 arrivals, up to `waiting` of them at the same time; three in ten give up: completed units by cell.
 fn with_dropout(
     design: &Design,
     waiting: usize,
@@ -296,7 +296,7 @@ fn a_full_study_is_told_before_anybody_is_let_in() {
     assert_eq!(StudyFull.to_string(), "the study is full");
 }
 
-/// How often each level stands at each position, and each ordered pair side by side.
+/// Counts each level at each position, and each ordered pair side by side.
 fn balance(order: LevelOrder, count: usize) -> [BTreeMap<(usize, usize), u32>; 2] {
     let rows: Vec<Vec<usize>> = (0..assign::rows(order, count))
         .map(|row| assign::sequence(order, count, row.into()))
@@ -402,7 +402,8 @@ timeline:
       - {id: third, type: instructions, pages: [how.md]}
 ";
 
-/// MUG: condition order changed in 39 of 40 reloads. Here it is drawn once, kept, and follows from what is kept alone.
+/// MUG: condition order changed in 39 of 40 reloads. Here it is drawn once, stored, and follows only from what is
+/// stored.
 #[test]
 fn condition_order_and_assignment_are_identical_after_every_reload_and_restart() {
     let folder = Folder::new("reloads");

@@ -117,7 +117,7 @@ fn a_module_of_an_older_interface_is_warned_of() {
     assert_eq!(warnings(false), []);
 }
 
-/// The problems of a study beside the scripts that a host has, and those of them that can play.
+/// The problems of a study with the scripts of a host, and the scripts that can play.
 fn check_policies(
     folder: &Folder,
     policies: &[&'static str],

@@ -138,7 +138,7 @@ fn who_withdraws_is_paid_and_reported_to_the_recruiter_as_without_it() {
         };
         assert_eq!(rest(&kept), gone, "{reason:?}");
     }
-    // A rule of its own stands.
+    // The study's own rule has priority.
     let own = debriefed("    withdrew: {do: return, pay: base}\n");
     let study = load("payment-withdrawn-own", &own).unwrap();
     let events = [played(40), played(20), withdrawn];
@@ -264,7 +264,7 @@ fn what_a_withdrawal_means_for_the_pay_is_said_as_it_is() {
         ("time", of_time, same),
         ("none", withdrew("{do: return, pay: none}"), none),
         ("other", withdrew("{do: return_then_pay, pay: time}"), other),
-        // One of those who come to the debriefing is paid by another rule.
+        // One of the people who reach the debriefing is paid by another rule.
         ("full", withdrew("{do: approve, pay: base + bonus}"), other),
     ] {
         let (in_english, in_german) = meant(name, &text);

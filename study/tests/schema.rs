@@ -1,5 +1,5 @@
 //! Documents that the readers of the study file generate: its JSON Schema in `docs/study.schema.json`, and its reference in
-//! `docs/reference.md`. `UPDATE_GOLDEN=1` writes both anew.
+//! `docs/reference.md`. `UPDATE_GOLDEN=1` writes both again.
 
 use std::path::Path;
 

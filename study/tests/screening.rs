@@ -1,4 +1,4 @@
-//! Screening in a study file: what it reads, what it refuses, and who can take part.
+//! Screening in a study file: what is read, what is refused, and who can take part.
 
 use protocol::control::{Ability, Answer, Device, Lack};
 use study::screening::{ID, Measured};

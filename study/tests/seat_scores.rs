@@ -1,4 +1,4 @@
-//! Success and pay by what the participant's own seat made.
+//! Success and pay by the score of the participant's own seat.
 
 use protocol::control::EndReason;
 use study::{

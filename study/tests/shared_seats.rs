@@ -1,4 +1,4 @@
-//! Seats that people share with AI partners: what the study file says of them, and what cannot be.
+//! Seats that people share with AI partners: the study file's keys for them, and their faults.
 
 use protocol::rules::{SharedSeats, SharingMode};
 use study::{StageKind, Study};
@@ -7,7 +7,7 @@ use crate::folder::{Folder, STUDY, opening};
 
 const AFTER: &str = "  - id: after\n";
 
-/// The small study, in which a person plays a stage more, with these keys.
+/// The small study, in which a person plays one more stage, with these keys.
 fn load(name: &str, keys: &str) -> Result<Study, Vec<String>> {
     let folder = Folder::new(&format!("shared-{name}"));
     let stage = format!(

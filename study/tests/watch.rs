@@ -1,4 +1,4 @@
-//! Recordings that participants watch again: what the study file says of them, and which answers are taken.
+//! Recordings that participants watch: the study file's keys for them, and the answers that are taken.
 
 use protocol::control::{Answer, Draft, StageView};
 use serde_json::Value;
@@ -58,7 +58,7 @@ fn answers(pairs: &[(&str, &str)]) -> Vec<Answer> {
     pairs.iter().map(answer).collect()
 }
 
-/// Walks to the watch stage: what was asked before is passed over.
+/// Walks to the watch stage: earlier questions are passed over.
 fn at_stage(study: &Study, at: &mut Progress) {
     let index = study.timeline.iter().position(|stage| stage.id == "look");
     let index = index.unwrap() as u16;

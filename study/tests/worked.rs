@@ -35,7 +35,7 @@ fn every_key_of_the_worked_study_is_read() {
     assert_eq!(reported("worked", |_, _| ()), Vec::<String>::new());
 }
 
-/// Replaces the one place where a text stands, and gives what is reported.
+/// Replaces the only occurrence of a text, and returns the reports.
 fn fault(from: &str, to: &str) -> Vec<String> {
     let name: String = format!("{from}{to}")
         .chars()
@@ -52,7 +52,7 @@ fn fault(from: &str, to: &str) -> Vec<String> {
     })
 }
 
-/// A change of the worked study, and what is reported of it.
+/// A change of the worked study, and the reports about it.
 type Fault = (&'static str, &'static str, &'static str);
 
 const STAGES: &[Fault] = &[

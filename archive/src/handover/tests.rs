@@ -9,12 +9,12 @@ use super::*;
 const ONE: Seat = Seat(1);
 const VACANT: Controller = Controller::Vacant;
 
-/// The input of a seat in a tick, by whoever plays it for a person.
+/// The input of a seat in a tick, whichever page plays it for a person.
 fn pressed(seat: Seat, tick: u32) -> u16 {
     ((tick * 7 + u32::from(seat.0) * 3) / 2 % 5) as u16
 }
 
-/// An upload of the page that plays a seat now: its inputs up to `to`, after those that the archive has.
+/// Returns an upload of the page that plays a seat now: its inputs up to `to`, after the inputs that the archive has.
 fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
     let from = episode.next_input(seat).0;
     let inputs = (from..to).map(|tick| pressed(seat, tick));
@@ -31,13 +31,13 @@ fn next(episode: &mut Episode, seat: Seat, to: u32) -> Upload {
     }
 }
 
-/// The page of a seat says its inputs up to `to`, in one block for each stint.
+/// Lets the page of a seat send its inputs up to `to`, in one block for each stint.
 fn say(episode: &mut Episode, seat: Seat, to: u32) -> AppendedUpload {
     let upload = next(episode, seat, to);
     episode.append_upload(seat, &upload).unwrap()
 }
 
-/// The pages of all people say their inputs up to `to`, which are then final.
+/// Lets the pages of all people send their inputs up to `to`, which are then final.
 fn advance(episode: &mut Episode, to: u32) {
     for seat in [ZERO, ONE] {
         if episode.controller(seat) == Some(&PERSON) && episode.next_input(seat) < Tick(to) {
@@ -74,7 +74,7 @@ fn nothing_moves_until_the_only_person_is_back() {
     let change = give(&mut episode, ZERO, 8);
     assert_eq!((change.tick, change.from), (Tick(12), Tick(6)));
     assert_eq!(episode.snapshot().tick, Tick(6));
-    // The first that the page says shows that it is there.
+    // The first message of the page shows that it is there.
     let empty = next(&mut episode, ZERO, 12);
     assert_eq!(empty.block, None);
     assert_eq!(
@@ -136,7 +136,7 @@ fn a_change_brings_no_more_inputs_than_a_page_can_lack_and_none_of_an_earlier_pa
     let mut episode = Episode::create(dir.path(), header([PERSON, PERSON], 600)).unwrap();
     advance(&mut episode, 500);
     say(&mut episode, ONE, 510);
-    // The other page has said no digest: perhaps it was told other inputs, but that is not believed for ever.
+    // The other page has sent no digest: perhaps it was sent other inputs, but that is not believed forever.
     let lacked = |episode: &Episode| episode.first_lacked(ONE).0;
     assert_eq!(lacked(&episode), 500 - 8 * MAX_INPUTS as u32);
     episode.pages[0].agreed = Tick(440);
@@ -207,7 +207,7 @@ fn nobody_is_named_for_inputs_that_no_change_has_told() {
         }
         (answer.recheck, answer.diverged)
     };
-    // What it was told before those inputs that the change brought, nobody has put right.
+    // Nobody has corrected the inputs that it was sent before those in the change.
     assert_eq!(claim(0, 510, false), (Some(1), false));
     assert_eq!(claim(1, 510, false), (None, false));
     // Once it has the right state, it has no excuse.
@@ -254,7 +254,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
         diverged: false,
         stopped: false,
     };
-    // Its notes are taken, and neither inputs nor digests.
+    // Its notes are taken, but neither inputs nor digests.
     assert_eq!(episode.append_upload(ONE, &late).unwrap(), heard);
     let (seat, life, timing) = (ONE, Life(0), words);
     let record = Record::Timing { seat, life, timing };
@@ -267,7 +267,7 @@ fn a_page_that_lost_its_seat_has_last_words_and_is_not_harmed() {
     assert_eq!(episode.append_upload(ONE, &late).unwrap(), heard);
     assert_eq!(episode.file.read().unwrap(), stored);
     give(&mut episode, ONE, 5);
-    // Nor of the earlier page, once another one has the seat.
+    // The same holds for the earlier page, once another one has the seat.
     let stored = episode.file.read().unwrap();
     late.life = Life(0);
     assert_eq!(episode.append_upload(ONE, &late).unwrap().notes, 0);

@@ -25,7 +25,7 @@ fn hosted(controllers: [Controller; 2], horizon: u32) -> Header {
     }
 }
 
-/// The page of a seat, which says one choice after the other.
+/// The page of a seat, which sends one choice after the other.
 struct Chooser {
     script: PageScript,
     life: Life,
@@ -203,7 +203,7 @@ fn after_a_crash_the_world_goes_on_with_what_was_pressed() {
     assert_eq!(own, [2, 2, 3, 0]);
 }
 
-/// Writes a file anew as if it had been played in another world, in which the first step gave a reward of 1.5.
+/// Rewrites a file as if it had been played in another world, in which the first step gave a reward of 1.5.
 fn move_to_another_world(dir: &Path, log: &Log) {
     let header = Header {
         params: r#"{"horizon":60,"layout":"coordination_ring"}"#.into(),

@@ -7,7 +7,7 @@ use server_core::arbiter::{PointOrder, ViewOrder};
 
 use crate::Episode;
 
-/// Words are told after this many ticks at the earliest, seconds of ticks.
+/// The least time between two descriptions in words, seconds of ticks.
 const WORDS_S: u32 = 1;
 
 impl Episode {

@@ -4,7 +4,7 @@ use env_core::Action;
 use protocol::log::Ending;
 use protocol::{Seat, Tick};
 
-/// Why an episode cannot be simulated by this program.
+/// The reason why this program cannot simulate an episode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplicaError {
     /// The environment is not here, or refuses the parameters.
@@ -17,7 +17,7 @@ pub enum ReplicaError {
         env: String,
         /// SHA-256 of the module, as recorded.
         hash: String,
-        /// Why it cannot be played.
+        /// The reason why it cannot be played.
         reason: String,
     },
     /// The environment here has other rules.
@@ -29,7 +29,7 @@ pub enum ReplicaError {
         recorded: String,
         /// Version built in.
         here: String,
-        /// Why its module does not help; empty if it names none.
+        /// The reason why its module does not help; empty if it names no module.
         reason: String,
     },
     /// The episode has another number of seats than the environment.
@@ -47,7 +47,7 @@ pub enum ReplicaError {
         name: String,
         /// SHA-256 of the network, as recorded.
         hash: String,
-        /// Why it cannot be played.
+        /// The reason why it cannot be played.
         reason: String,
     },
     /// An AI partner that this program does not have.
@@ -60,7 +60,7 @@ pub enum ReplicaError {
     },
 }
 
-/// Why a row is not the next one of an episode. The replica is unchanged.
+/// The reason why a row is not the next one of an episode. The replica is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
     /// The environment has ended before.
@@ -85,7 +85,7 @@ pub enum RowError {
     Stopped,
 }
 
-/// Where a log and its re-simulation part.
+/// The first difference between a log and its re-simulation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// It cannot be simulated here.

@@ -8,8 +8,9 @@ use super::{ReplayError, Replica, RowError};
 use crate::recorded::list_recorded_rewards;
 
 impl Replica {
-    /// Steps the world anew with the recorded actions. What the log has stays as it was recorded, also the rewards: a world
-    /// that repeats itself is then in the state that people saw, and another one in a state that the same actions lead to.
+    /// Steps the world again with the recorded actions. The log's data stay as they were recorded, including the
+    /// rewards. A world that repeats itself is then in the state that people saw; another one is in a state to which
+    /// the same actions lead.
     ///
     /// # Errors
     /// [`ReplayError`] if the world cannot be opened, or ends before the recorded actions do.

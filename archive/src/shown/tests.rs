@@ -33,7 +33,7 @@ fn every_frame_is_rebuilt_as_it_was_shown() {
         let ahead = frames.iter().filter(|frame| frame.frame.ahead > 0);
         assert!(ahead.count() > 100);
     }
-    // What the two saw was not always what came of it: that is what the log of frames is for.
+    // The two people did not always see what finally happened: the log of frames records this.
     let mut replica = Replica::open(episode.header(), no_modules).unwrap();
     let rows = episode.rows.chunks(2);
     rows.for_each(|row| replica.step(row).unwrap());

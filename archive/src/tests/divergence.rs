@@ -11,7 +11,7 @@ fn named(seat: Seat, tick: u32, expected: u64, found: u64) -> Record {
     }
 }
 
-/// The same upload, of a page that has followed this many requests to say its digests anew.
+/// The same upload, of a page that has followed this many requests to send its digests again.
 fn rechecked(upload: Upload, recheck: u16) -> Upload {
     Upload { recheck, ..upload }
 }
@@ -37,7 +37,7 @@ fn a_page_with_another_state_is_asked_again_then_named_and_not_heard_until_its_s
     let asked = episode.recheck(ZERO);
     assert_eq!((asked.number, asked.agreed), (1, Tick(0)));
     assert_eq!(diverged(&mut episode), []);
-    // What it says before it has followed the request is not compared.
+    // Digests from before it has followed the request are not compared.
     let answer = episode.append_upload(ZERO, &wrong).unwrap();
     assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
     let again = rechecked(wrong.clone(), 1);
@@ -173,7 +173,7 @@ fn nobody_is_asked_for_states_that_a_change_has_undone() {
     let change = episode.take_seat(ONE, Controller::Vacant).unwrap();
     assert_eq!(change.tick, Tick(5));
     assert_eq!(episode.through(), Tick(12), "nobody else is awaited");
-    // What it says before it knows of the change is not compared either.
+    // Digests from before it knows of the change are not compared either.
     let unaware = Upload {
         digests: vec![(Tick(12), 8)],
         ended: Some(Tick(12)),
@@ -257,7 +257,7 @@ fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_
     misled.digests[0].1 ^= 1;
     let answer = episode.append_upload(ZERO, &misled).unwrap();
     assert_eq!((answer.recheck, answer.diverged), (Some(1), false));
-    // It is told everything while nobody else plays.
+    // It gets everything while nobody else plays.
     episode.take_seat(ONE, Controller::Vacant).unwrap();
     assert_eq!(episode.recheck(ZERO).inputs, []);
     let page = Some(key(ONE).verifying_key().to_bytes());

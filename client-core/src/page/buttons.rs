@@ -1,4 +1,4 @@
-//! The buttons by which the person tells AI partners what to do.
+//! The buttons by which the person gives directives to AI partners.
 
 use peer::{Peer, World};
 use protocol::Seat;
@@ -27,7 +27,7 @@ impl<W: World> Page<W> {
         self.buttons.pressed
     }
 
-    /// The person presses a button; false if the server cannot be told now.
+    /// Handles a press of a button; returns false if the server cannot be reached now.
     pub fn handle_button(&mut self, seat: Seat, button: u8) -> bool {
         let is_it = |of: &&ShownButtons| of.seat == seat && usize::from(button) < of.labels.len();
         let era = self.buttons().find(is_it).map(|of| of.era);
@@ -47,7 +47,7 @@ impl<W: World> Page<W> {
         true
     }
 
-    /// The server tells of buttons. Those of an episode before are not needed any more.
+    /// Takes buttons from the server. Those of an earlier episode are not needed any more.
     pub(super) fn handle_buttons(&mut self, told: ShownButtons) {
         let buttons = &mut self.buttons;
         buttons

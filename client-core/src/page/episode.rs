@@ -8,8 +8,8 @@ use super::Page;
 use crate::effects::{PageEffect, PageEvent};
 
 impl<W: World> Page<W> {
-    /// Lets the shell do something with the episode (keys, frames, pictures), and takes up what the peer asks for;
-    /// `None` if there is no episode.
+    /// Lets the shell use the peer of the episode (keys, frames, pictures), and does what the peer asks for; `None` if
+    /// there is no episode.
     pub fn with_peer<T>(
         &mut self,
         now_us: u64,
@@ -36,7 +36,7 @@ impl<W: World> Page<W> {
     }
 
     pub(super) fn call_peer(&mut self, now_us: u64, action: impl FnOnce(&mut Peer<W>, Now)) {
-        // A page without an episode has nobody to tell.
+        // A page without an episode has nobody to inform.
         self.with_peer(now_us, action);
     }
 
@@ -100,7 +100,7 @@ impl<W: World> Page<W> {
         }
     }
 
-    /// Tells the shell what the message says of the other people.
+    /// Tells the shell what the message says about the other people.
     fn tell_partners(&mut self, message: &ServerMessage) {
         let event = match message {
             &ServerMessage::Peer {
@@ -121,7 +121,7 @@ impl<W: World> Page<W> {
         self.events.push_back(event);
     }
 
-    /// The episode makes place for what follows it.
+    /// Ends the episode, to make place for what follows it.
     pub(super) fn leave_episode(&mut self, now_us: u64) {
         if !self.stages.is_judged() {
             self.call_peer(now_us, Peer::flush);

@@ -1,4 +1,4 @@
-//! The stages between the episodes: shown as the server tells them, kept while they are half done, and left.
+//! The stages between the episodes: shown as the server sends them, kept while they are half done, and left.
 
 use peer::World;
 use protocol::control::{Answer, ClientMessage, Draft, StageView};
@@ -42,8 +42,8 @@ impl<W: World> Page<W> {
         self.send_done();
     }
 
-    /// Tells the server that the person is done, if it is there; otherwise it does not hear of it before it tells the
-    /// stage again.
+    /// Reports to the server that the person is done, if there is a connection; otherwise the server does not learn it
+    /// until it sends the stage again.
     fn send_done(&mut self) {
         if self.connection.is_welcomed()
             && let Some(done) = self.stages.poll_done()
@@ -58,7 +58,7 @@ impl<W: World> Page<W> {
         self.settle(now_us);
     }
 
-    /// Sends what is done of the stage now: there may be no later.
+    /// Sends the present draft of the stage, because there may be no later moment.
     pub(super) fn flush_drafts(&mut self, now_us: u64) {
         self.keep_unsent(now_us);
         if self.connection.is_welcomed()

@@ -16,7 +16,7 @@ type Tab = Page<Native>;
 
 const S: u64 = 1_000_000;
 
-/// A page that the shell has opened, and everything that it asked for and told since.
+/// A page that the shell has opened, and all its requests and news since.
 struct Shell {
     page: Tab,
     now_us: u64,

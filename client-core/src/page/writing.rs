@@ -14,7 +14,7 @@ pub(super) struct Writing {
     chat: Option<Chat>,
     /// The text in the field.
     typed: String,
-    /// The texts that are written and not sent, as the server was told last.
+    /// The unsent texts, as the server last got them.
     unsent: Draft,
     /// The same of the page before this one, until there is a field for it.
     unsent_before: Option<Draft>,
@@ -31,7 +31,7 @@ impl Writing {
         &self.unsent
     }
 
-    /// Begins a stage with what a page before this one had of it; `writes` says whether the group can write there.
+    /// Begins a stage with the draft of an earlier page; `writes` says whether the group can write there.
     pub(super) fn begin(&mut self, before: Option<&Draft>, writes: bool) {
         *self = Self {
             unsent: before.cloned().unwrap_or_default(),
@@ -71,13 +71,13 @@ impl Writing {
         true
     }
 
-    /// The message that is to be sent now.
+    /// Returns the message that must be sent now.
     pub(super) fn poll_message(&mut self, now_us: u64) -> Option<ClientMessage> {
         self.chat.as_mut()?.poll(now_us)
     }
 
-    /// A draft of what is written and not sent, if the server does not know it yet, and the text that belongs into the
-    /// field, if it is empty and a page before this one had one.
+    /// Returns a draft of the unsent texts, if the server does not know it yet, and the text for the field, if the
+    /// field is empty and an earlier page had one.
     fn poll_unsent(&mut self) -> (Option<Draft>, Option<String>) {
         let Some(chat) = self.chat.as_ref().filter(|chat| !chat.is_closed()) else {
             return (None, None);
@@ -144,7 +144,7 @@ impl<W: World> Page<W> {
         }
     }
 
-    /// Has the server store what is written and not sent, and puts into the field what it has stored.
+    /// Lets the server store the unsent texts, and puts its stored text into the field.
     pub(super) fn keep_unsent(&mut self, now_us: u64) {
         if !self.has_chat_field() {
             return;

@@ -32,7 +32,7 @@ impl App {
         }
     }
 
-    /// Gives the page the text that stands in the field.
+    /// Gives the page the text in the field.
     pub(super) fn hand_over_typed(&mut self, now_us: u64) {
         if let Some(typed) = self.pane().map(Pane::typed_text) {
             self.page.handle_typed(now_us, &typed);
@@ -59,7 +59,7 @@ impl App {
         }
     }
 
-    /// The person sends what they have written.
+    /// Sends the person's text.
     pub(super) fn write_message(&mut self, now_us: u64) {
         let is_heard = self.page.chat().is_some_and(Chat::is_heard);
         if let Some(text) = self.pane().filter(|_| is_heard).and_then(Pane::take_text) {

@@ -57,7 +57,7 @@ impl App {
         self.frames.request_frame();
     }
 
-    /// Shows the buttons that tell AI partners what to do, and what has come of the last press.
+    /// Shows the buttons that give directives to AI partners, and the result of the last press.
     pub(super) fn show_buttons(&mut self) {
         let pressed = self.page.pressed_button();
         let Some(play) = self.play.as_mut() else {
@@ -146,12 +146,12 @@ impl App {
         }
     }
 
-    /// The page lost the focus: no key is held any more.
+    /// Handles that the page lost the focus: no key is held any more.
     pub(super) fn release_keys(&mut self, now_us: u64) {
         self.with_play(now_us, Play::handle_blur);
     }
 
-    /// Gives the page what came over the connections to other people.
+    /// Gives the page the news of the connections to other people.
     pub(super) fn hand_over_peer_news(&mut self, now_us: u64) {
         while let Some((seat, news)) = self.play.as_mut().and_then(Play::poll_news) {
             match news {

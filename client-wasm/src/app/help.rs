@@ -1,4 +1,4 @@
-//! Help: what the person and the researchers write to each other, on every page.
+//! Help: the messages between the person and the researchers, on every page.
 
 use super::App;
 

@@ -1,4 +1,4 @@
-//! The stages between the episodes: shown as the server tells them, kept while they are half done, and left.
+//! The stages between the episodes: shown as the server sends them, kept while they are half done, and left.
 
 use client_core::ShownStage;
 use protocol::control::{Absent, Draft, StageView, Waiting};
@@ -60,7 +60,7 @@ impl Card {
         }
     }
 
-    /// The server tells the state of a wait.
+    /// Takes the state of a wait from the server.
     pub(super) fn handle_waiting(&mut self, now_ms: f64, waiting: Waiting) {
         match self {
             Self::Lobby(lobby) => lobby.handle_waiting(now_ms, waiting),
@@ -69,7 +69,7 @@ impl Card {
         }
     }
 
-    /// The server names those of the group who have not come yet.
+    /// Takes the people of the group who have not come yet, from the server.
     pub(super) fn handle_missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
         if let Self::Regroup(regroup) = self {
             regroup.handle_missing(now_ms, absent, of, left_ms);

@@ -81,7 +81,7 @@ pub enum PadDirection {
 }
 
 impl PadDirection {
-    /// All, in the order in which keys are told: as on a keyboard, from the thumb on.
+    /// All, in the order in which keys are explained: as on a keyboard, from the thumb on.
     pub const ALL: [Self; 4] = [Self::Up, Self::Left, Self::Down, Self::Right];
 
     /// The direction that an action's name ends with, and the name before it.
@@ -121,8 +121,8 @@ pub struct Button {
     pub label: String,
 }
 
-/// The buttons for all actions that a key reaches: what no key reaches does nothing here. Those that name the four
-/// directions, or two of them at least, make a cross.
+/// Returns the buttons for all actions that have a key; actions without a key have no button. Buttons for the four
+/// directions, or at least two of them, make a cross.
 pub fn lay_buttons(spec: &Spec, keys: &Keys) -> Vec<Button> {
     let reached: Vec<(Action, &ActionSpec)> = reached(spec, keys).collect();
     let mut ways: BTreeMap<PadDirection, Action> = BTreeMap::new();
@@ -187,11 +187,11 @@ pub struct Press {
     pub names: Vec<String>,
     /// The action of each of them.
     pub actions: Vec<Action>,
-    /// True if all of them are pressed at once.
+    /// True if all of them are pressed together.
     pub is_chord: bool,
 }
 
-/// The explanations of the keys, in the order of the actions. Four directions of one kind are told together.
+/// The explanations of the keys, in the order of the actions. Four directions of one kind are explained together.
 pub fn explain_keys(spec: &Spec, keys: &Keys, layout: &KeyboardLayout) -> Vec<Hint> {
     let mut hints: Vec<Hint> = Vec::new();
     let mut told: Vec<Action> = Vec::new();
@@ -255,7 +255,7 @@ fn cross<'a>(spec: &Spec, keys: &Keys, name: &'a str) -> Option<(&'a str, [Actio
     (four.iter().all(|action| count(*action) == count(four[0]))).then_some((kind, four))
 }
 
-/// The keys of four directions, first those that stand first with each.
+/// Returns the keys of four directions, first the first key of each.
 fn together(four: &[Action; 4], keys: &Keys, press: impl Fn(Action, &str) -> Press) -> Vec<Press> {
     let nth = |at: usize| {
         let mut whole = Press {

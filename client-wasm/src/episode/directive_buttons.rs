@@ -1,6 +1,6 @@
-//! A line of buttons that tell an AI partner what to do, and what has come of the last press.
+//! A line of buttons that give directives to an AI partner, and the result of the last press.
 //!
-//! This module must not know of sessions; it is told what to show.
+//! This module must not know of sessions; its caller says what to show.
 
 use protocol::Seat;
 use protocol::control::ShownButtons;
@@ -51,8 +51,8 @@ impl ButtonLine {
         self.seat == seat
     }
 
-    /// Shows what the AI partner follows, and what has come of the last press. `pressed` is the button whose press was not
-    /// answered yet.
+    /// Shows the directive that the AI partner follows, and the result of the last press. `pressed` is the button whose
+    /// press was not answered yet.
     pub(crate) fn show(&self, shown: &ShownButtons, pressed: Option<u8>) {
         let words = messages::current_words();
         let label = |at: Option<u8>| shown.labels.get(usize::from(at?));

@@ -4,7 +4,7 @@
 
 use env_core::gamepad::BUTTONS;
 
-/// How far a stick goes before it counts as a direction; 1 is as far as it can.
+/// The distance of a stick from which on it counts as a direction; 1 is the greatest distance.
 const PUSHED: f64 = 0.5;
 
 /// The gamepads of this computer, together.
@@ -15,7 +15,8 @@ pub struct Gamepads {
 }
 
 impl Gamepads {
-    /// Takes the codes of all buttons that are down now; gives those that went down or up since, and whether down.
+    /// Takes the codes of all buttons that are down now; returns those that went down or up since, and whether they
+    /// went down.
     pub fn update(&mut self, now: Vec<&'static str>) -> Vec<(&'static str, bool)> {
         let went = |from: &[&'static str], to: &[&'static str], is_down: bool| {
             let new = to.iter().filter(|code| !from.contains(code));

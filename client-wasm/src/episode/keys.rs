@@ -1,9 +1,9 @@
 //! The actions that a person wants, from keys, chords and touch buttons that go down and up.
 //!
-//! A chord is meant once all its keys are down, and those parts of it that mean something by themselves are not meant
-//! then: the longest chord wins. Of several lasting actions held at once, the one pressed last counts; when it is let
-//! go, the one pressed before it counts again. A press of a momentary action counts once, however long it is held, and
-//! so does every press where the study captures presses.
+//! A chord counts once all its keys are down; parts of it that have a meaning alone do not count then: the longest
+//! chord wins. If several lasting actions are held together, the last pressed one counts; when it is released, the one
+//! pressed before counts again. A press of a momentary action counts once, however long it is held, and so does every
+//! press if the study captures presses.
 //! This module must not know of browsers.
 
 use env_core::{Action, Spec};
@@ -189,7 +189,7 @@ impl Keys {
         self.settle(|_| false)
     }
 
-    /// A finger lies on the button of an action from now on, or on none.
+    /// Notes that a finger is on the button of an action from now on, or on none.
     pub fn touch_button(&mut self, finger: i32, action: Option<Action>) -> Vec<ActionChange> {
         let now = action.map(|action| Down::Finger(finger, action));
         if now.as_ref().is_none_or(|now| !self.down.contains(now)) {
@@ -255,8 +255,8 @@ impl Keys {
         meant.into_iter().map(|(_, meant)| meant).collect()
     }
 
-    /// Makes what is held follow from what is down. A momentary action that is not held begins only by a finger, or by
-    /// a binding that was `pressed`: when a chord is let go, its parts are not pressed anew.
+    /// Computes the held actions from the pressed keys and buttons. A momentary action that is not held begins only by
+    /// a finger, or by a binding that was `pressed`: when a chord is released, its parts are not pressed again.
     fn settle(&mut self, pressed: impl Fn(&Binding) -> bool) -> Vec<ActionChange> {
         let (before, meant) = (self.lasting(), self.meant());
         let old = std::mem::take(&mut self.held);
@@ -459,7 +459,7 @@ mod tests {
             keys.press_key("ShiftLeft"),
             [up(UP, None), down(LEFT, Some(LEFT))]
         );
-        // What is left of a chord is meant again, and goes on to be what was pressed before others.
+        // The rest of a chord counts again, and keeps its place before later presses.
         assert_eq!(
             keys.release_key("ShiftLeft"),
             [up(LEFT, None), down(UP, Some(UP))]
@@ -512,7 +512,7 @@ mod tests {
         assert_eq!(keys.press_key("Space"), [down(USE, None)]);
         assert_eq!(keys.release_key("ArrowUp"), [up(UP, None)]);
         assert_eq!(keys.press_key("ArrowLeft"), [down(LEFT, None)]);
-        // A key that is held counts as soon as the seat is the person's again.
+        // A held key counts as soon as the seat is the person's again.
         assert_eq!(keys.press_key("KeyH"), [down(MARK, Some(LEFT))]);
         assert_eq!(keys.release_key("ArrowLeft"), [up(LEFT, Some(NOOP))]);
     }

@@ -1,6 +1,6 @@
-//! Measures what device and connection can do: a few seconds in all, while the page is in sight.
+//! Measures device and connection: a few seconds in total, while the page is in sight.
 //!
-//! This module must not know what a study asks for, nor how what is measured is shown.
+//! This module must not know what a study asks for, nor how measurements are shown.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,7 +16,7 @@ use crate::episode::module;
 use crate::pages::unmet_requirements::Measurements;
 use crate::shell::{dom, lifetime};
 
-/// Round trips to the server of which the median is told, and the least of them that say something.
+/// Round trips to the server whose median is reported, and the least number of them that is enough.
 const PINGS: usize = 9;
 const LEAST_PINGS: usize = 3;
 /// Pause between them, and the longest time for all, milliseconds.
@@ -28,7 +28,7 @@ const WARM_UP: usize = 5;
 const FRAMES_MS: f64 = 1_000.0;
 /// A browser that gives no frame for this long gives none, milliseconds.
 const NO_FRAME_MS: i32 = 1_500;
-/// Stretches of steps of which the median is told.
+/// Stretches of steps whose median is reported.
 const STRETCHES: usize = 9;
 /// The least time of a stretch, milliseconds: clocks of pages may be as coarse as a millisecond.
 const STRETCH_MS: f64 = 5.0;
@@ -50,11 +50,11 @@ pub(crate) enum At {
 pub(crate) struct Measured {
     /// As the server takes it.
     pub(crate) answers: Vec<Answer>,
-    /// As the person is told.
+    /// The measurements as the person sees them.
     pub(crate) found: Measurements,
 }
 
-/// Measures. `tell` hears how far it is, `ping` asks the server for an answer, whose round trip comes into `pings`.
+/// Measures. `tell` gets the progress, `ping` asks the server for an answer, whose round trip is added to `pings`.
 pub(crate) async fn measure_device(
     trials: &[Trial],
     pings: Pings,
@@ -171,7 +171,7 @@ async fn round_trip(pings: &Pings, ping: impl Fn()) -> Option<f64> {
     (trips.len() >= LEAST_PINGS).then(|| median(trips))
 }
 
-/// Frames per second over a second in sight; none if the browser gives none.
+/// Measures frames per second over a second in sight; `None` if the browser gives none.
 async fn frames(tell: &impl Fn(At)) -> Option<f64> {
     loop {
         for _ in 0..WARM_UP {
@@ -190,7 +190,7 @@ async fn frames(tell: &impl Fn(At)) -> Option<f64> {
     }
 }
 
-/// A step of the slowest world, milliseconds; none if there is no world, or one cannot be played here.
+/// Measures a step of the slowest world, milliseconds; `None` if there is no world, or one cannot be played here.
 async fn steps(trials: &[Trial]) -> Option<f64> {
     let mut slowest = None;
     for Trial { module, params } in trials {

@@ -1,8 +1,8 @@
 //! An environment module: loaded from the server, run by the browser behind `env_core::guest`,
-//! which speaks the module ABI (`docs/environment-abi.md`) and believes nothing that the module says.
+//! which speaks the module ABI (`docs/environment-abi.md`) and trusts nothing that the module says.
 //!
 //! An archive of an environment in Python is opened by `web/python_world.js`, which gives the same exports.
-//! A trap ends in the fault of the world. A call that never returns is what nothing on this thread can stop.
+//! A trap becomes the fault of the world. Nothing on this thread can stop a call that never returns.
 //! States stay in the module: save and load name a slot. This module must not know of sessions or views.
 
 use env_core::World;
@@ -97,8 +97,8 @@ pub(crate) struct LoadedWorld {
     pub(crate) sprites: Vec<Sprite>,
 }
 
-/// Loads what a plan names: an environment module, or the facts of a world that a host steps. `told` hears which part of
-/// a large module has arrived.
+/// Loads what a plan names: an environment module, or the facts of a world that a host steps. `told` gets the loaded
+/// part of a large module.
 ///
 /// # Errors
 /// A sentence for the log: what could not be fetched, compiled, opened or read.
@@ -129,7 +129,7 @@ pub(crate) async fn load_world(
     }
 }
 
-/// Gives the people of an episode the AI partners with whom they share their seats, if the study says so.
+/// Gives the people of an episode the AI partners with which they share their seats, if the study says so.
 ///
 /// # Errors
 /// A sentence for the log: a partner that is not here, or cannot play.
@@ -152,7 +152,7 @@ pub(crate) fn share_seats(
     Ok(LoadedWorld { world, ..loaded })
 }
 
-/// Has a world keep the sums of its rewards, if the formulas of the plan ask for them; on a host, views tell them.
+/// Makes a world keep the sums of its rewards, if the formulas of the plan use them; on a host, views have them.
 pub(crate) fn tally_rewards(loaded: LoadedWorld, is_asked: bool) -> LoadedWorld {
     if !is_asked {
         return loaded;

@@ -7,7 +7,7 @@ use protocol::{Controller, Seat};
 
 use crate::messages::{self, Other};
 
-/// The group, as its chat tells of it.
+/// The group, as its chat describes it.
 #[derive(Debug, PartialEq, Eq)]
 struct GroupPlaces {
     number: usize,
@@ -23,12 +23,12 @@ pub struct PartnerNames {
     controllers: Vec<Controller>,
     /// False if an AI partner counts as a person.
     disclose_ai: bool,
-    /// `None` until the chat beside the episode has told it.
+    /// `None` until the chat beside the episode has described it.
     group: Option<GroupPlaces>,
 }
 
 impl PartnerNames {
-    /// The names before a chat has told any.
+    /// Returns the names before a chat has given any.
     pub fn new(plan: &Plan) -> Self {
         Self {
             own: plan.seat,
@@ -38,7 +38,7 @@ impl PartnerNames {
         }
     }
 
-    /// The chat says who has which place; true if that is news.
+    /// Takes the places of people from the chat; returns true if they are new.
     pub fn handle_chat(&mut self, view: &ChatView) -> bool {
         let is_known = self
             .group
@@ -89,8 +89,8 @@ impl PartnerNames {
         (!name.is_empty()).then(|| name.clone())
     }
 
-    /// The place of a seat in the group. An AI partner of the stage has none; one that plays for somebody who is missing
-    /// has the place of that person.
+    /// Returns the place of a seat in the group. An AI partner of the stage has none; a partner that plays for a
+    /// missing person has the place of that person.
     fn place_of(&self, seat: Seat) -> Option<Seat> {
         let is_played = |controller: &&Controller| **controller != Controller::Vacant;
         let is_person = |controller: &&Controller| **controller == Controller::Human;

@@ -1,4 +1,4 @@
-//! The other people of an episode, as the server tells of them, and what the person at this page is told.
+//! The other people of an episode, as the server describes them, and the notices to the person at this page.
 //!
 //! This module must not know where the sentences are shown.
 
@@ -12,7 +12,7 @@ use crate::messages;
 /// Good news stay for this long, microseconds.
 const GOOD_NEWS_US: u64 = 4_000_000;
 
-/// A sentence, and the seconds left of what it is about.
+/// A sentence, and the seconds left until its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartnerNotice {
     /// The sentence.
@@ -31,7 +31,7 @@ struct Partner {
     until_us: Option<u64>,
     /// The controller of the seat.
     controller: Controller,
-    /// True if an AI partner that is not disclosed plays or played while the person is away: then nothing is told.
+    /// True if an AI partner that is not disclosed plays or played while the person is away: then there are no notices.
     is_secret: bool,
     /// The end of the notice that the person is back, page clock.
     back_until_us: u64,
@@ -102,7 +102,7 @@ impl PartnerNotices {
         }
     }
 
-    /// The chat beside the episode says who has which place; true if that is news.
+    /// Takes the places of people from the chat beside the episode; returns true if they are new.
     pub fn handle_chat(&mut self, view: &ChatView) -> bool {
         let is_news = self.names.handle_chat(view);
         for person in self.people.iter_mut().filter(|_| is_news) {
@@ -131,7 +131,7 @@ impl PartnerNotices {
         }
     }
 
-    /// Seats changed hands; changes that are known may be told again.
+    /// Handles that seats changed hands; known changes may come again.
     pub fn handle_changes(&mut self, changes: &[Change]) {
         changes.iter().for_each(|change| self.handle_change(change));
     }
@@ -155,8 +155,8 @@ impl PartnerNotices {
         person.map(|person| person.presence)
     }
 
-    /// Notices to show while the world goes on, in the order of the seats. A study that does not tell people from AI
-    /// partners shows none: only people go and come back.
+    /// Returns the notices to show while the world continues, in the order of the seats. A study that does not
+    /// distinguish people from AI partners shows none: only people go and come back.
     pub fn lines(&self, now_us: u64) -> Vec<PartnerNotice> {
         if !self.disclose_ai {
             return Vec::new();
@@ -165,7 +165,7 @@ impl PartnerNotices {
         lines.flatten().collect()
     }
 
-    /// Why the world waits, if these seats are not heard.
+    /// Returns why the world waits, if these seats are not heard.
     pub fn waiting_for(&self, now_us: u64, seats: &[Seat], is_connected: bool) -> PartnerNotice {
         if !self.disclose_ai && is_connected {
             return PartnerNotice {
@@ -175,7 +175,7 @@ impl PartnerNotices {
         }
         let mut people = self.people.iter();
         let Some(person) = people.find(|person| seats.contains(&person.seat)) else {
-            // Everybody is heard: what is missing is the server's word, or on its way.
+            // Everybody is heard: only the server's message is missing, or inputs are on their way.
             let sentence = match self.people.first() {
                 _ if !is_connected => messages::current_words().waiting_for_server.to_owned(),
                 Some(person) if self.people.len() == 1 => messages::say_waiting_for(&person.name),
@@ -283,13 +283,13 @@ mod tests {
                 false => &[],
             };
             assert_eq!(sentences_at(&notices, 1), expected);
-            // The person comes back: what was never told is not taken back either.
+            // The person comes back: a notice that was never shown is not taken back either.
             change(&mut notices, 1, Controller::Human);
             hear(&mut notices, 2, (1, Presence::Returning, 0));
             assert_eq!(notices.lines(3).len(), usize::from(disclose_ai));
             hear(&mut notices, 4, (1, Presence::Here, 0));
             assert_eq!(notices.lines(5).len(), usize::from(disclose_ai));
-            // The next time somebody only looks away, and that is told; an AI partner would not.
+            // The next time, somebody only looks away, and a notice says so; an AI partner would not look away.
             hear(&mut notices, 6 + GOOD_NEWS_US, (1, Presence::Hidden, 0));
             assert_eq!(
                 notices.lines(7 + GOOD_NEWS_US).len(),

@@ -43,12 +43,12 @@ pub(crate) struct Play {
     keys: Keys,
     /// The line that says who plays the seat, where the person shares it.
     seat: Option<SeatLine>,
-    /// The buttons that tell AI partners what to do.
+    /// The buttons that give directives to AI partners.
     directives: Vec<ButtonLine>,
     gamepads: Gamepads,
     /// Presses on the picture of a host that it has not said the meaning of.
     presses: Vec<AskedPress>,
-    /// Where a pointer is on the canvas while there is no picture under it yet, CSS pixels.
+    /// The place of a pointer on the canvas while there is no picture under it yet, CSS pixels.
     resting: Option<(i32, [f64; 2])>,
     spec: Option<Spec>,
     view: Option<View>,
@@ -60,7 +60,7 @@ pub(crate) struct Play {
     is_playable: bool,
     /// The number of times this page took its seat back.
     returns: u32,
-    /// The person is told until then to be back, page clock, microseconds.
+    /// Until then, the person sees that they are back, page clock, microseconds.
     back_until_us: u64,
     is_back: bool,
     /// True if the person has read the outcome.
@@ -78,7 +78,7 @@ impl Play {
             screen.make_room_for_touch();
         }
         Self {
-            // Pages of a host have nothing to tell each other.
+            // Pages of a host have nothing to send each other.
             peers: (plan.way == EnvWay::Module)
                 .then(|| connections(&inbox, plan))
                 .flatten(),
@@ -119,7 +119,7 @@ impl Play {
         (self.advisor, self.advised) = (None, None);
     }
 
-    /// The chat beside the episode says who has which place, and the names of the places.
+    /// Takes the places of people and their names from the chat beside the episode.
     pub(crate) fn handle_chat(&mut self, view: &ChatView) {
         if self.partners.handle_chat(view) {
             self.screen.show_partner(&self.partners.name_everybody());
@@ -138,7 +138,7 @@ impl Play {
         self.directives.push(line);
     }
 
-    /// Prepares keys and picture for the world that was loaded; `layout` is that of the person's keyboard.
+    /// Prepares keys and picture for the loaded world; `layout` is that of the person's keyboard.
     ///
     /// # Errors
     /// The browser's error, if there is no picture to be had.

@@ -16,7 +16,7 @@ pub(crate) enum PointerChange {
     Up,
 }
 
-/// A press on the picture of a host, before it has said what the point means.
+/// A press on the picture of a host, before the host has answered what the point means.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AskedPress {
     /// The number of the question.

@@ -1,6 +1,6 @@
-//! The page of an episode: figures, canvas, key hints, touch buttons, overlay, and the way to the whole screen.
+//! The page of an episode: figures, canvas, key hints, touch buttons, overlay, and the button for the full screen.
 //!
-//! This module must not know of sessions; it is told what to show.
+//! This module must not know of sessions; its caller says what to show.
 
 use env_core::{Action, Spec};
 use web_sys::{HtmlElement, PointerEvent};
@@ -168,7 +168,7 @@ impl Screen {
         });
     }
 
-    /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch` there are buttons.
+    /// Names the world and its controls; `layout` is that of the person's keyboard. With `touch`, there are buttons.
     pub(crate) fn explain_keys(
         &mut self,
         inbox: &Inbox,
@@ -190,7 +190,7 @@ impl Screen {
         self.canvas.focus().ok();
     }
 
-    /// Shows which actions have a key, a button or a pointer down: at once, also where a picture comes from a host.
+    /// Immediately shows which actions have a key, a button or a pointer down, even if the picture comes from a host.
     pub(crate) fn show_held(&self, held: impl Iterator<Item = Action> + Clone) {
         for (action, cap) in &self.caps {
             let is_held = held.clone().any(|held| held == *action);
@@ -203,7 +203,7 @@ impl Screen {
         dom::add_children(&self.hud, &[line]);
     }
 
-    /// Shows what the point under the pointer means: the name of an action, or nothing.
+    /// Shows the meaning of the point under the pointer: the name of an action, or nothing.
     pub(crate) fn show_pointed(&self, action: Option<&str>) {
         let name = action.unwrap_or_default();
         if self.canvas.title() != name {
@@ -225,7 +225,8 @@ impl Screen {
         dom::set_text(&self.asked, sentence);
     }
 
-    /// Shows figures: what each is, and what it says now. They keep the room that they once had, so that nothing jumps.
+    /// Shows figures: their labels and present values. They keep the greatest room that they had, so that nothing
+    /// jumps.
     pub(crate) fn show_figures(&mut self, figures: &[(String, String)]) {
         let labels = self.gauges.iter().map(|gauge| &gauge.label);
         if !labels.eq(figures.iter().map(|(label, _)| label)) {
@@ -294,7 +295,7 @@ impl Screen {
         self.overlay.set_class_name("overlay");
         self.overlay.set_text_content(None);
         let inbox = inbox.clone();
-        // It gets no focus: keys that were still hammered for the game must not skip what nobody has read.
+        // It gets no focus: keys that a person still presses for the game must not skip a text that nobody has read.
         let on = dom::make_button("primary", messages::current_words().onward, move || {
             inbox.send(Input::Onward)
         });
@@ -343,7 +344,7 @@ impl Screen {
         due
     }
 
-    /// Tells the world in words: all of it to whoever asks, and what is new aloud.
+    /// Describes the world in words: everything for people who ask for it, and news aloud.
     pub(crate) fn describe_world(&self, words: &str) {
         let before = self.words.text_content().unwrap_or_default();
         let news = messages::find_news(&before, words);

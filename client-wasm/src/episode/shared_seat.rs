@@ -1,7 +1,7 @@
 //! The line that says who plays a shared seat, with the buttons that change it: one that gives the seat away and takes it
 //! back, or one for each proposal.
 //!
-//! This module must not know of sessions; it is told what to show.
+//! This module must not know of sessions; its caller says what to show.
 
 use env_core::Action;
 use web_sys::{Element, HtmlElement};
@@ -73,7 +73,7 @@ impl SeatLine {
         }
     }
 
-    /// Shows what the partners propose, in words; nothing while there is no choice.
+    /// Shows the proposals of the partners, in words; nothing while there is no choice.
     pub(crate) fn show_proposals(&self, proposals: &[String]) {
         let words = messages::current_words();
         dom::set_text(&self.sentence, words.seat_proposals);

@@ -17,7 +17,7 @@ pub(crate) fn play_question() {
     play(&[659.25, 523.25]);
 }
 
-/// Tones of these frequencies, one after the other. Where there is no sound, there is none to be missed.
+/// Plays tones of these frequencies, one after the other. Nobody misses them if there is no sound.
 fn play(tones_hz: &[f32]) {
     if tones(tones_hz).is_err() {
         dom::set_mark("coplay-no-sound");

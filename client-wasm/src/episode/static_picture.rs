@@ -1,6 +1,6 @@
-//! A picture on a canvas without a session: what a participant would see of a draw list.
+//! A picture on a canvas without a session: a draw list as a participant would see it.
 //!
-//! The end-to-end tests hold it beside the native picture.
+//! The end-to-end tests compare it with the native picture.
 
 use wasm_bindgen::prelude::*;
 use web_sys::HtmlElement;
@@ -10,7 +10,7 @@ use crate::episode::view::View;
 /// A seat of nobody, so that no arrow points at one.
 const NOBODY: usize = u16::MAX as usize;
 
-/// A canvas that shows draw lists, each at once.
+/// A canvas that shows each draw list immediately.
 #[wasm_bindgen]
 pub struct StaticPicture {
     view: View,
@@ -21,7 +21,7 @@ impl StaticPicture {
     /// Takes over a canvas; the sprites are those of a module's facts, as JSON.
     ///
     /// # Errors
-    /// A sentence, if the element is no canvas or the sprites cannot be read.
+    /// A sentence, if the element is not a canvas or the sprites cannot be read.
     #[wasm_bindgen(constructor)]
     pub fn new(canvas: HtmlElement, sprites: &str) -> Result<StaticPicture, JsValue> {
         let sprites: Vec<crate::episode::module::Sprite> =

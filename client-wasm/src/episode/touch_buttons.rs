@@ -49,7 +49,7 @@ pub(crate) fn make_pad(inbox: &Inbox, buttons: &[Button]) -> HtmlElement {
     pad
 }
 
-/// A press that is let go at once: tools for people who cannot point click without pointing.
+/// A press that is released immediately: tools for people who cannot point click without pointing.
 fn click(inbox: &Inbox, button: &HtmlElement, action: Action) {
     let inbox = inbox.clone();
     dom::add_listener(button, "click", move |event: MouseEvent| {
@@ -123,7 +123,7 @@ fn point(inbox: &Inbox, pad: &HtmlElement, fingers: &Fingers, event: &PointerEve
     });
 }
 
-/// The button of the pad that a finger lies on. Everywhere on the cross that is the nearest one.
+/// Returns the button of the pad under a finger: everywhere on the cross, the nearest one.
 fn under(pad: &HtmlElement, event: &PointerEvent) -> Option<Element> {
     let (x, y) = (f64::from(event.client_x()), f64::from(event.client_y()));
     let element = dom::document().element_from_point(x as f32, y as f32)?;

@@ -63,7 +63,7 @@ impl Tween {
         let Some(&old) = self.tracks.get(&item.id) else {
             return rest;
         };
-        // The same place again: the glide under way goes on, or it would never arrive.
+        // The same place again: the current glide continues, or it would never arrive.
         if old.to == to {
             return old;
         }

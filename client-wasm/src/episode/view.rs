@@ -138,7 +138,7 @@ impl View {
         self.drawing = Some(drawing);
     }
 
-    /// Draws everything anew.
+    /// Draws everything again.
     fn draw_picture(&mut self, drawing: &Drawing, frame: Frame) {
         let list = &drawing.list;
         self.context

@@ -17,7 +17,7 @@ macro_rules! words {
         }
 
         impl Words {
-            /// Words of a language: the sentences that it has, and those of another one for the rest.
+            /// Returns the words of a language: its sentences, and those of another one for the rest.
             pub(super) fn of(own: &BTreeMap<String, String>, others: Option<&Words>) -> Self {
                 let keep = |sentence: &String| &*Box::leak(sentence.clone().into_boxed_str());
                 Self {

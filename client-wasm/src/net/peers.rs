@@ -1,9 +1,9 @@
 //! WebRTC to the other people of an episode: one connection with one unreliable data channel to each seat.
 //!
-//! Of two seats the lower one offers; the other one may call for an offer. Signals travel over the session socket.
-//! Each names its connection by a number that the offering page draws, so that what belongs to an earlier
-//! connection, or to a page that is gone, is dropped. Whatever a signal holds, it fails quietly: play then goes on
-//! through the server. This module must not know what the datagrams mean.
+//! Of two seats, the lower one offers; the other one may call for an offer. Signals travel over the session socket.
+//! Each names its connection by a number that the offering page draws, so that signals of an earlier connection, or of
+//! a page that is gone, are dropped. Whatever a signal contains, it fails quietly: play then continues through the
+//! server. This module must not know what the datagrams mean.
 
 mod connection;
 
@@ -50,7 +50,7 @@ struct PeerQueue {
 
 #[derive(Default)]
 struct Waiting {
-    /// In the order in which they happened, with their connection; what has none is true whatever becomes of
+    /// The news in their order, with their connection; news without a connection stay true whatever happens to
     /// connections.
     news: VecDeque<(Seat, Option<Serial>, PeerNews)>,
     signals: VecDeque<(Seat, Option<Serial>, Signal)>,
@@ -106,7 +106,7 @@ impl Peers {
         }
     }
 
-    /// Connects to a seat, anew if there is a connection: by an offer, or by a call for one.
+    /// Connects to a seat, and replaces an existing connection: by an offer, or by a call for one.
     pub(crate) fn connect(&mut self, to: Seat) {
         self.close(to);
         if self.own < to {
@@ -147,7 +147,7 @@ impl Peers {
         }
     }
 
-    /// The next news; those of connections that are gone are left out.
+    /// Returns the next news; news of connections that are gone are left out.
     pub(crate) fn poll_news(&mut self) -> Option<(Seat, PeerNews)> {
         loop {
             let (seat, connection, news) = self.queue.waiting.borrow_mut().news.pop_front()?;
@@ -161,7 +161,7 @@ impl Peers {
         }
     }
 
-    /// The next signal to send; those of connections that are gone are left out.
+    /// Returns the next signal to send; signals of connections that are gone are left out.
     pub(crate) fn poll_signal(&mut self) -> Option<ClientMessage> {
         loop {
             let next = self.queue.waiting.borrow_mut().signals.pop_front();
@@ -190,7 +190,7 @@ impl Peers {
     }
 
     fn offer(&mut self, to: Seat) {
-        // Numbers only tell connections apart; nobody gains by guessing one.
+        // Numbers only distinguish connections; nobody gains by guessing one.
         let number = (js_sys::Math::random() * f64::from(u32::MAX)) as u32;
         let number = NonZeroU32::MIN.saturating_add(number);
         if let Some(connection) = self.open(to, number) {
@@ -198,8 +198,8 @@ impl Peers {
         }
     }
 
-    /// The other side has no connection. An offer that it may have missed is told again; one that it must have
-    /// answered belonged to an earlier page.
+    /// Handles that the other side has no connection. An offer that it may have missed is sent again; an offer that it
+    /// must have answered belonged to an earlier page.
     fn called(&mut self, from: Seat) {
         match self.connections.iter().find(|each| each.to == from) {
             Some(connection) if connection.is_unanswered() => connection.repeat_offer(),
@@ -220,7 +220,7 @@ impl Peers {
         }
     }
 
-    /// A new connection, in the place of the one before; none if the browser has something against it.
+    /// Opens a new connection, in place of the one before; `None` if the browser refuses.
     fn open(&mut self, to: Seat, number: NonZeroU32) -> Option<&Connection> {
         let (serial, queue) = (self.next, self.queue.clone());
         self.next = serial.saturating_add(1);

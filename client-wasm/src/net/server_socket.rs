@@ -1,6 +1,6 @@
 //! The one WebSocket to the server: bytes both ways.
 //!
-//! This module must not know what the messages mean, nor when a connection is opened or given up.
+//! This module must not know what the messages mean, nor when a connection is opened or abandoned.
 
 use client_core::SocketId;
 use protocol::control::{self, ClientMessage};
@@ -72,7 +72,7 @@ impl ServerSocket {
         }
         let inbox = self.inbox.clone();
         dom::add_listener(socket, "message", move |event: MessageEvent| {
-            // The server sends no text; bytes that are no message are told apart where they are read.
+            // The server sends no text; bytes that are not a message are recognised where they are read.
             let bytes = event.data().dyn_into::<js_sys::ArrayBuffer>();
             let bytes = bytes.map(|bytes| js_sys::Uint8Array::new(&bytes).to_vec());
             let news = SocketNews::Bytes(bytes.unwrap_or_default());

@@ -121,7 +121,7 @@ impl Pane {
         self.field.value()
     }
 
-    /// Puts into the field what a page before this one had there, unless the person writes already.
+    /// Puts the text of an earlier page into the field, unless the person writes already.
     pub(crate) fn restore_text(&self, typed: &str) {
         if self.field.value().is_empty() && !typed.is_empty() {
             self.field.set_value(typed);
@@ -129,7 +129,7 @@ impl Pane {
         }
     }
 
-    /// Shows how things stand; none before the server has told anything.
+    /// Shows the state of the chat; `None` before the server has sent it.
     pub(crate) fn show(&mut self, chat: Option<&Chat>, is_connected: bool) {
         let revision = chat.map_or(0, |chat| chat.revision() + 1);
         let is_open = chat.is_some_and(Chat::is_heard);
@@ -138,7 +138,7 @@ impl Pane {
             return;
         }
         self.shown = Some((revision, is_open, is_connected));
-        // One that is being typed in stays: nobody loses what they were about to send.
+        // A field in use stays: nobody loses a text that they were about to send.
         if self.field.read_only() == is_open {
             self.field.set_read_only(!is_open);
             self.send
@@ -206,7 +206,7 @@ impl Pane {
         );
     }
 
-    /// Takes note of what the person has before their eyes, and tells how much they have not.
+    /// Notes the messages that the person sees, and shows the number of unread ones.
     fn mark_read(&mut self) {
         let is_seen = self.scroll.client_height() > 0 && !dom::document().hidden();
         if is_seen || self.read > self.drawn.len() {
@@ -239,7 +239,7 @@ fn counts(field: &HtmlTextAreaElement, count: &HtmlElement) {
     dom::set_text(count, &told);
 }
 
-/// The field with its button, and the count of what is left of it.
+/// Makes the field with its button, and the count of remaining characters.
 fn form(inbox: &Inbox) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlElement) {
     let say = messages::current_words();
     let form = dom::make_element("form");
@@ -260,7 +260,7 @@ fn form(inbox: &Inbox) -> (HtmlElement, HtmlTextAreaElement, HtmlElement, HtmlEl
     (form, field, send, count)
 }
 
-/// The button that opens the chat where there is no room for it beside the world, with the newest message on it.
+/// Makes the button that opens the chat if there is no room for it beside the world, with the newest message on it.
 fn toggle(element: &HtmlElement, field: &HtmlTextAreaElement) -> (HtmlElement, HtmlElement) {
     let (element, field) = (element.clone(), field.clone());
     let news = dom::make_text("span.newest", messages::current_words().chat);
@@ -330,7 +330,7 @@ impl Card {
         }
         let hint = match must_s {
             0 => String::new(),
-            // One that can only wait for the end is told so by the time that is left.
+            // A person who can only wait for the end sees the remaining time.
             _ if may_ms >= all_ms => messages::current_words().chat_to_the_end.to_owned(),
             must_s => messages::say_go_on_in(must_s as u32),
         };

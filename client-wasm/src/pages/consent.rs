@@ -8,7 +8,8 @@ use crate::messages;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
-/// A text with two ways on. Who agrees answers with the hash of the text; who does not gives no answer at all.
+/// Makes a text with two buttons. A person who agrees answers with the hash of the text; a person who does not gives no
+/// answer.
 pub(crate) fn make_page(inbox: &Inbox, title: &str, page: &str, sha256: &str) -> HtmlElement {
     let card = dom::make_element("section.card.consent");
     dom::add_children(&card, &[&dom::make_prose(page)]);

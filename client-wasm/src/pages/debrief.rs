@@ -1,4 +1,4 @@
-//! The debriefing at the end, and the way to withdraw what was recorded.
+//! The debriefing at the end, and the withdrawal of recorded data.
 
 use std::rc::Rc;
 
@@ -59,7 +59,7 @@ fn show(debrief: &Rc<Debrief>) {
     dom::add_children(card, &[&actions]);
 }
 
-/// Asks whether to withdraw, in the place of the text.
+/// Asks whether to withdraw, in place of the text.
 fn ask(debrief: &Rc<Debrief>) {
     let card = &debrief.card;
     card.set_text_content(None);

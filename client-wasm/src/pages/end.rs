@@ -1,7 +1,7 @@
-//! The last page: what was said, the completion code, and the way back to whoever sent the participant.
+//! The last page: its text, the completion code, and the way back to the recruiter.
 //!
 //! It is shown only when everything of the participant is durable on the server, so it may lead away. A study without a
-//! server has the data in the browser: its last page leads away only once they are handed over.
+//! server has the data in the browser: its last page leads away only once they are delivered.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ use crate::shell::{credentials, dom, iframe, layout, offline_data};
 /// The time for which the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
 
-/// The outcomes of those who have done what was asked.
+/// The outcomes of people who have done their work.
 const DONE: [&str; 2] = ["completed", "partner_left"];
 
 /// The last page.
@@ -100,7 +100,7 @@ impl Last {
     pub(crate) fn tick(&mut self, now_ms: f64) {
         let is_free = |held: &mut Held| held.handover.get() != Handover::Pending;
         if let Some(held) = self.held.take_if(is_free) {
-            // Where it failed, nobody is led away from the data: they decide themselves.
+            // If it failed, the page leads nobody away from the data: they decide themselves.
             let counts = held.handover.get() == Handover::Done;
             if counts && !held.farewell.withdrawal.is_empty() {
                 credentials::forget_session();
@@ -126,8 +126,8 @@ impl Last {
     }
 }
 
-/// Adds what hands the data of a study without a server over, and gives its state if the way back waits for it. Who has
-/// withdrawn hands nothing over: it is erased.
+/// Adds the elements that deliver the data of a study without a server, and returns the state if the way back waits for
+/// it. People who have withdrawn deliver nothing: their data are erased.
 fn hand_over(card: &HtmlElement, farewell: &Farewell) -> Option<HandoverState> {
     if !farewell.withdrawal.is_empty() {
         return offline_data::erase();

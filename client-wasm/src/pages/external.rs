@@ -16,7 +16,7 @@ fn way_back(ticket: &str) -> String {
     format!("{origin}{}?{TICKET}={ticket}", read_path())
 }
 
-/// A page of another site, which opens in its own tab. Nothing of this page is told to it but what the study says.
+/// A page of another site, which opens in its own tab. It learns nothing from this page except what the study says.
 pub(crate) fn make_page(inbox: &Inbox, view: &StageView) -> HtmlElement {
     let StageView::External {
         url,
@@ -91,7 +91,7 @@ fn answer(name: &str, value: Value) -> Answer {
     }
 }
 
-/// The field for the code of the other page; the form is done with what is in it.
+/// Makes the field for the code of the other page; the form is done with its text.
 fn code_field(inbox: &Inbox, card: &HtmlElement) -> HtmlElement {
     let label = dom::make_element("label.code-field");
     let input: HtmlInputElement = dom::make_element("input").unchecked_into();

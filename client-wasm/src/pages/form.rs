@@ -1,4 +1,4 @@
-//! A form as a page: what is shown of it, page by page, and whether it can be handed in.
+//! A form as a page: its visible items, page by page, and whether it can be submitted.
 
 mod controls;
 mod texts;
@@ -31,7 +31,7 @@ struct Filling {
     /// The line below the heading.
     hint: Option<String>,
     inbox: Inbox,
-    /// The time in which it is to be answered.
+    /// The time limit for the answers.
     time: Option<Time>,
     /// The texts that show answers to the same form.
     texts: RefCell<FilledTexts>,
@@ -56,7 +56,7 @@ impl Filling {
         ways.find_map(|(way, is_shown)| is_shown.then_some(way))
     }
 
-    /// Shows what the answers so far lead to, and locks what cannot be answered.
+    /// Shows the items that follow from the answers so far, and locks those that cannot be answered.
     fn refresh(&self) {
         let (shown, kept) = self.form.shown(&self.values);
         let items = self.page().items.iter().zip(&shown[self.times.page()]);
@@ -97,7 +97,7 @@ impl Filling {
         time.is_some_and(|time| time.limit.is_over(dom::page_us()))
     }
 
-    /// The label of the button that goes on.
+    /// The label of the button that leads on.
     fn onward(&self) -> &'static str {
         match self.way(1) {
             None => messages::current_words().onward,
@@ -105,7 +105,7 @@ impl Filling {
         }
     }
 
-    /// The first problem's way from here, and the problems of that page; none if there are none from here back.
+    /// Returns the distance to the page with the first problem, and its problems; `None` if there are none up to here.
     fn problem(&self) -> Option<(isize, Vec<(usize, AnswerProblem)>)> {
         let here = self.times.page();
         let mut all = self.form.problems(&self.values);
@@ -137,7 +137,7 @@ impl Filling {
         self.inbox.send(done);
     }
 
-    /// Has what is done kept.
+    /// Lets the draft be stored.
     fn keep(&self) {
         self.inbox.send(Input::Drafted(self.draft()));
     }
@@ -178,7 +178,7 @@ pub(crate) struct Questions {
 }
 
 impl Questions {
-    /// A form as a page, with what a draft has of it.
+    /// Makes a form as a page, with the answers of a draft.
     pub(crate) fn new(
         inbox: &Inbox,
         form: Form,
@@ -322,7 +322,7 @@ fn submit(shared: &Shared) {
     }
 }
 
-/// Takes back what was said of an answer, now that it has no problem any more.
+/// Removes the message about an answer that has no problem any more.
 fn clear_problem(field: &HtmlElement) {
     let place = field.query_selector(".problem").ok().flatten();
     if let Some(place) = place.filter(|place| !place.has_attribute("hidden")) {

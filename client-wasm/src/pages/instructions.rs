@@ -1,4 +1,4 @@
-//! Pages to read, back and next; each may have a least time, which the button tells.
+//! Pages to read, back and next; each may have a least time, which the button shows.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ struct Book {
     pages: Vec<String>,
     least_us: u64,
     times: PageTimes,
-    /// The way on, and what says how long still; gone once it is open.
+    /// The button that leads on, and the element with the remaining time; `None` once the button is open.
     wait: Option<Wait>,
 }
 

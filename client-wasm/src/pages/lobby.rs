@@ -1,6 +1,6 @@
-//! The waiting room: who is here, for how long, what happens when nobody comes, and what the person is asked meanwhile.
+//! The waiting room: the people here, the time, what happens when nobody comes, and questions to the person meanwhile.
 //!
-//! Nothing on it moves when something is asked: question and picture share one place.
+//! Nothing on it moves when a question appears: question and picture share one place.
 
 use protocol::control::{Ask, ClientMessage, LobbyChoice, Waiting};
 use web_sys::HtmlElement;
@@ -58,7 +58,7 @@ impl Lobby {
         }
     }
 
-    /// The server's word on how the wait stands.
+    /// Takes the state of the wait from the server.
     pub(crate) fn handle_waiting(&mut self, now_ms: f64, waiting: Waiting) {
         let before = self.told.replace((waiting, now_ms));
         dom::set_text(&self.status, &messages::say_who_is_here(&waiting));

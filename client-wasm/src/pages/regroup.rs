@@ -35,7 +35,7 @@ impl Regroup {
         }
     }
 
-    /// The server's word on who is missing, of a group of so many.
+    /// Takes the missing people from the server, and the size of the group.
     pub(crate) fn handle_missing(&mut self, now_ms: f64, absent: &[Absent], of: u8, left_ms: u32) {
         let whom: Vec<_> = absent.iter().map(|one| (one.seat, one.connected)).collect();
         let words = messages::current_words();

@@ -1,4 +1,4 @@
-//! The rest between two episodes: how many were played, when the person may go on, and when it goes on by itself.
+//! The rest between two episodes: how many were played, when the person may continue, and when it continues by itself.
 
 use web_sys::HtmlElement;
 
@@ -12,7 +12,8 @@ pub(crate) struct Rest {
     pub(crate) page: HtmlElement,
     button: HtmlElement,
     hint: HtmlElement,
-    /// The times at which the person may go on, and at which the study goes on by itself, page clock, milliseconds.
+    /// The times at which the person may continue, and at which the study continues by itself, page clock,
+    /// milliseconds.
     from_ms: f64,
     until_ms: Option<f64>,
     /// True if the person has gone on and waits for others.
@@ -61,7 +62,7 @@ impl Rest {
         self
     }
 
-    /// The person goes on, and others do not yet.
+    /// Shows that the person continues, and others do not yet.
     pub(crate) fn show_waiting(&mut self) {
         self.waits = true;
     }

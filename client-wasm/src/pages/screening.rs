@@ -1,4 +1,4 @@
-//! The page on which device and connection are measured, and which tells what they lack.
+//! The page that measures device and connection, and shows what they lack.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use crate::pages::unmet_requirements::{self, Measurements};
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{dom, layout};
 
-/// The page, its task included: what the task does is void once the page is gone.
+/// The page, including its task: the results of the task are void once the page is gone.
 pub(crate) struct Screening {
     /// The page.
     pub(crate) page: HtmlElement,
@@ -28,7 +28,7 @@ struct Parts {
     pings: Pings,
     /// The last measurements.
     found: Cell<Option<Measurements>>,
-    /// Lines that tell the size of the window.
+    /// Lines that show the size of the window.
     lines: RefCell<Vec<(HtmlElement, Lack)>>,
     is_gone: Cell<bool>,
 }
@@ -40,7 +40,7 @@ impl Drop for Screening {
 }
 
 impl Screening {
-    /// Measures at once, or tells what was lacking at the attempt before, of which `found` is known.
+    /// Measures immediately, or shows what was lacking at the attempt before, whose measurements are `found`.
     pub(crate) fn new(
         inbox: &Inbox,
         trials: &[Trial],
@@ -96,7 +96,7 @@ impl Parts {
     }
 }
 
-/// Turns the page to what is being measured, and measures.
+/// Shows the measurement, and measures.
 fn check(parts: &Rc<Parts>) {
     parts.page.set_text_content(None);
     parts.lines.borrow_mut().clear();
@@ -143,7 +143,7 @@ fn check(parts: &Rc<Parts>) {
     });
 }
 
-/// Turns the page to what is lacking.
+/// Shows what is lacking.
 fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
     let device = measure::read_device();
     let list = dom::make_element("ul.lacks");
@@ -185,7 +185,7 @@ fn tell(parts: &Rc<Parts>, lacks: &[Lack], attempts: u8) {
     );
 }
 
-/// Why somebody could not take part, for the last page.
+/// Lists why somebody could not take part, for the last page.
 pub(crate) fn make_reasons(lacks: &[Lack]) -> HtmlElement {
     let block = dom::make_element("div.reasons");
     let list = dom::make_element("ul.lacks");

@@ -86,7 +86,7 @@ pub fn say_need(lack: &Lack, found: Option<Measurements>) -> String {
     }
 }
 
-/// The remedy that the person has on their device; `None` if the study says it itself.
+/// Returns the remedy on the person's device; `None` if the study says it itself.
 pub fn say_remedy(lack: &Lack, device: Device) -> Option<String> {
     let said = match lack {
         Lack::Device(devices) => return Some(open_on(devices)),

@@ -1,4 +1,4 @@
-//! The page of replays: the component in `web/film.js` shows them, and says here what is answered.
+//! The page of replays: the component in `web/film.js` shows them, and reports the answers here.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use crate::shell::{dom, layout};
 
 #[wasm_bindgen]
 extern "C" {
-    /// Opens replays in an element: what is asked, the words of the page, and who asks, as JSON.
+    /// Opens replays in an element: the questions, the words of the page, and the asking session, as JSON.
     #[wasm_bindgen(catch, js_name = coplayOpenFilm)]
     async fn open_film(host: &HtmlElement, order: &str) -> Result<JsValue, JsValue>;
 }
@@ -40,7 +40,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Makes the page, with what was answered before.
+    /// Makes the page, with earlier answers.
     pub(crate) fn new(
         inbox: &Inbox,
         title: &str,

@@ -18,8 +18,8 @@ pub(crate) const TICKET: &str = "coplay_return";
 /// The parameter that asks for a language.
 const LANGUAGE: &str = "lang";
 
-/// Reads address and storage. What a link says leaves the address bar at once, so that it is neither shared by accident
-/// nor seen; a link begins anew here even if the tab remembers a session.
+/// Reads address and storage. The contents of a link leave the address bar immediately, so that they are neither shared
+/// by accident nor seen; a link begins a new session here even if the tab remembers one.
 pub(crate) fn read_credentials() -> Credentials {
     let mut parameters = take_parameters();
     let language = parameters.iter().find(|(name, _)| name == LANGUAGE);
@@ -86,7 +86,7 @@ pub(crate) fn remember_session(session: Option<&str>) {
     keep(SESSION, session);
 }
 
-/// Has the tab forget who was here, so that the next person begins anew.
+/// Makes the tab forget who was here, so that the next person begins a new session.
 pub(crate) fn forget_session() {
     keep(SESSION, None);
     keep(LINK, None);
@@ -138,7 +138,7 @@ pub(crate) fn read_path() -> String {
     path.unwrap_or_else(|_| "/".to_owned())
 }
 
-/// The name under which the tab remembers something: sites on one host share what it remembers.
+/// Returns the name under which the tab remembers something: sites on one host share its storage.
 fn key(name: &str) -> String {
     match read_path().as_str() {
         "/" => name.to_owned(),

@@ -82,7 +82,7 @@ pub(crate) fn make_text(kind: &str, content: &str) -> HtmlElement {
     element
 }
 
-/// A new `div.prose` of HTML that the server sanitised. Its pictures lie beside the page, wherever that is.
+/// A new `div.prose` of HTML that the server sanitised. Its pictures are beside the page, wherever that is.
 pub(crate) fn make_prose(sanitised: &str) -> HtmlElement {
     let element = make_element("div.prose");
     element.set_inner_html(&sanitised.replace("src=\"/media/", "src=\"media/"));
@@ -127,7 +127,7 @@ pub(crate) fn find_meta(name: &str) -> Option<String> {
 
 /// Loads the page again.
 pub(crate) fn reload_page() {
-    // A browser that refuses leaves the page as it is, and its own button beside it.
+    // If a browser refuses, the page stays, and the browser's own button too.
     window().location().reload().ok();
 }
 
@@ -137,7 +137,7 @@ pub(crate) fn matches_media(query: &str) -> bool {
     list.is_some_and(|list| list.matches())
 }
 
-/// Asks the browser to show the page on the whole screen; it may refuse, and then the page stays as it is.
+/// Asks the browser for the full screen; it may refuse, and then the page does not change.
 pub(crate) fn fill_screen() {
     let Some(page) = document().document_element() else {
         return;
@@ -161,13 +161,13 @@ pub(crate) fn read_screen() -> (bool, bool) {
     )
 }
 
-/// The languages that the person reads, best first, as the browser tells.
+/// Returns the languages that the person reads, best first, as the browser reports them.
 pub(crate) fn read_languages() -> Vec<String> {
     let all = window().navigator().languages();
     all.iter().filter_map(|tag| tag.as_string()).collect()
 }
 
-/// The language that the page says that it is in.
+/// Returns the language that the page declares.
 pub(crate) fn read_page_language() -> Option<String> {
     document().document_element()?.get_attribute("lang")
 }

@@ -6,7 +6,7 @@ use web_sys::{Gamepad, GamepadButton, GamepadMappingType};
 use super::dom;
 use crate::episode::gamepads::list_pressed;
 
-/// The codes of all buttons that are down, of gamepads with the standard mapping; none where a browser has no gamepads.
+/// The codes of all buttons that are down, of gamepads with the standard mapping; empty if a browser has no gamepads.
 pub(crate) fn read_gamepads() -> Vec<&'static str> {
     let Ok(pads) = dom::window().navigator().get_gamepads() else {
         return Vec::new();

@@ -1,7 +1,7 @@
 //! The page in a frame of another site: the way to its own window, and back, as Mechanical Turk wants it; and the
 //! message to a page that the server declares.
 //!
-//! A game needs room and the keys, which a frame may not have; work is handed in from the frame alone, as the site
+//! A game needs room and the keys, which a frame may not have; but work must be submitted from the frame, as the site
 //! around it expects. This module must not know what the study is.
 
 use wasm_bindgen::prelude::*;
@@ -65,12 +65,12 @@ fn opener() -> Option<Window> {
 pub(crate) fn hands_work_in() -> bool {
     let Some(frame) = opener() else { return false };
     let origin = dom::window().location().origin().unwrap_or_default();
-    // A frame that is gone was closed by the person; its site says how to go on there.
+    // A frame that is gone was closed by the person; its site says how to continue there.
     frame.post_message(&OVER.into(), &origin).ok();
     true
 }
 
-/// The page of a frame: opens the study by this address in its own window, or goes on in the frame.
+/// Makes the page of a frame: it opens the study at this address in its own window, or continues in the frame.
 pub(crate) fn make_gate(inbox: &Inbox, address: String) -> HtmlElement {
     let card = dom::make_element("section.card.gate");
     let actions = dom::make_element("div.actions");
@@ -93,7 +93,7 @@ pub(crate) fn make_gate(inbox: &Inbox, address: String) -> HtmlElement {
     card
 }
 
-/// The study is in its window; the frame goes on once that is done.
+/// Shows that the study is in its window; the frame continues once that is done.
 fn wait(card: &HtmlElement, inbox: &Inbox) {
     card.set_text_content(None);
     let (heading, words) = (

@@ -1,4 +1,4 @@
-//! The way in: everything that happens is posted, and handled one after the other, never nested.
+//! The inbox: everything that happens is posted here, and handled one after the other, never nested.
 //!
 //! This module must not know what is done with an input.
 
@@ -73,14 +73,14 @@ pub(crate) enum Input {
     Leaving,
     /// The person did something, wherever on the page.
     Alive,
-    /// The person has answered what the server asks in a lobby.
+    /// The person has answered the server's question in a lobby.
     Say(ClientMessage),
-    /// The person is done with a stage, after this many milliseconds on each of its pages; none if it has but one, whose
-    /// time is that of the stage.
+    /// The person is done with a stage, after this many milliseconds on each of its pages; empty if it has only one,
+    /// whose time is that of the stage.
     StageDone(Vec<Answer>, Vec<u32>),
     /// The part of a stage that the person has done so far.
     Drafted(Draft),
-    /// The person presses a button that tells the AI partner in a seat what to do.
+    /// The person presses a button that gives a directive to the AI partner in a seat.
     Direct {
         /// The seat.
         seat: Seat,
@@ -89,11 +89,11 @@ pub(crate) enum Input {
     },
     /// The person turns to the chat, to write.
     ToChat,
-    /// The person sends what they have written.
+    /// The person sends their text.
     Write,
     /// The person opens the messages with the researchers, or closes them.
     Help,
-    /// The person opens them to read what is new.
+    /// The person opens the messages to read new ones.
     HelpNews,
     /// The person sends a message to the researchers.
     HelpWritten,
@@ -103,7 +103,7 @@ pub(crate) enum Input {
     Onward,
     /// The person leaves the study.
     Quit,
-    /// The person goes on in the frame of another site.
+    /// The person continues in the frame of another site.
     Here,
 }
 

@@ -74,7 +74,7 @@ impl PageLayout {
         })
     }
 
-    /// Names the study, and whom to write to.
+    /// Shows the title of the study, and the contact.
     pub(crate) fn name_study(&mut self, title: &str, contact: &str) {
         title.clone_into(&mut self.name);
         dom::set_text(&self.title, title);
@@ -83,7 +83,7 @@ impl PageLayout {
         self.contact(contact);
     }
 
-    /// Says what is always there in the language of the page, which is that of the tag.
+    /// Writes the permanent texts in the language of the page, which is that of the tag.
     pub(crate) fn set_language(&mut self, language: &str) {
         if let Some(html) = dom::document().document_element() {
             dom::set_attribute(&html, "lang", language);
@@ -114,7 +114,7 @@ impl PageLayout {
         }
     }
 
-    /// Says whom to write to.
+    /// Shows the contact.
     fn contact(&self, contact: &str) {
         self.contact.set_text_content(None);
         let is_mail = contact.contains('@') && !contact.contains(char::is_whitespace);
@@ -136,8 +136,8 @@ impl PageLayout {
         &self.name
     }
 
-    /// Shows how far the participant is: a dot for each stage, or a bar where there are many; nothing if the count is not
-    /// told.
+    /// Shows how far the participant is: a dot for each stage, or a bar if there are many; nothing if the count is not
+    /// known.
     pub(crate) fn show_progress(&self, index: u16, count: u16) {
         self.progress.set_text_content(None);
         dom::show_element(&self.progress, count > 0);
@@ -169,7 +169,7 @@ impl PageLayout {
             old.remove();
         }
         self.root.insert_before(page, Some(&self.contact)).ok();
-        // A page that says by itself whom to write to needs nobody to say it again.
+        // A page that names the contact itself need not show it again.
         let said = page.text_content().unwrap_or_default();
         let is_said = !self.whom.is_empty() && said.contains(&self.whom);
         dom::show_element(&self.contact, !is_said);
@@ -179,7 +179,7 @@ impl PageLayout {
 
     /// Offers the way out, or does not.
     pub(crate) fn may_leave(&self, may: bool) {
-        // Before, not all of it would be there, and what is there would move.
+        // Earlier, parts would still be missing, and the others would move.
         self.bar.class_list().remove_1("early").ok();
         self.leave.show_button(may);
     }

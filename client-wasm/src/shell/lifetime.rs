@@ -1,4 +1,5 @@
-//! The life of the page: when it ends, all listeners are removed, and everything else that would go on by itself ends.
+//! The life of the page: when it ends, all listeners are removed, and everything else that would continue by itself
+//! ends.
 //!
 //! This module must not know why a page ends, and touches nothing that failed code may have left half-done.
 
@@ -22,7 +23,7 @@ pub(crate) fn is_over() -> bool {
     IS_OVER.get()
 }
 
-/// The signal that removes listeners at the end of the page, and tells `web/boot.js` of it.
+/// Returns the signal that removes listeners at the end of the page, and informs `web/boot.js`.
 pub(crate) fn end_signal() -> Option<AbortSignal> {
     CONTROLLER.with(|controller| Some(controller.as_ref()?.signal()))
 }

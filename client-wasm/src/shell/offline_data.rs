@@ -27,7 +27,7 @@ pub(crate) enum Handover {
     Done,
 }
 
-/// The handover of a last page, as it goes on.
+/// The present state of a last page's handover.
 pub(crate) type HandoverState = Rc<Cell<Handover>>;
 
 /// True if the study has no server.
@@ -70,7 +70,7 @@ pub(crate) fn make_block() -> Option<(HtmlElement, HandoverState)> {
     Some((block, handover))
 }
 
-/// Erases in this browser what the page has stored, for somebody who has withdrawn. `None` if there is a server.
+/// Erases the page's data in this browser, for somebody who has withdrawn. `None` if there is a server.
 pub(crate) fn erase() -> Option<HandoverState> {
     if !is_offline() {
         return None;
@@ -91,7 +91,7 @@ pub(crate) fn make_lasting_button() -> Option<HtmlElement> {
     Some(save)
 }
 
-/// Posts the data, and says so; the buttons are there only if it failed.
+/// Posts the data, and shows that; the buttons are there only if it failed.
 fn post(status: &HtmlElement, actions: &HtmlElement, handover: &HandoverState) {
     let say = messages::current_words();
     dom::set_text(status, say.data_sending);
@@ -108,8 +108,8 @@ fn post(status: &HtmlElement, actions: &HtmlElement, handover: &HandoverState) {
     });
 }
 
-/// Calls a function of `coplayOffline` that gives a promise, tells `then` whether it succeeded, and notes that. What has been
-/// handed over once stays so.
+/// Calls a function of `coplayOffline` that returns a promise, tells `then` whether it succeeded, and notes that. Once
+/// delivered, the data stay delivered.
 fn follow(name: &str, handover: &HandoverState, then: impl FnOnce(bool) + 'static) {
     let Some(promise) = call(name) else { return };
     let handover = Rc::clone(handover);

@@ -1,5 +1,5 @@
-//! The last resort when the page fails: the person is told, the server is told, what is confirmed goes out, and the
-//! page ends.
+//! The last resort when the page fails: it informs the person and the server, sends what is confirmed, and ends the
+//! page.
 //!
 //! This module touches nothing that the failed code may have left half-done: it has its own handles.
 
@@ -12,7 +12,7 @@ use web_sys::{Event, WebSocket};
 use super::{dom, lifetime, offline_data};
 use crate::messages;
 
-/// Gives the confirmed rows that the server may not have yet.
+/// Returns the confirmed rows that the server may not have yet.
 type LastUpload = Box<dyn Fn() -> Option<Upload>>;
 
 #[derive(Default)]
@@ -49,7 +49,7 @@ pub(crate) fn keep_upload(last_upload: impl Fn() -> Option<Upload> + 'static) {
     HANDLES.with_borrow_mut(|handles| handles.last_upload = Some(Box::new(last_upload)));
 }
 
-/// Tells the person and the server of a failure, and sends what is confirmed; once. The page goes on if it can.
+/// Reports a failure to the person and the server, and sends what is confirmed, once. The page continues if it can.
 pub(crate) fn report_failure(message: &str) {
     if !HAS_REPORTED.replace(true) {
         send_last_messages(message);

@@ -1,8 +1,8 @@
-//! Adherence: how far people did what a policy would have done, one row for each episode, person and measure, and totals
-//! for each person.
+//! Adherence: how far people's actions agree with those of a policy, one row for each episode, person and measure, and
+//! totals for each person.
 //!
-//! The policy is asked from the first tick on, with what the seat could observe. It remembers its own past; the actions of
-//! the episode are not its own.
+//! The policy is asked from the first tick on, with the observations of the seat. It remembers its own past; the
+//! actions of the episode are not its own.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,7 +52,7 @@ pub struct ChosenMeasure {
     pub model: Option<Arc<[u8]>>,
 }
 
-/// The decisions of a person, beside those of a policy.
+/// The decisions of a person and those of a policy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Decisions {
     decisions: u32,
@@ -96,7 +96,7 @@ impl PersonAdherence {
 /// The table of adherence, and the totals of each person.
 pub(super) struct AdherenceTable {
     table: Table,
-    /// Measures that take the place of those that the episodes were recorded with.
+    /// Measures that replace the recorded measures of the episodes.
     chosen: Option<Vec<ChosenMeasure>>,
     totals: BTreeMap<String, PersonAdherence>,
 }
@@ -120,7 +120,7 @@ impl AdherenceTable {
         })
     }
 
-    /// The measures of an episode: those that were chosen for its stage, or those of its file.
+    /// Lists the measures of an episode: those that were chosen for its stage, or those of its file.
     fn list_measures(&self, episode: &SimulatedEpisode<'_>) -> Vec<ChosenMeasure> {
         let header = &episode.log.header;
         if header.way == EnvWay::Host {
@@ -187,7 +187,7 @@ impl AdherenceTable {
         Ok(())
     }
 
-    /// Finishes the file, puts it into the report, and gives the totals of each person.
+    /// Finishes the file, puts it into the report, and returns the totals of each person.
     pub(super) fn finish(
         self,
         report: &mut ExportReport,
@@ -220,7 +220,7 @@ fn open(episode: &SimulatedEpisode<'_>, measure: ChosenMeasure) -> anyhow::Resul
     })
 }
 
-/// Simulates an episode once more, and compares every action of a person with what the policies would have done.
+/// Simulates an episode again, and compares every action of a person with the choices of the policies.
 fn measure_episode(episode: &SimulatedEpisode<'_>, asked: &mut [Asked]) -> anyhow::Result<()> {
     let changes: Vec<Change> = episode.log.changes().cloned().collect();
     let seats = usize::from(episode.spec.seats);
@@ -248,7 +248,7 @@ fn decides(episode: &SimulatedEpisode<'_>, changes: &[Change], step: &Step) -> b
 }
 
 impl Asked {
-    /// Asks the policy for the step that a seat is about to make, whoever makes it.
+    /// Asks the policy for the next step of a seat, whoever makes it.
     fn compare(&mut self, replica: &mut Replica, step: &Step, is_own: bool) {
         let seat = step.seat.index();
         let mind = &mut self.seats[seat];

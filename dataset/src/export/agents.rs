@@ -1,4 +1,4 @@
-//! The table of the agents that took part in the place of people.
+//! The table of the agents that took part instead of people.
 
 use std::collections::BTreeSet;
 use std::path::Path;

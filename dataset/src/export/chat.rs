@@ -50,7 +50,7 @@ row! {
     }
 }
 
-/// Writes the table; those who withdrew what was recorded of them, or their groups, are left out.
+/// Writes the table; people who withdrew their data, or their groups, are left out.
 ///
 /// # Errors
 /// The error of the disk or of the database.

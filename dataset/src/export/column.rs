@@ -155,7 +155,7 @@ impl<C: Cell> Cell for Option<C> {
     }
 }
 
-/// Two rows that stand beside each other; the second one is what the table is about.
+/// Two rows beside each other; the second one is the subject of the table.
 impl<A: Row, B: Row> Row for (A, B) {
     fn about() -> String {
         B::about()
@@ -187,8 +187,8 @@ impl<R: Row> Row for &R {
     }
 }
 
-/// Makes a type of rows: the name of a field is that of its column, and its documentation the description of the column
-/// in the data dictionary and in the schema of Parquet files.
+/// Makes a type of rows: the name of a field is that of its column, and the documentation of the field is the
+/// description of the column in the data dictionary and in the schema of Parquet files.
 macro_rules! row {
     (
         $(#[doc = $about:literal])+

@@ -54,7 +54,7 @@ impl Demographics {
     }
 }
 
-/// Reads identifiers and demographics, as far as they are asked for.
+/// Reads identifiers and demographics, if the options ask for them.
 pub(super) async fn read(data: &Path, options: &ExportOptions) -> anyhow::Result<Demographics> {
     let mut joined = Demographics::default();
     if !options.identifiers && options.demographics.is_none() {

@@ -54,7 +54,7 @@ row! {
     }
 }
 
-/// Writes the table; those who withdrew what was recorded of them are left out.
+/// Writes the table; people who withdrew their data are left out.
 ///
 /// # Errors
 /// The error of the disk or of the database.

@@ -62,8 +62,8 @@ fn create_tables(
     Ok(tables)
 }
 
-/// Writes the tables of episodes, and gives the totals of each person. Where a file could not take its end, that of the
-/// database counts.
+/// Writes the tables of episodes, and returns the totals of each person. If a file could not take its end, the end in
+/// the database counts.
 pub(super) fn write_tables(
     data: &Path,
     output: &Output,
@@ -79,7 +79,7 @@ pub(super) fn write_tables(
     let mut progress = Progress::new(files.len());
     for path in files {
         options.stop.check()?;
-        // The name of the file is the id: what is not exported need not be read.
+        // The name of the file is the id: an episode that is not exported need not be read.
         let id = path.file_stem().unwrap_or_default().to_string_lossy();
         if known.includes_episode(&id) {
             match read_episode(data, path.clone(), known, withdrawn) {
@@ -147,7 +147,7 @@ fn read_episode<'a>(
     }))
 }
 
-/// The seats of those who withdrew what was recorded of them.
+/// Lists the seats of people who withdrew their data.
 fn list_withdrawn_seats(header: &Header, withdrawn: &Withdrawn) -> BTreeSet<Seat> {
     let seats = (0..).map(Seat).zip(&header.participants);
     let gone = seats.filter(|(_, name)| withdrawn.participants.contains(*name));

@@ -1,4 +1,4 @@
-//! The quality of each session, and what the rules of `exclusions` say of it.
+//! The quality of each session, and the result of the rules of `exclusions`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -101,7 +101,7 @@ pub(super) async fn write_tables(
         store.close().await;
     }
     for session in &known.sessions {
-        // Nothing is known of them any more, which is no quality of theirs.
+        // Nothing is known about them any more, so they have no quality.
         if session.erased_at.is_some() || withdrawn.participants.contains(&session.participant) {
             continue;
         }

@@ -1,4 +1,4 @@
-//! The tables of groups and of waiting: who was put together, who left, and every wait in a lobby.
+//! The tables of groups and of waiting: the people of each group, those who left, and every wait in a lobby.
 
 use std::path::Path;
 

@@ -16,7 +16,7 @@ pub(super) struct KnownData {
     pub(super) sessions: Vec<Session>,
     /// Those that are exported, oldest first.
     pub(super) episodes: Vec<Episode>,
-    /// The number among those of its group, from 0, and the reason of the end, of every episode.
+    /// The number of every episode among those of its group, from 0, and the reason of its end.
     facts: BTreeMap<String, (u32, Option<EndReason>)>,
     /// Episodes that are not exported.
     left_out: BTreeSet<String>,
@@ -24,7 +24,7 @@ pub(super) struct KnownData {
     groups: Option<BTreeSet<String>>,
     /// The logs of episodes, as far as the database knows them.
     logs: KnownLogs,
-    /// The rows that decide who is paid what, and are not as they were stored: a sentence for each.
+    /// The rows that decide payments and were changed after they were stored: a sentence for each.
     pub(super) altered: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl KnownData {
         &self.logs
     }
 
-    /// The number of an episode among those of its group, from 0.
+    /// Returns the number of an episode among those of its group, from 0.
     pub(super) fn round(&self, episode: &str) -> Option<u32> {
         self.facts.get(episode).map(|(round, _)| *round)
     }

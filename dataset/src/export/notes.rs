@@ -248,7 +248,7 @@ fn list_keys<'a>(
 ) -> Vec<KeyRow<'a>> {
     // Pages count from when tick 0 was due.
     let unix_us = |us: i64| us.saturating_add_unsigned(t0_us);
-    // Notes of before do not say it.
+    // Older notes do not say it.
     let frames_us = timing.frames_us.iter().copied();
     let frames_us = frames_us.chain(std::iter::repeat(None));
     let rows = timing.keys.iter().zip(frames_us);

@@ -21,15 +21,15 @@ pub struct ExportOptions {
     pub states: bool,
     /// The tables of observations, computed again.
     pub observations: BTreeSet<ObservationKind>,
-    /// Only what is new or changed since then, microseconds since the Unix epoch.
+    /// Only rows that are new or changed since then, microseconds since the Unix epoch.
     pub since_us: Option<u64>,
     /// True for recruiters' identifiers in the table of sessions.
     pub identifiers: bool,
     /// A file of the recruiter with a row per participant, to join with the table of sessions.
     pub demographics: Option<PathBuf>,
-    /// Rules that take the place of those of the studies.
+    /// Rules that replace those of the studies.
     pub exclusions: Option<Vec<ExclusionRule>>,
-    /// Measures of adherence that take the place of those that episodes were recorded with.
+    /// Measures of adherence that replace the recorded measures of episodes.
     pub adherence: Option<Vec<ChosenMeasure>>,
     /// Ends the export early.
     pub stop: StopFlag,
@@ -65,7 +65,7 @@ impl StopFlag {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Checks whether to go on.
+    /// Checks whether to continue.
     ///
     /// # Errors
     /// The export was asked to stop.

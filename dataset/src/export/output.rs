@@ -12,7 +12,7 @@ use super::report::WrittenTable;
 use super::sink::TableFormat;
 use crate::output_tree::part_of;
 
-/// The file that says which tables and columns there are. It is written last: a folder without it is no whole export.
+/// The file that lists the tables and columns. It is written last: a folder without it is not a complete export.
 pub const DICTIONARY: &str = "tables.json";
 
 /// The folder of an export that is being written.
@@ -78,7 +78,7 @@ impl Output {
         &self.target
     }
 
-    /// Puts the tables into their place, in that of those of an earlier export. Other files there stay.
+    /// Puts the tables into their place; they replace those of an earlier export. Other files there stay.
     pub(super) fn publish(&self, tables: &[&WrittenTable]) -> anyhow::Result<()> {
         let tables = tables.iter().map(|table| DictionaryTable {
             name: table.name,

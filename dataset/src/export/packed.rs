@@ -9,7 +9,7 @@ use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::{ExportOptions, ExportReport, export};
 
-/// Writes the tables of a data folder as a zip archive into a file, which stands at its beginning afterwards.
+/// Writes the tables of a data folder as a zip archive into a file, whose position is then at its beginning.
 ///
 /// # Errors
 /// As [`export`].

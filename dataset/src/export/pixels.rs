@@ -83,7 +83,7 @@ impl PixelTable {
         }
     }
 
-    /// Reads the art of an environment, unless it is that of the episode before.
+    /// Reads the art of an environment, unless it is the same as for the episode before.
     fn read_art(&mut self, episode: &SimulatedEpisode<'_>) -> anyhow::Result<()> {
         let header = &episode.log.header;
         let name = format!("{} {} {}", header.env, header.env_version, header.module);
@@ -191,7 +191,7 @@ impl AtariMemory {
         self.last[1] = grey;
     }
 
-    /// Takes the lighter of the last two states, and gives the last four such pictures.
+    /// Takes the lighter of the last two states, and returns the last four such pictures.
     fn observe(&mut self) -> Vec<u8> {
         let pairs = self.last[0].iter().zip(&self.last[1]);
         let picture: Vec<u8> = pairs.map(|(one, other)| *one.max(other)).collect();

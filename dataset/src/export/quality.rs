@@ -54,7 +54,7 @@ pub(super) struct PersonTotals {
     own: u64,
     lost: u64,
     noops: u64,
-    /// Of those episodes that are played in ticks.
+    /// Only for episodes that are played in ticks.
     timed: Timed,
 }
 
@@ -85,7 +85,7 @@ impl PersonTotals {
         all.away_us += more.away_us;
     }
 
-    /// The quality that the formulas of rules ask for, without what the session says.
+    /// Returns the quality for the formulas of rules, without the facts of the session.
     pub(super) fn quality(&self) -> SessionQuality {
         let timed = &self.timed;
         SessionQuality {
@@ -148,7 +148,7 @@ impl QualityTable {
         Ok(())
     }
 
-    /// Finishes the file, puts it into the report, and gives the totals of each person.
+    /// Finishes the file, puts it into the report, and returns the totals of each person.
     pub(super) fn finish(
         self,
         report: &mut ExportReport,
@@ -167,7 +167,7 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     for step in episode.steps.iter().filter(|step| step.seat == seat) {
         let controller = archive::controller_at(header, &changes, seat, step.tick);
         if *controller == Controller::Human && step.partner.is_some() {
-            // The person has given the seat away, or chosen what a partner proposes.
+            // The person has given the seat away, or chosen a partner's proposal.
             (part.own, run) = (part.own + 1, 0);
             continue;
         }
@@ -204,7 +204,7 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     part
 }
 
-/// The time from tick 0 to the end, as far as the log says: holds make it longer than its ticks.
+/// Returns the time from tick 0 to the end, as far as the log has it: holds make it longer than its ticks.
 fn duration_us(log: &Log) -> u64 {
     let Tick(ticks) = log.through;
     let of_ticks = u64::from(ticks) * 1_000_000 / u64::from(log.header.tick_hz.max(1));
@@ -216,7 +216,7 @@ fn duration_us(log: &Log) -> u64 {
     told.max().unwrap_or(0).max(of_ticks)
 }
 
-/// The time in which the page of a seat was out of sight, and that in which it was gone.
+/// Returns the time in which the page of a seat was hidden, and the time in which it was gone.
 fn absence_us(log: &Log, seat: Seat, duration_us: u64) -> (u64, u64) {
     let (mut hidden, mut away) = (0, 0);
     let (mut now, mut since_us) = (Presence::Here, 0);

@@ -36,7 +36,7 @@ const TEXTS: [&str; 8] = [
 #[derive(Default)]
 pub(super) struct Asked {
     pub(super) question: String,
-    /// Text as it is, anything else as JSON; `None` for nothing.
+    /// Text as it is, everything else as JSON; `None` for nothing.
     pub(super) value: Option<String>,
     pub(super) value_text: String,
     pub(super) page: Option<u16>,

@@ -93,7 +93,7 @@ impl RecomputedTable {
         })
     }
 
-    /// Adds the grids of what a seat observes.
+    /// Adds the grids of a seat's observation.
     fn add_grids(
         &mut self,
         episode: &SimulatedEpisode<'_>,
@@ -167,7 +167,7 @@ impl EpisodeTable for RecomputedTable {
         if episode.skip_if_recorded(self.content.name(), report) {
             return Ok(());
         }
-        // A state would tell what somebody did who withdrew.
+        // A state would reveal the actions of a person who withdrew.
         if matches!(self.content, Content::States) && !episode.left_out.is_empty() {
             return Ok(());
         }

@@ -28,14 +28,14 @@ pub struct WrittenTable {
 pub struct ExportReport {
     /// Episodes in the tables.
     pub episodes: usize,
-    /// Those of them without an end yet: their steps so far.
+    /// The number of them without an end yet: their steps so far were exported.
     pub running: usize,
-    /// The tables, in the order in which they were written.
+    /// The tables, in the order of writing.
     pub tables: Vec<WrittenTable>,
     /// Episodes, or the frames of a page of one, that were left out, each with the reason.
     pub skipped: Vec<Skipped>,
-    /// The rows of the database that decide who is paid what, and are not as they were stored: a sentence for each. They are
-    /// in the tables as they are.
+    /// The rows of the database that decide payments and were changed after they were stored: a sentence for each. The
+    /// tables have them as they are now.
     pub altered: Vec<String>,
 }
 

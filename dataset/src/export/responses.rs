@@ -107,7 +107,7 @@ row! {
 /// A visit of a participant.
 type VisitOf<'a> = (&'a str, u16);
 
-/// The route of each participant as far as it was walked: copies of stages, and the episode before a visit.
+/// The route of each participant so far: copies of stages, and the episode before a visit.
 #[derive(Default)]
 struct Routes<'a> {
     copies: BTreeMap<VisitOf<'a>, u16>,
@@ -181,7 +181,7 @@ pub(super) async fn write_tables(
                 visit_keys(response, &routes, known),
                 response_row(response, &asked),
             ))?;
-            // What is annotated has a table of its own.
+            // Annotations have a separate table.
             if !watched.has(response) {
                 add_parts(response, &asked, &routes, known, &mut parts)?;
             }
@@ -266,7 +266,7 @@ fn visit_keys<'a>(response: &'a Response, routes: &Routes<'a>, known: &KnownData
     }
 }
 
-/// The cell of a value: text as it is, anything else as JSON, nothing for `null`.
+/// Returns the cell of a value: text as it is, everything else as JSON, nothing for `null`.
 fn value_cell<'a>(json: &'a str, text: &'a mut Option<String>) -> Option<Typed<'a>> {
     if json == "null" {
         return None;

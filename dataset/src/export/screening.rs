@@ -1,4 +1,4 @@
-//! One row a session that was screened: what the page measured, if that may be known, or what was lacking.
+//! One row per screened session: the measurements of the page, if they may be known, or what was lacking.
 
 use std::path::Path;
 

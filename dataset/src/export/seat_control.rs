@@ -1,4 +1,4 @@
-//! Seats that people share with AI partners: who decided, stretch by stretch, and what was proposed.
+//! Seats that people share with AI partners: who decided, stretch by stretch, and the proposals.
 
 use std::collections::BTreeSet;
 
@@ -142,7 +142,7 @@ fn list_deciders<'a>(
     let decider = |step: &&Step| {
         let controller = archive::controller_at(header, changes, step.seat, step.tick);
         let is_person = *controller == Controller::Human;
-        // Pages begin as the study says, also those that come back.
+        // Pages begin as the study says, including pages that come back.
         let begins = is_person && !was_own;
         was_own = is_person;
         match (is_person, step.partner) {

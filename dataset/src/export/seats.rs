@@ -150,7 +150,7 @@ fn count_confirmed(log: &Log, seat: Seat) -> u32 {
     short.map_or(log.through.0, |short| short.said)
 }
 
-/// How the key events of the pages of a seat contradict their inputs; empty if they do not.
+/// Describes how the key events of the pages of a seat contradict their inputs; empty if they do not.
 fn find_notes_fault(log: &Log, seat: Seat) -> String {
     let faults = list_faulty_keys(log).into_iter();
     let faults = faults.filter(|notes| notes.seat == seat.0);

@@ -30,9 +30,9 @@ pub(super) struct SimulatedEpisode<'a> {
     pub(super) is_only_recorded: bool,
     /// The reason of its end; `None` while it runs.
     pub(super) reason: Option<EndReason>,
-    /// Its number among those of the group, from 0; `None` if the database does not know it.
+    /// Its number among the group's episodes, from 0; `None` if the database does not know it.
     pub(super) round: Option<u32>,
-    /// The seats of those who withdrew what was recorded of them: no table has their rows.
+    /// The seats of people who withdrew their data: no table has their rows.
     pub(super) left_out: BTreeSet<Seat>,
 }
 
@@ -83,15 +83,15 @@ pub(super) struct Step {
     pub(super) tick: Tick,
     /// The action that the seat took.
     pub(super) action: u16,
-    /// The number of the AI partner that decided in the place of the person who shares the seat with it.
+    /// The number of the AI partner that decided instead of the person who shares the seat with it.
     pub(super) partner: Option<usize>,
     /// The actions that the AI partners of a shared seat wanted.
     pub(super) proposals: Vec<u16>,
     /// `None`, as all that follows, where a world does not repeat itself and its log does not have it.
     pub(super) reward: Option<f32>,
-    /// Of the group, after the tick.
+    /// The group's score after the tick.
     pub(super) score: Option<i64>,
-    /// Of the seat, after the tick.
+    /// The seat's score after the tick.
     pub(super) seat_score: Option<i64>,
     pub(super) terminated: Option<bool>,
     pub(super) truncated: Option<bool>,
@@ -107,8 +107,8 @@ pub(super) struct Simulation {
     pub(super) is_only_recorded: bool,
 }
 
-/// Simulates an episode as a whole before anything of it is exported, so that a table holds no part of a wrong one, nor of
-/// one that was changed. One on a host whose world does not repeat itself is taken from its log.
+/// Simulates a whole episode before anything of it is exported, so that a table has no part of a wrong or changed
+/// episode. If it was on a host and its world does not repeat itself, it is taken from its log.
 pub(super) fn simulate_episode(path: &Path, known: &KnownLogs) -> anyhow::Result<Simulation> {
     let bytes = fs::read(path)?;
     let log = log::read_log(&bytes)?;
@@ -176,7 +176,7 @@ fn take_record(log: Log, spec: &Spec) -> Simulation {
     }
 }
 
-/// The actions that the AI partners of each seat want in the state as it is.
+/// Lists the actions that the AI partners of each seat want in the present state.
 fn list_proposals(replica: &mut Replica) -> Vec<Vec<u16>> {
     let seats = 0..usize::from(replica.spec().seats);
     seats
@@ -232,7 +232,7 @@ pub(super) fn controller_name(controller: &Controller) -> &str {
 pub(super) struct Happenings {
     pub(super) tick: Tick,
     pub(super) events: Vec<StepEvent>,
-    /// Seat, index of the component, amount; those of nothing are left out.
+    /// Seat, index of the component, amount; zero amounts are left out.
     pub(super) rewards: Vec<(Seat, usize, f32)>,
 }
 

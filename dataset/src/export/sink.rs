@@ -46,7 +46,7 @@ pub(super) trait TableSink: CellSink + Send {
     /// Ends a row; it has a cell for each column.
     fn end_row(&mut self) -> anyhow::Result<()>;
 
-    /// Writes what is left, and waits for the disk.
+    /// Writes the rest, and waits for the disk.
     fn finish(self: Box<Self>) -> anyhow::Result<()>;
 }
 

@@ -1,4 +1,4 @@
-//! Infos of the environment, one row each: those that the study names, of a world that a host steps.
+//! Infos of the environment, one row each: the infos that the study names, in a world on a host.
 
 use protocol::log::Record;
 use protocol::{Seat, Tick};

@@ -64,7 +64,7 @@ impl Table {
         Self::create_with::<R>(output, name, Vec::new())
     }
 
-    /// A table whose rows have more columns than their type: those of the study.
+    /// Creates a table whose rows have more columns than their type: the study's own.
     pub(super) fn create_with<R: Row>(
         output: &Output,
         name: &'static str,
@@ -101,7 +101,7 @@ impl Table {
         self.sink.end_row()
     }
 
-    /// Writes what is left of the file.
+    /// Writes the rest of the file.
     pub(super) fn finish(self) -> anyhow::Result<WrittenTable> {
         self.sink.finish()?;
         Ok(WrittenTable {

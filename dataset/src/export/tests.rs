@@ -311,7 +311,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         ..two.part(&all, 0, 8)
     };
     assert!(!episode.append_upload(Seat(1), &upload).unwrap().diverged);
-    // It says the same again after it was asked.
+    // It sends the same again after it was asked.
     episode.recheck(Seat(1));
     upload.recheck = 1;
     assert!(episode.append_upload(Seat(1), &upload).unwrap().diverged);

@@ -1,4 +1,4 @@
-//! One row a session, and one row an episode: how it ended, and what was drawn for it.
+//! One row per session, and one row per episode: its end, and its draws.
 //!
 //! The levels of factors and the values of loops have a column each, so these tables have the columns of their study.
 
@@ -110,12 +110,12 @@ row! {
 /// The cells of a row in the columns of the study, by their names.
 type StudyCells = BTreeMap<String, String>;
 
-/// Names of the columns of the studies that a data folder has seen: those of the design, whether drawn by now or not.
+/// Names of the columns of a data folder's studies: those of the design, whether drawn by now or not.
 #[derive(Default)]
 struct Designs {
-    /// Of the factors between participants.
+    /// The between-factors.
     between: BTreeSet<String>,
-    /// Of the factors within them.
+    /// The within-factors.
     within: BTreeSet<String>,
     /// The factors between participants in the order of the file, by the hash of the study.
     in_order: BTreeMap<String, Vec<String>>,
@@ -146,7 +146,7 @@ impl Designs {
     fn treatment_name(&self, session: &Session, draw: &UnitAssignment) -> String {
         match self.in_order.get(&session.study_hash) {
             Some(factors) => draw.treatment_name(factors.iter().map(String::as_str)),
-            // A folder of before the studies were stored.
+            // A folder from before studies were stored.
             None => draw.treatment_name(draw.levels.keys().map(String::as_str)),
         }
     }
@@ -213,7 +213,7 @@ fn session_row(
     let drawn = [&assignment.own]
         .into_iter()
         .chain(assignment.groups.values());
-    // Factors can have units of their own, so that a participant has some levels, and the last group others.
+    // Factors can have their own units, so the participant has some levels, and the last group has others.
     let draw = drawn.fold(UnitAssignment::default(), |mut all, draw| {
         all.levels.extend(draw.levels.clone());
         all.orders.extend(draw.orders.clone());

@@ -31,17 +31,17 @@ pub(super) struct EpisodesFile {
     /// The names of the features.
     names: Vec<String>,
     task: String,
-    /// The rows on the disk, and those that are still to be written.
+    /// The number of rows on the disk, and the rows that are not written yet.
     written: usize,
     rows: Vec<EpisodeRow>,
-    /// There once a row is written, whose columns are those of the file.
+    /// Set once a row is written, whose columns are those of the file.
     writer: Option<BatchWriter>,
     /// The statistics of all episodes.
     all: Vec<Vec<Moments>>,
 }
 
 impl EpisodesFile {
-    /// Makes the folder of the file in that of a data set.
+    /// Makes the folder of the file in a data set's folder.
     pub(super) fn create(folder: &Path, names: Vec<String>, task: String) -> anyhow::Result<Self> {
         let folder = folder.join("meta/episodes/chunk-000");
         fs::create_dir_all(&folder)?;
@@ -56,7 +56,7 @@ impl EpisodesFile {
         })
     }
 
-    /// How many episodes there are.
+    /// The number of episodes.
     pub(super) fn count(&self) -> usize {
         self.written + self.rows.len()
     }
@@ -89,7 +89,7 @@ impl EpisodesFile {
         Ok(())
     }
 
-    /// Writes what is left; gives the statistics of all episodes, for each feature and each of its values.
+    /// Writes the rest; returns the statistics of all episodes, for each feature and each of its values.
     pub(super) fn finish(mut self) -> anyhow::Result<Vec<Vec<Moments>>> {
         self.write()?;
         if let Some(writer) = self.writer {

@@ -13,7 +13,7 @@ use crate::recording::Recording;
 /// A feature, with its values for each step of an episode.
 pub(super) struct Feature {
     name: &'static str,
-    /// The name of each value of a step; none for a single one.
+    /// The name of each value of a step; `None` for a single value.
     names: Option<Vec<String>>,
     /// Values of a step.
     width: usize,
@@ -27,8 +27,8 @@ enum FeatureValues {
     Flag(Vec<bool>),
 }
 
-/// The features of a seat in an episode: its number is `episode`, and its first step is `first` among those of all
-/// episodes.
+/// Lists the features of a seat in an episode: its number is `episode`, and its first step is number `first` among the
+/// steps of all episodes.
 pub(super) fn list_features(
     recording: &Recording,
     seat: usize,
@@ -98,7 +98,7 @@ fn list_names(spec: &Spec) -> Vec<String> {
 }
 
 impl Feature {
-    /// Name, and what `meta/info.json` says.
+    /// Returns its name, and its entry in `meta/info.json`.
     pub(super) fn describe(&self) -> (String, Value) {
         let kind = match self.values {
             FeatureValues::Float(_) => "float32",

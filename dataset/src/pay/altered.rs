@@ -1,4 +1,4 @@
-//! Rows that decide who is paid what, and that somebody changed: nobody is paid by them.
+//! Rows that decide payments and that somebody changed: nobody is paid on the basis of them.
 
 use store::Payment;
 

@@ -19,7 +19,7 @@ use crate::cells::unquote_cell;
 /// The table whose rows are a person's behaviour: one for each episode.
 const BEHAVIOUR: &str = "seats";
 
-/// Columns of it that say nothing of the behaviour, or are in the name of the file.
+/// Its columns that say nothing about the behaviour, or are in the name of the file.
 const LEFT_OUT: [&str; 3] = ["study_id", "version", "participant_id"];
 
 /// Writes the files into the folder of the data set, whose tables are there.
@@ -56,7 +56,7 @@ fn cell(head: &StringRecord, row: &StringRecord, name: &str) -> String {
     }
 }
 
-/// Writes `participants.tsv`, with one row per session, and its dictionary; gives the pseudonyms.
+/// Writes `participants.tsv`, with one row per session, and its dictionary; returns the pseudonyms.
 fn write_participants(root: &Path, described: &Described<'_>) -> anyhow::Result<BTreeSet<String>> {
     let (head, mut reader) = open_table(root, described, "sessions")?;
     let mut file = BufWriter::new(File::create(root.join("participants.tsv"))?);

@@ -22,7 +22,7 @@ use crate::verify::{VerifyReport, check_all};
 /// The result of verifying a published study.
 #[derive(Clone, Debug, Serialize)]
 pub struct CrateCheck {
-    /// A sentence for each file or row that is not as it was published.
+    /// A sentence for each file or row that was changed after publication.
     pub altered: Vec<String>,
     /// Files whose hashes are right.
     pub files: usize,

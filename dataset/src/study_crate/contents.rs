@@ -29,8 +29,8 @@ pub(super) struct CrateFile {
     pub(super) environment: Option<EnvironmentFile>,
 }
 
-/// Copies recordings, and the modules and models that they need. Recordings of groups from which somebody withdrew, and
-/// those that were changed, stay behind. Gives the number of recordings.
+/// Copies recordings, and the modules and models that they need. Changed recordings, and recordings of groups from
+/// which somebody withdrew, are left out. Returns the number of recordings.
 pub(super) async fn copy_record(
     data: &Path,
     record: &Path,

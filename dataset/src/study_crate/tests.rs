@@ -1,4 +1,4 @@
-//! A study that is made ready to be published, and what is found when it was altered since.
+//! A study that is prepared for publication, and the checks of changes since then.
 
 #![allow(clippy::unwrap_used, reason = "a panic fails the test")]
 
@@ -198,7 +198,7 @@ fn each_person_gets_their_episodes_in_their_order_however_the_table_mixes_people
         "sessions",
         &format!("participant_id,outcome,treatment\n{sessions}"),
     );
-    // Two people in each episode, one of whom has no session any more, and an AI partner.
+    // Two people in each episode, and an AI partner; one of the people has no session any more.
     let rows = (0..200).map(|at| {
         let other = ["P-B", "P-GONE", ""][at % 3];
         format!("dyad,1,e-{at},P-A,0\ndyad,1,e-{at},{other},1\n")

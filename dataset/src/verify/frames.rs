@@ -1,4 +1,4 @@
-//! Checks that pages can have shown the frames that they say they showed.
+//! Checks that pages can have shown the frames that they report.
 
 use std::ops::Range;
 
@@ -11,9 +11,9 @@ use protocol::{Controller, Seat, Tick};
 use super::notes::{FaultyNotes, OwnInputs};
 use super::{DivergedPage, Equivocation};
 
-/// Counts the frames that the pages showed, and names the pages that cannot have shown theirs: those simulated without a
-/// guess must have the replica's states, and a page knows its own inputs.
-/// Nothing is asked of pages that are known to have simulated something else, or to have been told something else.
+/// Counts the frames that the pages showed, and names the pages that cannot have shown theirs. Frames that were
+/// simulated without a guess must have the replica's states, and a page knows its own inputs. Pages that are known to
+/// have simulated something else, or to have been sent something else, are not checked.
 pub(super) fn frames(
     log: &Log,
     replica: &Replica,
@@ -49,7 +49,7 @@ pub(super) fn frames(
     (count, faulty)
 }
 
-/// The facts that tell a certain state from a predicted one.
+/// The facts that distinguish a certain state from a predicted one.
 struct Certain {
     changes: Vec<Change>,
     /// The ticks that each seat's persons play.

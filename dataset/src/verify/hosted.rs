@@ -96,13 +96,13 @@ impl Hands<'_> {
         Ok(())
     }
 
-    /// True if an action follows from what was said; uses it up.
+    /// True if an action follows from the choices; uses the choice up.
     fn follows(&mut self, seat: Seat, played: u16) -> bool {
         let (noop, said) = (self.spec.noop, &mut self.said[seat.index()]);
         if !self.log.header.rules.turns {
             return self.hands[seat.index()].next(noop, true) == Some(played);
         }
-        // A choice out of turn counts for nothing; nor does one's silence while others act.
+        // A choice out of turn does not count; silence while others act does not count either.
         let Some(at) = said.iter().position(|said| *said == played) else {
             return played == noop;
         };
@@ -137,8 +137,8 @@ pub(super) fn compare_observations(
     }
 }
 
-/// The verdict on an episode whose world comes out differently. One on a host that differed right after its end, too, was
-/// recorded, and no more was ever claimed of it; nor of one that has not ended.
+/// Returns the verdict on an episode whose world comes out differently. If it was on a host and also differed right
+/// after its end, it was recorded, and nothing more was ever claimed about it; the same holds if it has not ended.
 pub(super) fn judge(log: &Log, because: String) -> EpisodeVerdict {
     let is_over = log.ending.is_some();
     match (log.header.way, log.repetition()) {

@@ -1,6 +1,6 @@
-//! Checks that every action of a person is what that person's own page has said, and signed.
+//! Checks that the person's own page has sent, and signed, every action of a person.
 //!
-//! Logs of version 4 have neither keys nor inputs of their own: nothing is asked of them here.
+//! Logs of version 4 have neither keys nor separate inputs: they are not checked here.
 
 use archive::controller_at;
 use protocol::chain::{Chain, ChainError, PageKey, leaf_of};
@@ -197,7 +197,7 @@ impl<'a> Pages<'a> {
         Ok(())
     }
 
-    /// Holds rows against what the pages have said.
+    /// Compares rows with the inputs of the pages.
     fn play(&mut self, rows: &[u16]) -> Result<(), String> {
         for row in rows.chunks_exact(self.log.count_seats()) {
             let tick = self.through;
@@ -213,7 +213,7 @@ impl<'a> Pages<'a> {
                     Some(Some(said)) if said != *played => {
                         return Err(format!("{of}: {played}, but its own page has said {said}"));
                     }
-                    // Of what was erased only the order is known.
+                    // Only the order of erased inputs is known.
                     Some(_) => {}
                 }
             }

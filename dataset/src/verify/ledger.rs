@@ -8,7 +8,7 @@ use store::LogState;
 use super::record::UNLIKE_LEDGER;
 use super::{EpisodeVerdict, Verified};
 
-/// How often a log that is not as the ledger has it is read again: a server may rewrite one while somebody withdraws.
+/// How often a log that differs from the ledger is read again: a server may rewrite one while somebody withdraws.
 const TRIES: usize = 3;
 
 /// Names the logs that are not as the ledger has them, also once both are read again.

@@ -1,7 +1,7 @@
-//! Compares the notes of each page with the inputs that the same page has said: what it showed of them, and its keys.
+//! Compares the notes of each page with the inputs that the same page has sent: its frames, and its keys.
 //!
-//! Notes are the page's own word on itself, so one that cannot be right speaks against that page, and not against the
-//! record.
+//! Notes are what the page says about itself. So a note that cannot be right speaks against that page, and not against
+//! the record.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -76,7 +76,7 @@ impl OwnInputs {
             .filter(|_| played.contains(&tick))
     }
 
-    /// Tells what a frame has of the page's own inputs that the page has not said.
+    /// Returns which own inputs of the page a frame has that the page has not sent.
     pub(super) fn contradict(&self, seat: Seat, life: Life, frame: &Frame) -> Option<String> {
         let (have, fresh) = (
             frame.have.get(seat.index())?,
@@ -106,7 +106,7 @@ pub(super) fn check_keys(log: &Log, own: &OwnInputs) -> Vec<FaultyNotes> {
         let Record::Timing { seat, life, timing } = record else {
             continue;
         };
-        // What a chord or a key that goes up leaves to be played, the notes do not say.
+        // The notes do not say which action remains when a chord or a key is released.
         for key in timing.keys.iter().filter(|key| key.down) {
             let said = key.tick.and_then(|tick| own.at(*seat, *life, tick.0));
             if let Some(said) = said {

@@ -1,6 +1,6 @@
 //! Checks the hand-overs of seats, and that pages which simulated something else are named.
 //!
-//! What the log's own order and the replay tell is not told again here: numbers, lives, ticks that nobody had played
+//! Checks of the log's own order and of the replay are not repeated here: numbers, lives, ticks that nobody had played
 //! yet, and the backfill of ticks that were played later.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,7 @@ pub struct DivergedPage {
     pub tick: u32,
 }
 
-/// A page whose person told it, or the server, something else than what is durable.
+/// A contradiction: a person's page sent another page, or the server, something else than the durable inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Equivocation {
     /// The seat of the inputs.
@@ -42,7 +42,8 @@ pub struct Equivocation {
     pub told: u16,
 }
 
-/// Refuses the first change that rewrites what was durable, or gives a seat back where somebody may have confirmed it.
+/// Refuses the first change that rewrites durable ticks, or gives a seat back where somebody may have confirmed the
+/// tick.
 pub(super) fn changes(log: &Log) -> Result<(), String> {
     let (mut rows, mut before): (Vec<u16>, Vec<&Change>) = (Vec::new(), Vec::new());
     for record in &log.records {
@@ -82,7 +83,7 @@ fn out_of_order(
         return rewrites.then_some("its last inputs are not those that were played");
     }
     let through = Tick((rows.len() / seats) as u32);
-    // Of a seat that no person ever had, nobody can have lost it: it follows directives alone.
+    // Nobody can have lost a seat that no person ever had: it follows only directives.
     let is_human = |it: &&Change| it.seat == change.seat && it.controller == Controller::Human;
     let had_person = before.iter().any(is_human)
         || log.header.controllers[change.seat.index()] == Controller::Human;
@@ -97,7 +98,8 @@ fn out_of_order(
     }
 }
 
-/// The contradictions that the log names, unless what it says was played was not, or there is none.
+/// Returns the contradictions that the log names, unless the named inputs were not played, or there is no
+/// contradiction.
 pub(super) fn equivocations(log: &Log) -> Result<Vec<Equivocation>, String> {
     let (rows, mut lives, mut found) = (log.rows(), BTreeMap::new(), Vec::new());
     let (mut changes, mut said) = (Vec::new(), SaidInputs::default());
@@ -187,8 +189,8 @@ impl<'a> SaidInputs<'a> {
     }
 }
 
-/// The pages that the log names, unless it lacks one or names one that did not simulate something else. Nothing is
-/// asked of pages that were told something else.
+/// Returns the pages that the log names, unless it lacks one or names one that did not simulate something else. Pages
+/// that were sent something else are not checked.
 pub(super) fn named(
     log: &Log,
     replica: &Replica,
@@ -258,7 +260,7 @@ impl Pages<'_> {
         self.replica.digest(tick).unwrap_or_default() == digest
     }
 
-    /// A page loses its seat: what it claimed of the ticks so far must be so, or it must be named.
+    /// Handles that a page loses its seat: its claims about the ticks so far must be right, or it must be named.
     fn leave(&mut self, seat: Seat, life: u8, through: Tick) -> Result<(), String> {
         let is_named = |named: &DivergedPage| (named.seat, named.life) == (seat.0, life);
         let is_excused = |told: &Equivocation| (told.by, told.by_life) == (seat.0, life);

@@ -33,7 +33,7 @@ impl EpisodePeople {
         }
     }
 
-    /// Returns the first thing that the database says otherwise.
+    /// Returns the first difference from the database.
     fn compare(&self, known: &store::Episode, withdrawn: &Withdrawn) -> Result<(), String> {
         let is_older = self.version < SIGNED && known.participants.is_empty();
         let seats = self.participants.len().max(known.participants.len());
@@ -69,8 +69,8 @@ impl EpisodePeople {
     }
 }
 
-/// Adds what the database says otherwise of the people of each episode. An episode of which something was played must be
-/// in `known`, the episodes that the database had before or after the files were read.
+/// Adds the differences of the database about the people of each episode. An episode in which something was played must
+/// be in `known`, the episodes that the database had before or after the files were read.
 pub(super) fn check_people(
     report: &mut VerifyReport,
     known: &[store::Episode],

@@ -11,7 +11,7 @@ use super::{hosted, inputs};
 /// The first version of the log in which pages sign their inputs.
 pub(super) const SIGNED: u8 = 5;
 
-/// Refuses the log of an episode, named by its file, that cannot be what was recorded. `bytes` are those of the log.
+/// Refuses the log of an episode, named by its file, if it cannot be the recorded one. `bytes` are those of the log.
 pub(crate) fn check_record(
     name: &str,
     (log, bytes): (&Log, &[u8]),
@@ -22,7 +22,7 @@ pub(crate) fn check_record(
     check_signatures(log, spec)
 }
 
-/// The same, without what only the environment tells of a world on a host.
+/// The same, without the checks that need the environment of a world on a host.
 pub(crate) fn check_copy(
     name: &str,
     (log, bytes): (&Log, &[u8]),

@@ -283,7 +283,7 @@ async fn a_missing_database_beside_episodes_is_a_fault() {
     );
 }
 
-/// Two people, one of whom loses the seat and comes back: the records after the header, in order.
+/// Two people; one of them loses the seat and comes back: the records after the header, in order.
 fn handed_over(header: &Header) -> Vec<Record> {
     let dir = tempfile::tempdir().unwrap();
     let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
@@ -393,7 +393,7 @@ async fn a_page_that_diverged_is_named_and_no_fault_of_the_file() {
     let mut wrong = two.part(&all, 0, 8);
     wrong.digests[0].1 ^= 1;
     assert!(!episode.append_upload(Seat(1), &wrong).unwrap().diverged);
-    // It was asked to say its digests anew.
+    // It was asked to send its digests again.
     episode.recheck(Seat(1));
     wrong.recheck = 1;
     assert!(episode.append_upload(Seat(1), &wrong).unwrap().diverged);

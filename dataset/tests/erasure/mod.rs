@@ -15,7 +15,7 @@ use store::{Answers, Message, StoredPosition, StudyStore};
 
 use super::{copy_folder, use_trial_key};
 
-/// Bytes that a participant left, by what they are.
+/// Bytes that a participant left, by their meaning.
 type Traces = BTreeMap<String, Vec<u8>>;
 
 fn folder(name: &str) -> tempfile::TempDir {
@@ -197,7 +197,7 @@ async fn of_who_is_erased_no_byte_is_left_and_of_the_others_every_byte() {
     assert!(erased.withdrawn_seats.contains(&TOGETHER.to_owned()));
     assert!(erased.lost_payment);
     assert_eq!(found_in(data, &traces), [""; 0], "no byte is left");
-    // Of the partner everything is there, apart from what the solo episodes of others hold.
+    // All data of the partner are there, except the data in the solo episodes of others.
     let all: Vec<String> = theirs.keys().cloned().collect();
     assert_eq!(found_in(data, &theirs), all, "the partner keeps all");
 
@@ -223,7 +223,7 @@ async fn of_who_is_erased_no_byte_is_left_and_of_the_others_every_byte() {
         (again.deleted_episodes.len(), again.withdrawn_seats.len()),
         (0, 0)
     );
-    // Once the partner is erased, too, nobody needs what they played.
+    // Once the partner is erased, too, nobody needs their episodes.
     let erased = erase(data, other, true).await.unwrap();
     assert!(erased.deleted_episodes.contains(&TOGETHER.to_owned()));
     assert_eq!(found_in(data, &theirs), [""; 0]);
@@ -288,7 +288,7 @@ async fn the_bytes_of_a_name_are_in_no_file_of_any_version_once_it_is_opened() {
         store.close().await;
         StudyStore::open(dir.path()).await.unwrap().close().await;
         assert_eq!(found_in(dir.path(), &names), [""; 0], "{name}");
-        // Whoever has the key still finds everybody.
+        // A person with the key still finds everybody.
         let store = StudyStore::read(dir.path()).await.unwrap();
         let after = store.identifiers().await.unwrap();
         store.close().await;

@@ -1,4 +1,4 @@
-//! Data folders that somebody changed behind the program's back: verification, exports and payments say so.
+//! Data folders that somebody changed outside of the program: verification, exports and payments report it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -198,7 +198,7 @@ async fn a_log_that_the_ledger_has_cannot_be_signed_anew_nor_lose_what_pages_not
         fs::write(&path, &forged).unwrap();
         fault(&verify(dir.path()).await.unwrap());
         assert_left_out(dir.path(), "the log").await;
-        // Nor does it help to take the end of the ledger away, if somebody has noted its hash.
+        // It does not help either to remove the end of the ledger, if somebody has noted its hash.
         change_rows(dir.path(), "DELETE FROM ledger WHERE entry LIKE 'log %'").await;
         let mut report = verify(dir.path()).await.unwrap();
         report.require_hash(&noted);

@@ -1,4 +1,4 @@
-//! One random episode, played by two worlds side by side, with every law held against them on the way.
+//! One random episode, played by two worlds side by side, with checks of every law on the way.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -114,7 +114,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
     }
 
     fn law(&mut self, holds: bool, law: &'static str, what: impl FnOnce() -> String) {
-        // What a world answers that broke down says nothing.
+        // The answers of a failed world mean nothing.
         if holds || self.stands() {
             let at = (self.seed, self.step);
             self.report.note(law, at, (!holds).then(what));
@@ -312,7 +312,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         same
     }
 
-    /// Saves, goes on, loads, and goes the same way again.
+    /// Saves, continues, loads, and makes the same steps again.
     fn go_back(&mut self) {
         let slot = self.rng.below(SLOTS) as usize;
         self.first.save(slot);
@@ -378,7 +378,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         self.alike("a loaded state is the saved state");
     }
 
-    /// Whatever the second world stands at, it can be played.
+    /// Plays the second world, whatever its state is.
     fn use_second(&mut self) {
         let (mut values, mut text) = (Vec::new(), String::new());
         let draws = [self.rng.bits() as u32, 0];
@@ -429,7 +429,7 @@ impl<'a, W: Subject + ?Sized> Play<'a, W> {
         }
     }
 
-    /// An instance that has played starts anew as it did at first.
+    /// Checks that an instance that has played starts again as it did at first.
     fn play_again(&mut self) {
         self.first.reset(self.seed);
         for (at, (row, outcome, digest)) in core::mem::take(&mut self.opening).iter().enumerate() {

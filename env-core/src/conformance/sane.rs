@@ -1,4 +1,4 @@
-//! Laws of single values: a spec, an outcome, an observation, a picture. Whoever hosts a module holds it to them too.
+//! Laws of single values: a spec, an outcome, an observation, a picture. A host of a module checks them too.
 
 use alloc::collections::BTreeSet;
 use alloc::format;
@@ -132,7 +132,7 @@ fn names(spec: &Spec) -> LawVerdict {
     Ok(())
 }
 
-/// Checks what a step gave.
+/// Checks the outcome of a step.
 ///
 /// # Errors
 /// The first law that it breaks.

@@ -1,4 +1,4 @@
-//! The worlds that are checked, and the other ways to what they observe.
+//! The worlds that are checked, and the other ways to their observations.
 
 use alloc::format;
 use alloc::vec;

@@ -41,7 +41,7 @@ pub struct FieldSpec {
     pub range: Option<[f32; 2]>,
 }
 
-/// The facts that the parameters fix. What modules of version 1 do not say is what the default says.
+/// The facts that the parameters fix. Facts that modules of version 1 do not say have the default.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spec {
     /// Environment id, such as `overcooked`.

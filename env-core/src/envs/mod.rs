@@ -79,7 +79,7 @@ pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError>
     visit(id, params, Open)
 }
 
-/// An environment that [`visit`] hands out: several threads may step states of it at once, and a batch observes it.
+/// An environment from [`visit`]: several threads may step its states at the same time, and a batch observes it.
 pub trait NativeEnvironment: BatchObserver<State: Send> + Send + Sync + 'static {}
 
 impl<E: BatchObserver<State: Send> + Send + Sync + 'static> NativeEnvironment for E {}
@@ -116,7 +116,7 @@ pub fn sprites(id: &str) -> Result<&'static [Sprite], ParamError> {
     visit(id, "", Sprites)
 }
 
-/// Builds an environment from its parameters as JSON; no bytes stand for the defaults.
+/// Builds an environment from its parameters as JSON; an empty text means the defaults.
 ///
 /// # Errors
 /// [`ParamError`] with the field that is refused.
@@ -189,8 +189,8 @@ const NUMBERS: [(&str, &str); 6] = [
     ("f32", "a number"),
 ];
 
-/// The path to what is refused, for people and as a JSON pointer: on each level the part without which the error is
-/// another one.
+/// Returns the path to the refused parameter, for people and as a JSON pointer: on each level, the part without which
+/// the error is another one.
 fn refused_field<E: Environment>(value: &Value) -> Option<(String, String)> {
     let error = |value: &Value| {
         let read = serde_json::from_value::<E::Params>(value.clone());

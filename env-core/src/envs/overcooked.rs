@@ -19,7 +19,7 @@ pub const MOVE_LEFT: Action = 2;
 pub const MOVE_RIGHT: Action = 3;
 /// Takes, puts, cooks, plates, delivers: whatever the cell in front allows.
 pub const PICK_UP_OR_DROP: Action = 4;
-/// Presses what is a button.
+/// Presses a button.
 pub const TOGGLE: Action = 5;
 /// Does nothing.
 pub const NOOP: Action = 6;

@@ -1,4 +1,5 @@
-//! The rules of CoGrid where a world has its own: acts that the declared uses do not say, and pay by what was tried.
+//! The rules of CoGrid for worlds with their own rules: acts that the declared uses do not say, and pay for attempted
+//! acts.
 //!
 //! Only a world that plays recordings of CoGrid needs this. Its environment is `Grid<World, RuleSet>`; a `Grid<World>`
 //! plays what it declares by either set of rules.
@@ -15,7 +16,8 @@ use crate::contract::{Action, MAX_SEATS};
 
 /// The rules of a world by [`super::RuleSet::Cogrid`] that its plan does not declare.
 pub trait CogridRules<W: GridWorld>: Debug + Send + Sync + 'static {
-    /// Lets an agent act, before the declared uses; true if nothing else is to be tried. Nobody stands in `cell`.
+    /// Lets an agent act, before the declared uses; returns true if nothing else must be tried. Nobody stands in
+    /// `cell`.
     fn act(
         _world: &W,
         _tables: &Tables,
@@ -56,13 +58,13 @@ pub struct Sight {
     pub held: KindId,
     /// Where it looked.
     pub facing: Direction,
-    /// The kind that it faced; none outside the grid.
+    /// The kind that it faced; `None` outside the grid.
     pub at: Option<KindId>,
     /// The kind that it stood on.
     pub on: KindId,
-    /// Contents of the container that it faced, in the order in which they came.
+    /// Contents of the container that it faced, in order of arrival.
     pub contents: [KindId; 8],
-    /// How many there were; none if it faced no container.
+    /// The number of contents; `None` if it faced no container.
     pub count: Option<u8>,
     /// The timer of that container.
     pub timer: u8,

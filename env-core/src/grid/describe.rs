@@ -1,6 +1,6 @@
 //! A grid in words, as an agent sees it: for screen readers, and for language models that play.
 //!
-//! Everything is called as its kind says ([`super::Kind::words`]). Rows and columns count from 1 at the upper left.
+//! Things have the names of their kinds ([`super::Kind::words`]). Rows and columns count from 1 at the upper left.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -11,7 +11,7 @@ use super::kind::{EMPTY, Kind, KindId, KindSet};
 use super::state::{Direction, Fixture, State};
 use super::tables::{Container, Hand, Tables};
 
-/// Appends what a seat sees.
+/// Appends a description of what a seat sees.
 pub(super) fn describe_grid<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) {
     // Writing into a String cannot fail.
     let _ = tell(tables, state, seat, out);
@@ -95,7 +95,7 @@ fn ahead<X>(tables: &Tables, state: &State<X>, seat: usize) -> String {
     }
 }
 
-/// How it is with a container or a switch.
+/// Describes the condition of a container or a switch.
 fn condition(tables: &Tables, fixture: Fixture<'_>) -> String {
     let container = match tables.hands[usize::from(fixture.kind()) & 63] {
         Hand::Container(index) => &tables.containers[usize::from(index)],
@@ -152,7 +152,7 @@ fn counted(tables: &Tables, contents: &[KindId]) -> Vec<String> {
         .collect()
 }
 
-/// Several of what a noun names.
+/// Returns the plural of a noun.
 fn plural(noun: &str) -> String {
     let ending = ["s", "x", "o", "ch", "sh"];
     let ends = ending.iter().any(|ending| noun.ends_with(ending));
@@ -168,7 +168,7 @@ fn next<'a>(tables: &'a Tables, container: &Container, fixture: Fixture<'_>) -> 
     kinds.map(|kind| bare(words(tables, kind))).collect()
 }
 
-/// With what a hand may take something.
+/// Describes the hands that may take something.
 fn hands(tables: &Tables, with: KindSet) -> String {
     if with == KindSet::ANY {
         return "anything in the hand".into();
@@ -184,7 +184,7 @@ fn hands(tables: &Tables, with: KindSet) -> String {
     )
 }
 
-/// Where everything else is that a seat sees, a line for each kind: walls and what holds nothing are left out.
+/// Describes where everything else is that a seat sees, one line for each kind: walls and empty surfaces are left out.
 fn things<X>(tables: &Tables, state: &State<X>, seat: usize, out: &mut String) -> Result {
     let from = state.agents[seat].cell;
     let mut lines: Vec<(String, Vec<String>)> = Vec::new();

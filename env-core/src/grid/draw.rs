@@ -1,9 +1,9 @@
 //! The picture of a grid, seen from above and a little from the front, the light from the upper left.
 //!
-//! Layers: floor and shadows, what stands on it, what lies on that and what containers hold,
-//! then the agents from back to front. Agents and what they hold have identities (1 to 64), so they glide;
-//! what a world draws itself has those from 65.
-//! A world brings the pictures that it wants, and a block of colour stands for each that it leaves out.
+//! Layers: floor and shadows, the things that stand on it, the things that lie on those or are in containers, then the
+//! agents from back to front. Agents and the things that they hold have identities (1 to 64), so they glide; items that
+//! a world draws itself have identities from 65. A world brings its pictures, and a block of colour replaces each one
+//! that it leaves out.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -68,7 +68,7 @@ struct Look {
 pub struct Pictures {
     looks: Vec<Look>,
     floor: Option<[u16; 2]>,
-    /// The shadows of what is above, and of what is to the left.
+    /// The shadows of things above, and of things to the left.
     shades: [Option<u16>; 2],
     steam: Option<u16>,
     ready: Option<u16>,
@@ -77,7 +77,7 @@ pub struct Pictures {
 
 impl Pictures {
     /// Finds the pictures of the kinds. `floor_dark`, `floor_light`, `shade_top`, `shade_left`, `steam`, `ready`
-    /// and those of [`AgentArt`] are taken if the world brings them.
+    /// and those of [`AgentArt`] are used if the world brings them.
     ///
     /// # Errors
     /// [`ParamError`] for a kind that names a picture that the world does not bring.
@@ -125,7 +125,7 @@ impl Pictures {
         Some(look.whole.map_or(block(declared), Shape::Sprite))
     }
 
-    /// A cell as it is under all things: the floor with the shadows that fall on it, or what raises it.
+    /// Draws a cell under all things: the floor with the shadows on it, or what raises it.
     fn ground<X>(&self, tables: &Tables, state: &State<X>, cell: u16, out: &mut DrawList) {
         let place = whole(corner(tables, cell));
         let mut picture = |index: Option<u16>| {
@@ -234,7 +234,7 @@ impl Pictures {
         }
     }
 
-    /// An agent, and what it holds.
+    /// Draws an agent and the thing that it holds.
     fn agent(&self, tables: &Tables, seat: usize, agent: &Agent, out: &mut DrawList) {
         let (corner, facing) = (corner(tables, agent.cell), agent.facing as usize);
         match &self.figures {
@@ -300,7 +300,7 @@ fn block(kind: &Kind) -> Shape {
     Shape::Rect { radius, color }
 }
 
-/// A kind without a picture: a block, told apart by its symbol and not by colour alone.
+/// Draws a kind without a picture: a block with its symbol, so that it does not differ only in colour.
 fn named(kind: &Kind, place: [f32; 4], out: &mut DrawList) {
     out.push(0, place, block(kind));
     if let Some(symbol) = kind.symbol.filter(|_| !kind.wall) {

@@ -18,7 +18,7 @@ use crate::contract::{Action, Environment, ParamError, Spec, StepOutcome, range_
 use crate::draw::{DrawList, Sprite};
 use crate::observer::BatchObserver;
 
-/// A grid world as an environment; `C` is what it does by the rules of CoGrid besides what it declares.
+/// A grid world as an environment; `C` is what it does by the rules of CoGrid beyond its declarations.
 #[derive(Debug)]
 pub struct Grid<W: GridWorld, C = Declared> {
     pub(super) world: W,
@@ -48,7 +48,7 @@ impl<W: GridWorld, C> Grid<W, C> {
         self.horizon
     }
 
-    /// The range of a seat's reward in a step, if the world says how much each of its rewards can pay.
+    /// Returns the range of a seat's reward in a step, if the world says how much each of its rewards can pay.
     fn reward_range(&self) -> Option<[f32; 2]> {
         let rewards = 0..self.rewards.len();
         let parts = rewards.map(|reward| self.world.reward_bounds(&self.tables, reward));

@@ -54,7 +54,7 @@ impl Tables {
         far <= usize::from(radius)
     }
 
-    /// Takes out of a picture whatever lies in cells that the agent of a seat does not see from its cell, and covers
+    /// Removes from a picture everything in cells that the agent of a seat does not see from its cell, and covers
     /// them. Items outside the grid stay, such as a strip of orders below it.
     pub(super) fn cover(&self, seat: usize, from: u16, out: &mut DrawList) {
         if self.fog >> seat & 1 == 0 {
@@ -72,7 +72,7 @@ impl Tables {
         }
     }
 
-    /// The cell in which the middle of an item lies.
+    /// Returns the cell that contains the middle of an item.
     fn cell_under(&self, item: &DrawItem) -> Option<u16> {
         let (x, y) = (item.x + item.w / 2.0, item.y + item.h / 2.0);
         let inside = (0.0..self.cols as f32).contains(&x) && (0.0..self.rows as f32).contains(&y);

@@ -13,17 +13,17 @@ use super::{Grid, GridWorld};
 enum Effect {
     /// The hand takes the thing of the cell.
     Lift,
-    /// The thing of the cell is gone, and the hand holds what it held.
+    /// The thing of the cell is gone, and the hand is unchanged.
     Collect,
     /// The hand drops what it holds into the free cell.
     Drop,
-    /// The hand takes what lies on the surface.
+    /// The hand takes the thing from the surface.
     Take,
-    /// The hand puts what it holds on the surface.
+    /// The hand puts its thing on the surface.
     Place,
     /// The hand gets one of these.
     Get(KindId),
-    /// The fixture takes what the hand holds; it will be ready after this many steps.
+    /// The fixture takes the thing from the hand; it will be ready after this many steps.
     Add { fixture: usize, timer: u8 },
     /// The hand gets the result of the fixture, which is empty then.
     Serve {
@@ -39,7 +39,7 @@ enum Effect {
     Become { into: KindId, keeps: bool },
 }
 
-/// Lets an agent act, and says what it did.
+/// Lets an agent act, and returns what it did.
 #[inline]
 pub(super) fn perform_act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
     grid: &Grid<W, C>,
@@ -60,7 +60,7 @@ pub(super) fn perform_act<W: GridWorld, C: CogridRules<W>, const COGRID: bool>(
         }
         return None;
     }
-    // CoGrid: at an open border an agent faces its own cell, and may drop there what it holds.
+    // CoGrid: at an open border, an agent faces its own cell, and may drop its thing there.
     if cell == agent.cell {
         return None;
     }
@@ -197,7 +197,7 @@ impl Container {
         self.dish(contents).map(|dish| dish.result)
     }
 
-    /// The timer after one more ingredient; none if no recipe has these together.
+    /// Returns the timer after one more ingredient; `None` if no recipe has these together.
     pub(super) fn after(&self, contents: &[KindId], more: KindId) -> Option<u8> {
         let (sorted, count) = sorted(contents, Some(more));
         let within = |ingredients: &[KindId]| {
@@ -372,7 +372,7 @@ fn reach_cogrid<X>(tables: &Tables, state: &mut State<X>, seat: usize, cell: u16
     state.agents[seat].held = now;
 }
 
-/// Reaches the container that CoGrid has wired, and gives the kind that the hand holds then.
+/// Reaches the container that CoGrid has wired, and returns the kind that the hand holds then.
 fn reach_wired<X>(
     tables: &Tables,
     state: &mut State<X>,

@@ -1,4 +1,4 @@
-//! Kinds of thing in a grid, and what a hand can do with them.
+//! Kinds of thing in a grid, and their uses by hands.
 
 use alloc::format;
 use alloc::string::String;
@@ -49,7 +49,7 @@ pub enum Names {
     Of(Vec<String>),
     /// The empty hand.
     EmptyHand,
-    /// Every kind, and the empty hand: whatever is held, wherever an agent stands.
+    /// Every kind, and the empty hand.
     AnyHand,
 }
 
@@ -107,13 +107,13 @@ impl Names {
     }
 }
 
-/// A recipe of a container: what goes in, what comes out, and how long it takes.
+/// A recipe of a container: the ingredients, the result, and the time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// Names of the ingredients, as many as the container holds.
     pub ingredients: Vec<String>,
-    /// Name of what comes out.
+    /// Name of the result.
     pub result: String,
     /// Steps from the last ingredient until it is ready, 0 to 255.
     pub time: u8,
@@ -126,9 +126,9 @@ pub enum Use {
     /// Nothing.
     #[default]
     Inert,
-    /// It can be picked up from where it lies, and dropped on free floor.
+    /// It can be picked up from its cell, and dropped on free floor.
     Loose,
-    /// A pick-up takes it away for good, whatever the hand holds.
+    /// A pick-up removes it permanently, whatever the hand holds.
     Collect,
     /// It holds one thing of these kinds: place on it, take from it.
     Surface(Names),
@@ -136,7 +136,7 @@ pub enum Use {
     Source(String),
     /// It takes ingredients, works, and gives the result to a hand that holds `with`.
     Container {
-        /// How many ingredients it holds, 1 to 8.
+        /// The number of ingredients that it holds, 1 to 8.
         capacity: u8,
         /// The kinds of which a hand must hold one to take the result, which replaces it.
         #[serde(default = "Names::empty_hand")]
@@ -190,22 +190,22 @@ pub struct Kind {
     /// The acts that hands can do with it.
     #[serde(default, rename = "use")]
     pub usage: Use,
-    /// The seats whose hands can do them; none for every seat.
+    /// The seats whose hands can do them; `None` for every seat.
     #[serde(default)]
     pub by: Option<Vec<u8>>,
     /// Name of its picture; without one it is a block in its colour.
     #[serde(default, rename = "picture")]
     pub sprite: Option<String>,
-    /// Name of the picture of what it stands on, as high as a counter; none for the floor.
+    /// Name of the picture of what it stands on, as high as a counter; `None` for the floor.
     #[serde(default, rename = "stands_on")]
     pub on: Option<String>,
-    /// Name of its picture inside a container; for a result, that of the contents when they are complete.
+    /// Name of its picture inside a container; for a result, the picture of the complete contents.
     #[serde(default)]
     pub inside: Option<String>,
     /// Name of its picture while it is lit.
     #[serde(default)]
     pub lit: Option<String>,
-    /// Colour, `0xRRGGBBAA`, where there is no picture.
+    /// Colour, `0xRRGGBBAA`, if there is no picture.
     #[serde(default = "gray", with = "color")]
     pub color: u32,
     /// Name for people, with its article: `an onion`. As data: empty for the name.
@@ -268,7 +268,7 @@ impl Kind {
         }
     }
 
-    /// The same kind, called by its name if nothing says what people call it.
+    /// Returns the same kind, which is called by its name if it has no words.
     pub fn called(mut self) -> Self {
         if self.words.is_empty() {
             self.words = with_article(&self.name);
@@ -336,13 +336,13 @@ impl Kind {
         self
     }
 
-    /// Checks whether it is a part of the floor, which is neither told nor drawn: agents walk on it, and it has
+    /// Checks whether it is a part of the floor, which is neither described nor drawn: agents walk on it, and it has
     /// neither picture nor symbol.
     pub fn is_floor(&self) -> bool {
         self.walkable && self.sprite.is_none() && self.symbol.is_none()
     }
 
-    /// Checks whether it is as high as a counter: it throws a shadow on the floor, and hides what is behind.
+    /// Checks whether it is as high as a counter: it throws a shadow on the floor, and hides things behind it.
     pub fn is_raised(&self) -> bool {
         self.wall || self.on.is_some()
     }

@@ -1,9 +1,9 @@
-//! The grid toolkit: a multi-agent grid world is a plan of what there is, and a few lines of its own rules.
+//! The grid toolkit: a multi-agent grid world is a plan of its things, and a few lines of its own rules.
 //!
 //! A world implements [`GridWorld`]: it declares kinds of thing with what a hand can do with them, a layout,
-//! features and rewards; [`Grid`] is then its [`Environment`](crate::Environment). What the declarations cannot say, a world adds
-//! through the methods that have a default. Two sets of rules: [`RuleSet::Cogrid`] plays field for field like
-//! CoGrid 0.3.2, [`RuleSet::Corrected`] mends its artefacts.
+//! features and rewards; [`Grid`] is then its [`Environment`](crate::Environment). A world adds rules that the
+//! declarations cannot express through the methods that have a default. Two sets of rules: [`RuleSet::Cogrid`] plays
+//! field for field like CoGrid 0.3.2, [`RuleSet::Corrected`] fixes its artefacts.
 
 mod appearance;
 pub mod cogrid;

@@ -12,7 +12,7 @@ use crate::contract::ActionSpec;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionSet {
-    /// Up, down, left, right: turn and step at once.
+    /// Up, down, left, right: turn and step together.
     #[default]
     Cardinal,
     /// Forward, and turning in place.
@@ -43,7 +43,7 @@ pub enum Motion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move(u8);
 
-/// Actions of the largest action set, and one more for what is out of range.
+/// Actions of the largest action set, and one more for actions out of range.
 pub(super) const MOVES: usize = 8;
 
 impl Move {

@@ -37,7 +37,7 @@ pub(super) fn walk_agents<X, const COGRID: bool>(
     for (seat, &rank) in ranks[..wishes.len()].iter().enumerate() {
         order[usize::from(rank) % MAX_SEATS] = seat;
     }
-    // CoGrid resolves all moves at once, and then four in a file may overlap. One after the other, nobody can.
+    // CoGrid resolves all moves together, so four in a file may overlap. One after the other, nobody can.
     for &seat in &order[..wishes.len()] {
         let mut agent = state.agents[seat];
         step(tables, state, &mut agent, wishes[seat], |cell| {
@@ -63,7 +63,7 @@ fn step<X>(
     agent.cell ^= (agent.cell ^ target) & u16::from(free).wrapping_neg();
 }
 
-/// Resolves all moves at once, in one pass and one cascade, as CoGrid does.
+/// Resolves all moves together, in one pass and one cascade, as CoGrid does.
 ///
 /// Source: CoGrid 0.3.2, `core/pipeline/movement.py`.
 fn resolve_at_once<X>(

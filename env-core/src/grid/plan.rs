@@ -20,7 +20,7 @@ use crate::contract::{MAX_SEATS, ParamError};
 pub enum Layout {
     /// The same in every episode: one string a row.
     Fixed(Vec<String>),
-    /// Made anew for each episode by `GridWorld::generate`.
+    /// Made for each episode by `GridWorld::generate`.
     Generated {
         /// Number of rows.
         rows: usize,
@@ -41,7 +41,7 @@ impl Layout {
 /// The declaration of a grid world.
 #[derive(Clone, Debug)]
 pub struct WorldPlan {
-    /// Name for people; none for that of the environment.
+    /// Name for people; `None` for that of the environment.
     pub title: Option<String>,
     /// Which rules hold.
     pub rules: RuleSet,
@@ -59,15 +59,15 @@ pub struct WorldPlan {
     pub layout: Layout,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
-    /// Rows and columns that `local_view` sees in each direction; none for the whole grid.
+    /// Rows and columns that `local_view` sees in each direction; `None` for the whole grid.
     pub view_radius: Option<u8>,
     /// The seats whose people see no farther than `view_radius` either, in their pictures and words.
     pub fog: Fog,
-    /// The rewards, in order; each is a kind of event and a part of what a step pays.
+    /// The rewards, in order; each is a kind of event and a part of the pay of a step.
     pub rewards: Vec<Reward>,
-    /// The figures of the agents, if the world brings their pictures; none for the first that it brings.
+    /// The figures of the agents, if the world brings their pictures; `None` for the first that it brings.
     pub figures: Option<art::FigureKind>,
-    /// How it looks and what it is called.
+    /// Its look and its names.
     pub appearance: Appearance,
 }
 

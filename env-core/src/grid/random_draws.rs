@@ -10,7 +10,7 @@ use crate::rng::{Rng, numpy};
 /// The most uniform numbers that a world draws in a step by the rules of CoGrid.
 pub const MAX_ROLLS: usize = 8;
 
-/// Where the random draws come from: one generator for each set of rules.
+/// The source of random draws: one generator for each set of rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Draws {
     /// For the corrected rules.
@@ -42,7 +42,7 @@ pub fn preview(draws: &Draws, seats: usize, rolls: &mut [f32]) -> (u64, [u8; MAX
     (key, random.ranks(&mut draws, seats))
 }
 
-/// The draws of the step that is being made; what is drawn comes from [`super::State::draws`].
+/// The draws of the present step; they come from [`super::State::draws`].
 #[derive(Debug)]
 pub struct StepDraws {
     injected: Option<Box<Injected>>,
@@ -103,7 +103,7 @@ impl StepDraws {
                 .iter_mut()
                 .for_each(|out| *out = (rng.bits() >> 40) as f32 / (1 << 24) as f32),
             Draws::Numpy(_) => {
-                // Source: CoGrid 0.3.2, `envs/overcooked/config.py:86-143`: the key goes on for the movement.
+                // Source: CoGrid 0.3.2, `envs/overcooked/config.py:86-143`: the key continues for the movement.
                 let mut step = numpy::Generator::new(self.key);
                 self.key = step.integers((1 << 63) - 1);
                 out.iter_mut().for_each(|out| *out = step.random() as f32);
@@ -111,7 +111,7 @@ impl StepDraws {
         }
     }
 
-    /// A whole number below `bound`, evenly. A recording may say it.
+    /// Draws a whole number below `bound`, evenly. A recording may determine it.
     pub fn choose(&mut self, draws: &mut Draws, bound: u32) -> u32 {
         let said = self.injected.as_ref().and_then(|injected| injected.choice);
         match (said, draws) {

@@ -148,7 +148,7 @@ fn place_cogrid(tables: &Tables, ground: &GridGround, seed: u64) -> ([Agent; MAX
     (agents, Draws::Numpy(generator))
 }
 
-/// The start cell of the seat after those that are placed.
+/// Returns the start cell of the seat after the placed ones.
 fn start_cell(ground: &GridGround, placed: &[Agent], draw: impl FnOnce(u32) -> u32) -> u16 {
     if let Some(&start) = ground.starts.get(placed.len()) {
         return start;
@@ -175,7 +175,7 @@ pub(super) fn check_state<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::E
     {
         return false;
     }
-    // Nobody carries what is fixed: put down, it would have no memory.
+    // Nobody carries a fixture: put down, it would have no memory.
     let thing = |kind: KindId| known(kind) && !tables.is_fixture(kind);
     let agents = state.agents.iter().enumerate().all(|(seat, agent)| {
         if seat < tables.seats {
@@ -185,7 +185,7 @@ pub(super) fn check_state<W: GridWorld, C>(grid: &Grid<W, C>, state: &State<W::E
         }
     });
     let kinds = state.kinds(tables).iter().copied().all(known);
-    // CoGrid shows numbers: of a container what is in it and how long, which is no kind, of others what is wanted.
+    // CoGrid shows numbers: for a container its contents and time, which is not a kind, for others what is wanted.
     let fits = |(&kind, &value): (&KindId, &u8)| match tables.hands[usize::from(kind) & 63] {
         Hand::Container(_) if tables.is_cogrid() => true,
         Hand::Surface(_) | Hand::Sink(_) => thing(value),

@@ -1,4 +1,4 @@
-//! Declared rewards: what is paid, to whom, when which act succeeds.
+//! Declared rewards: the amount, the receiver, and the act that must succeed.
 
 use alloc::format;
 use alloc::string::String;
@@ -38,7 +38,7 @@ pub struct Interaction {
     pub seat: u8,
     /// The act.
     pub act: Act,
-    /// The thing that changed hands; what the hand held, for a toggle.
+    /// The thing that changed hands; for a toggle, the thing in the hand.
     pub item: KindId,
     /// The kind that it was done to.
     pub at: KindId,
@@ -46,11 +46,11 @@ pub struct Interaction {
     pub cell: u16,
 }
 
-/// When a reward is paid.
+/// The occasion of a reward.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum When {
-    /// When an act succeeds. By the rules of CoGrid: when it was tried, by the state before the step.
+    /// When an act succeeds. By the rules of CoGrid: when it was tried, judged by the state before the step.
     Does {
         /// The act.
         act: Act,
@@ -75,7 +75,7 @@ pub enum When {
 pub struct Reward {
     /// Name, that of its kind of event.
     pub name: String,
-    /// When it is paid.
+    /// The occasion on which it is paid.
     pub when: When,
     /// Its worth.
     pub worth: f32,
@@ -85,7 +85,7 @@ pub struct Reward {
     /// True if it counts for the score.
     #[serde(default)]
     pub scored: bool,
-    /// Where the agent must look for it, if that matters.
+    /// The direction in which the agent must look for it, if that matters.
     #[serde(default)]
     pub facing: Option<Direction>,
 }
@@ -152,7 +152,7 @@ impl Reward {
 /// A reward, its names resolved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CompiledReward {
-    /// When it is paid.
+    /// The occasion on which it is paid.
     pub due: CompiledWhen,
     /// Its worth.
     pub worth: f32,
@@ -160,12 +160,12 @@ pub struct CompiledReward {
     pub common: bool,
     /// True if it counts for the score.
     pub scored: bool,
-    /// Where the agent must look.
+    /// The direction in which the agent must look.
     pub facing: Option<Direction>,
 }
 
 impl CompiledReward {
-    /// The least and the greatest sum of so many payments of a worth between two bounds, or of fewer.
+    /// Returns the least and the greatest sum of at most this many payments of a worth between two bounds.
     pub fn bounds([least, greatest]: [f32; 2], times: usize) -> [f64; 2] {
         let times = times as f64;
         let least = if least < 0.0 { least } else { 0.0 };
@@ -180,7 +180,7 @@ impl CompiledReward {
     }
 }
 
-/// When a reward is paid, its names resolved.
+/// The occasion of a reward, with resolved names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompiledWhen {
     /// When an act succeeds.
@@ -207,7 +207,7 @@ pub struct Pay<'a> {
     pub(super) done: u16,
     /// Pay that counts for the score.
     pub(super) scored: f32,
-    /// Where the agent looks whose act is paid.
+    /// The direction of the agent whose act is paid.
     pub(super) facing: Direction,
 }
 

@@ -14,17 +14,17 @@ use crate::contract::MAX_SEATS;
 /// An agent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Agent {
-    /// Where it stands: `row * cols + column`.
+    /// Its cell: `row * cols + column`.
     pub cell: u16,
-    /// Where it looks.
+    /// Its direction.
     pub facing: Direction,
     /// The kind that it holds; [`EMPTY`] for nothing.
     pub held: KindId,
 }
 
-/// A thing with a memory (a container, a switch), as it lies in [`State::memory`].
+/// A thing with a memory (a container, a switch), as it is in [`State::memory`].
 ///
-/// Bytes: cell (low, high), kind, capacity, timer, count, then a slot each of `capacity`.
+/// Bytes: cell (low, high), kind, capacity, timer, count, then `capacity` slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fixture<'a> {
     bytes: &'a [u8],
@@ -46,7 +46,7 @@ impl<'a> Fixture<'a> {
         Self { bytes }
     }
 
-    /// Where it is.
+    /// Its cell.
     #[inline]
     pub fn cell(&self) -> u16 {
         u16::from_le_bytes([self.bytes[0], self.bytes[1]])
@@ -58,7 +58,7 @@ impl<'a> Fixture<'a> {
         self.bytes[KIND]
     }
 
-    /// How many things it holds at most.
+    /// The most things that it holds.
     #[inline]
     pub fn capacity(&self) -> u8 {
         self.bytes[CAPACITY]
@@ -70,19 +70,19 @@ impl<'a> Fixture<'a> {
         self.bytes[TIMER]
     }
 
-    /// How many things it holds.
+    /// The number of things that it holds.
     #[inline]
     pub fn count(&self) -> u8 {
         self.bytes[COUNT]
     }
 
-    /// Its contents, in the order in which they came.
+    /// Its contents, in order of arrival.
     #[inline]
     pub fn contents(&self) -> &'a [u8] {
         &self.bytes[FIXTURE_HEAD..FIXTURE_HEAD + usize::from(self.count())]
     }
 
-    /// Its slots, those that are empty included; `stride` is the length of a fixture in the memory.
+    /// Its slots, including empty ones; `stride` is the length of a fixture in the memory.
     #[inline]
     pub(super) fn slots(&self, stride: usize) -> &'a [u8] {
         &self.bytes[FIXTURE_HEAD..stride]
@@ -101,7 +101,7 @@ impl<'a> Fixture<'a> {
     }
 }
 
-/// The state of a grid world; `X` is what a world adds of its own.
+/// The state of a grid world; `X` is the world's own part.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub struct State<X> {
     /// Steps done.
@@ -112,12 +112,12 @@ pub struct State<X> {
     pub done: u16,
     /// The agents by seat; those past the last seat stay at their default.
     pub agents: [Agent; MAX_SEATS],
-    /// The kind in each cell, `[row, column]` row-major; then a value for each cell (what lies on a surface,
+    /// The kind in each cell, `[row, column]` row-major; then a value for each cell (the thing on a surface,
     /// and by the rules of CoGrid its `object_state_map`); then the fixtures.
     pub memory: Vec<u8>,
     /// The generator.
     pub draws: Draws,
-    /// The draws of the next step, if a recording says them.
+    /// The draws of the next step, if a recording determines them.
     pub injected: Option<Box<Injected>>,
     /// The world's part.
     pub extra: X,
@@ -196,7 +196,7 @@ impl<X> State<X> {
         Fixture::new(&self.memory[tables.fixture_place(index)..])
     }
 
-    /// Sets the timer of a fixture, and what it holds: as much as fits.
+    /// Sets the timer of a fixture, and its contents: as many as fit.
     pub fn set_fixture(&mut self, tables: &Tables, index: usize, timer: u8, contents: &[KindId]) {
         let place = tables.fixture_place(index);
         let record = &mut self.memory[place..place + tables.stride];

@@ -23,7 +23,7 @@ pub(super) fn step_grid<W: GridWorld, C: CogridRules<W>>(
     outcome.clear();
     let everyone = everyone(grid.tables.seats);
     if grid.tables.is_cogrid() {
-        // CoGrid: the world goes on after the end, unpaid.
+        // CoGrid: the world continues after the end, unpaid.
         advance::<W, C, true, ANY>(grid, state, actions, outcome);
     } else if state.done != everyone {
         if grid.tables.seats == 2 {
@@ -50,7 +50,7 @@ fn advance<W: GridWorld, C: CogridRules<W>, const COGRID: bool, const SEATS: usi
     let seats = if SEATS == ANY { tables.seats } else { SEATS };
     let mut wishes = [Move::STAY; MAX_SEATS];
     for (seat, wish) in wishes[..seats].iter_mut().enumerate() {
-        // CoGrid: an agent that is done goes on acting.
+        // CoGrid: an agent that is done continues to act.
         if COGRID || state.done >> seat & 1 == 0 {
             *wish = tables.move_of(actions, seat);
         }
@@ -127,7 +127,7 @@ fn tick<X, const COGRID: bool>(tables: &Tables, state: &mut State<X>) {
     }
 }
 
-/// Pays what is due for standing somewhere, after the step.
+/// Pays rewards for standing somewhere, after the step.
 #[inline]
 fn stand<X>(tables: &Tables, state: &State<X>, pay: &mut Pay<'_>) {
     for (index, paid) in tables.rewards.iter().enumerate() {

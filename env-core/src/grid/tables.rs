@@ -31,7 +31,7 @@ pub struct Dish {
 pub struct Container {
     /// Its kind.
     pub kind: KindId,
-    /// How many ingredients it holds.
+    /// The number of ingredients that it holds.
     pub capacity: u8,
     /// The kinds of which a hand must hold one to take the result.
     pub with: KindSet,
@@ -56,7 +56,7 @@ pub enum Hand {
     Collect,
     /// It holds one of these.
     Surface(KindSet),
-    /// It gives these.
+    /// It gives things of this kind.
     Source(KindId),
     /// The container with this index.
     Container(u8),
@@ -88,7 +88,7 @@ pub struct Tables {
     pub cols: usize,
     /// Number of cells.
     pub cells: usize,
-    /// The ground of every episode; none if it is made anew for each.
+    /// The ground of every episode; `None` if it is made for each.
     pub ground: Option<GridGround>,
     /// The kinds; the first has the number 1.
     pub kinds: Vec<Kind>,
@@ -108,7 +108,7 @@ pub struct Tables {
     pub(super) moves: [Move; MOVES],
     /// The action that does nothing.
     pub noop: Action,
-    /// Rows and columns that people in the fog see in each direction; none if they see everything.
+    /// Rows and columns that people in the fog see in each direction; `None` if they see everything.
     pub view_radius: Option<u8>,
     /// Bit `s` is set if the person of seat `s` is in the fog.
     pub fog: u16,
@@ -205,7 +205,7 @@ impl Tables {
         Some(index as KindId + 1)
     }
 
-    /// A kind by its number; none for [`EMPTY`].
+    /// Returns a kind by its number; `None` for [`EMPTY`].
     pub fn kind(&self, id: KindId) -> Option<&Kind> {
         self.kinds.get(usize::from(id).checked_sub(1)?)
     }
@@ -284,7 +284,7 @@ impl Tables {
         self.moves[usize::from(action).min(MOVES - 1)]
     }
 
-    /// The motion of an action; what is out of range or missing does nothing.
+    /// Returns the motion of an action; an action that is out of range or missing does nothing.
     pub fn motion_of(&self, actions: &[Action], seat: usize) -> Motion {
         let motion = actions
             .get(seat)
@@ -292,21 +292,22 @@ impl Tables {
         motion.copied().unwrap_or(Motion::Stay)
     }
 
-    /// Where the fixture with a number begins in the memory of a state.
+    /// Returns the start of the fixture with a number in the memory of a state.
     #[inline]
     pub(super) fn fixture_place(&self, index: usize) -> usize {
         2 * self.cells + index * self.stride
     }
 
-    /// The least and the greatest sum that a seat gets in a step from a reward that its declaration pays; `None` if the
-    /// world pays it. Each agent earns it once at most, as it acts once a step and stands in one cell.
+    /// Returns the least and the greatest sum that a seat gets in a step from a reward that its declaration pays;
+    /// `None` if the world pays it. Each agent earns it at most once, because it acts once per step and stands in one
+    /// cell.
     pub fn declared_bounds(&self, reward: usize) -> Option<[f64; 2]> {
         let paid = self.rewards.get(reward)?;
         let is_declared = paid.due != CompiledWhen::Own;
         is_declared.then(|| CompiledReward::bounds([paid.worth; 2], self.payments(paid.common)))
     }
 
-    /// How often a seat is paid a reward in a step if each agent earns it once.
+    /// Returns how often a seat is paid a reward in a step if each agent earns it once.
     pub fn payments(&self, common: bool) -> usize {
         if common { self.seats } else { 1 }
     }

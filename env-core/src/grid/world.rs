@@ -25,10 +25,10 @@ pub trait GridWorld: Sized + Debug {
     const VERSION: &'static str;
     /// Name for people.
     const TITLE: &'static str;
-    /// True if [`GridWorld::terminated`] may say yes where no kind is terminal.
+    /// True if [`GridWorld::terminated`] may return true although no kind is terminal.
     const TERMINATES: bool = false;
-    /// True if the methods of the world put other kinds into cells, besides what the declared uses do.
-    /// Observations of a world that says no are faster, for what can never change is not written again.
+    /// True if the methods of the world put other kinds into cells, beyond the declared uses. Observations of a world
+    /// that says no are faster, because what can never change is not written again.
     const CHANGES_GROUND: bool = true;
 
     /// Parameters, read from JSON.
@@ -36,7 +36,7 @@ pub trait GridWorld: Sized + Debug {
     /// The world's part of the state; `()` for none.
     type Extra: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
 
-    /// JSON Schema of the parameters; by default one that says nothing of them.
+    /// JSON Schema of the parameters; by default one that says nothing about them.
     fn params_schema() -> &'static str {
         r#"{"type":"object"}"#
     }
@@ -62,7 +62,7 @@ pub trait GridWorld: Sized + Debug {
     fn start(&self, tables: &Tables, draws: &mut Draws) -> Self::Extra;
 
     /// Makes the ground of an episode, if the layout is [`Layout::Generated`]: rows of symbols.
-    /// Rows that are no layout of this world become free floor; conformance tells of them.
+    /// Rows that are not a layout of this world become free floor; conformance reports them.
     fn generate(&self, _rng: &mut Rng) -> Vec<String> {
         Vec::new()
     }
@@ -73,7 +73,7 @@ pub trait GridWorld: Sized + Debug {
     }
 
     /// Checks whether the plan says everything that a step does with these parameters: the methods that tick, act, earn
-    /// and terminate are left at their defaults, or do nothing else. A batch may then play many instances at once.
+    /// and terminate are left at their defaults, or do nothing else. A batch may then play many instances together.
     fn is_declared(&self) -> bool {
         false
     }
@@ -88,7 +88,7 @@ pub trait GridWorld: Sized + Debug {
     ) {
     }
 
-    /// An act of the world's own, tried before the declared uses. Nobody else stands in `cell`.
+    /// Performs the world's own act, before the declared uses. Nobody else stands in `cell`.
     fn act(
         &self,
         _tables: &Tables,
@@ -135,8 +135,8 @@ pub trait GridWorld: Sized + Debug {
     ) {
     }
 
-    /// The least and the greatest sum that a seat gets from the reward with an index in one step; `None` if the world does
-    /// not say. A world that pays the declared rewards alone gives [`Tables::declared_bounds`].
+    /// Returns the least and the greatest sum that a seat gets from the reward with an index in one step; `None` if the
+    /// world does not say it. A world that pays only the declared rewards returns [`Tables::declared_bounds`].
     fn reward_bounds(&self, _tables: &Tables, _reward: usize) -> Option<[f64; 2]> {
         None
     }
@@ -156,17 +156,18 @@ pub trait GridWorld: Sized + Debug {
         true
     }
 
-    /// A feature that the world adds to those of the toolkit, if it knows the name.
+    /// Returns a feature that the world adds to those of the toolkit, if it knows the name.
     fn feature(&self, _tables: &Tables, _name: &str) -> Option<OwnFeature> {
         None
     }
 
-    /// The names of the features of the world's own, for whoever misspells one.
+    /// Lists the names of the world's own features, for hints about misspelled names.
     fn features() -> &'static [&'static str] {
         &[]
     }
 
-    /// The least and the greatest value of a feature that the world writes; `None` if the world does not say.
+    /// Returns the least and the greatest value of a feature that the world writes; `None` if the world does not say
+    /// them.
     fn feature_range(&self, _tables: &Tables, _name: &str) -> Option<[f32; 2]> {
         None
     }

@@ -1,4 +1,4 @@
-//! Pixels of a picture: which of them have changed, and how they travel.
+//! Pixels of a picture: the changed ones, and their encoding.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -23,11 +23,11 @@ const FEWEST_PHOTOS: usize = 4;
 /// The changed tiles of a raster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Patch {
-    /// The raster, by its place among those of the picture.
+    /// The raster, by its number in the picture.
     pub(super) raster: u16,
     /// Indices of the tiles that travel without loss, row by row, each as its distance from the one before.
     pub(super) tiles: Vec<u16>,
-    /// The pixels of all of them, row by row, deflated.
+    /// The pixels of all tiles, row by row, deflated.
     pub(super) deflated: Vec<u8>,
     /// Indices of the tiles that look like photographs, in the same form. They are whole: none is cut by an edge.
     pub(super) photos: Vec<u16>,
@@ -76,8 +76,8 @@ impl Raster {
             .collect()
     }
 
-    /// The same picture at about this size, each pixel the mean of those that lie under it; it is left as it is unless it
-    /// is at least half as large again in both directions.
+    /// Returns the same picture at about this size; each pixel is the mean of those under it. The picture is not
+    /// changed unless it is at least half as large again in both directions.
     fn shrink_to(self, width: usize, height: usize) -> Self {
         let is_large = |edge: usize, wanted: usize| wanted > 0 && 2 * edge >= 3 * wanted;
         if !is_large(self.width, width) || !is_large(self.height, height) {
@@ -137,7 +137,7 @@ pub(super) fn take_rasters(picture: &mut DrawList, size: [u16; 2]) -> Vec<Raster
             height: usize::from(*height),
             rgb,
         };
-        // A picture keeps its shape, so the page leaves free what the narrower direction does not need.
+        // A picture keeps its shape, so the page leaves space free in the other direction.
         let (across, down) = (f32::from(size[0]) / of[0], f32::from(size[1]) / of[1]);
         let size = match across < down {
             true => [size[0], (of[1] * across) as u16],
@@ -147,7 +147,7 @@ pub(super) fn take_rasters(picture: &mut DrawList, size: [u16; 2]) -> Vec<Raster
             edge_on_page(w, of[0], size[0]),
             edge_on_page(h, of[1], size[1]),
         );
-        // It only shrinks, so it fits into what held its size before.
+        // It only shrinks, so its size fits into the same type.
         (*width, *height) = (raster.width as u16, raster.height as u16);
         rasters.push(raster);
     }
@@ -160,7 +160,8 @@ fn push_tile(tiles: &mut Vec<u16>, last: &mut usize, tile: usize) {
     *last = tile;
 }
 
-/// The tiles that differ from what is shown, as far as there is room, which they take; `None` if there are none.
+/// Finds the tiles that differ from the shown ones, as many as fit into the room, which they use up; `None` if there
+/// are none.
 pub(super) fn find_patch(
     index: u16,
     shown: &mut Raster,
@@ -244,7 +245,7 @@ pub(super) fn rasters_of(picture: &DrawList, before: &[Raster]) -> Result<Vec<Ra
 /// Puts the tiles of a patch into their raster.
 ///
 /// # Errors
-/// [`StateError`] if the patch is none of these rasters.
+/// [`StateError`] if the patch does not belong to these rasters.
 pub(super) fn apply(patch: &Patch, rasters: &mut [Raster]) -> Result<(), StateError> {
     let raster = rasters
         .get_mut(usize::from(patch.raster))

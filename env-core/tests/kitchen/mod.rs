@@ -1,4 +1,4 @@
-//! Shared parts of the tests of kitchens: states that are set up cell by cell, and steps told in words.
+//! Shared parts of the tests of kitchens: states that are set up cell by cell, and steps in words.
 
 use env_core::envs::kitchen::params::{Params, Variant};
 use env_core::envs::kitchen::{Extra, Kitchens};
@@ -113,7 +113,7 @@ impl<V: Variant> Scene<V> {
     }
 }
 
-/// An event as a step tells it.
+/// An event as a step reports it.
 pub(crate) fn event(name: &str, seat: u8, value: f32) -> (String, u8, f32) {
     (name.into(), seat, value)
 }

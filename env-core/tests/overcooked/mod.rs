@@ -28,7 +28,7 @@ fn shows(
     mask: usize,
     at: [usize; 2],
 ) -> bool {
-    // CoGrid's masks have one size; ours have that of the kitchen.
+    // CoGrid's masks have one size; ours have the kitchen's size.
     let (rows, cols) = if scene.env.tables().is_cogrid() {
         (7, 11)
     } else {

@@ -1,4 +1,4 @@
-//! Orders: when they come and expire, and what is paid for them.
+//! Orders: their arrival, their expiry, and their pay.
 
 use super::*;
 

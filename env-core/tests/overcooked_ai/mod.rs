@@ -186,7 +186,7 @@ fn a_seat_observes_in_the_words_of_several_originals_at_once() {
     assert_eq!(sums, [18.0 * 255.0, 18.0, 18.0]);
 }
 
-/// Plays what one cook does in `simple_single`, and gives the points.
+/// Plays the actions of one cook in `simple_single`, and returns the points.
 fn deliver(rules: Dialect, layout: &str, starts: bool) -> (i64, Vec<f32>) {
     let env = OvercookedAi::new(params(rules, layout)).unwrap();
     let (mut state, mut outcome) = (env.reset(0), StepOutcome::default());
@@ -222,7 +222,7 @@ fn deliver(rules: Dialect, layout: &str, starts: bool) -> (i64, Vec<f32>) {
 fn a_soup_is_cooked_and_paid_by_the_rules_of_each_original() {
     let (score, paid) = deliver(Dialect::New, "cramped_room_single", true);
     assert_eq!((score, paid), (20, vec![3.0, 3.0, 3.0, 5.0, 20.0]));
-    // Without the interact that starts the cooking there is no soup.
+    // Without the action that starts the cooking, there is no soup.
     assert_eq!(deliver(Dialect::New, "cramped_room_single", false).0, 0);
     let (score, paid) = deliver(Dialect::Old, "cramped_room_single", false);
     assert_eq!((score, paid), (20, vec![3.0, 3.0, 3.0, 5.0, 20.0]));

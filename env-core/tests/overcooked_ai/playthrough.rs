@@ -1,4 +1,4 @@
-//! A readable playthrough by the rules of the package, kept in `tests/golden`; `UPDATE_GOLDEN=1` writes it anew.
+//! A readable playthrough by the rules of the package, kept in `tests/golden`; `UPDATE_GOLDEN=1` writes it again.
 
 use std::fmt::Write as _;
 use std::path::Path;

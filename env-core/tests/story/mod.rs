@@ -1,5 +1,5 @@
 //! Playthroughs of grid worlds that a person can read, kept in `tests/golden`: a change of the rules is a change
-//! of lines. `UPDATE_GOLDEN=1` writes them anew.
+//! of lines. `UPDATE_GOLDEN=1` writes them again.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn picture<W: GridWorld, C: CogridRules<W>>(grid: &Grid<W, C>, state: &State<W::
     out
 }
 
-/// Plays rows of signs from the first state of a seed, and tells what happens.
+/// Plays rows of signs from the first state of a seed, and describes what happens.
 pub(crate) fn tell<W: GridWorld>(params: W::Params, seed: u64, play: &[&str]) -> String {
     let grid = Grid::<W>::new(params).unwrap();
     let spec = grid.spec();
@@ -93,7 +93,7 @@ pub(crate) fn tell<W: GridWorld>(params: W::Params, seed: u64, play: &[&str]) ->
     out
 }
 
-/// Compares with what is recorded.
+/// Compares with the recorded text.
 pub(crate) fn check(name: &str, told: &str) {
     let path = format!("{}/../tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE_GOLDEN").is_some() {

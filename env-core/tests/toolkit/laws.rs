@@ -1,4 +1,4 @@
-//! Nothing is made or lost but where it is declared, nobody stands on another, masks tell the truth.
+//! Things are made or lost only where that is declared, nobody stands on another, masks are right.
 
 use std::collections::BTreeSet;
 

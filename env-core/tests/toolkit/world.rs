@@ -16,11 +16,11 @@ pub(crate) type Anything = Grid<World>;
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Params {
     pub seed: u64,
-    /// 0 for as many as the seed says.
+    /// 0 for the number that the seed determines.
     pub seats: usize,
     pub rules: RuleSet,
     pub actions: ActionSet,
-    /// True if the ground is made anew for each episode.
+    /// True if the ground is made for each episode.
     pub generated: bool,
 }
 
@@ -112,7 +112,7 @@ fn kinds(rng: &mut Rng) -> Vec<Kind> {
     kinds
 }
 
-/// How many things an event makes; those that it takes away are less than none.
+/// Returns the number of things that an event makes; negative if it removes things.
 pub(crate) fn change(plan: &WorldPlan, event: &str) -> i64 {
     let usage = |name: &str| {
         plan.kinds

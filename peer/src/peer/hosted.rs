@@ -1,7 +1,8 @@
-//! An episode whose world a host steps: this page says what its person chooses, at once, and shows what it is sent.
+//! An episode whose world a host steps: this page sends each choice of its person immediately, and shows the views that
+//! it gets.
 //!
-//! Choices are signed and kept like the inputs of other episodes; they are numbered instead of bound to ticks, as only
-//! the host knows which tick a choice enters. Views tell it, so key events have their ticks as everywhere.
+//! Choices are signed and kept like the inputs of other episodes. They are numbered instead of bound to ticks, because
+//! only the host knows which tick a choice enters. Views say it, so key events have their ticks as in other episodes.
 
 use std::collections::VecDeque;
 
@@ -18,9 +19,9 @@ pub(super) struct HostedPlay<W> {
     pub(super) tick: Tick,
     /// Views so far.
     views: u64,
-    /// The number of the next view; none before the first.
+    /// The number of the next view; `None` before the first.
     next: Option<u32>,
-    /// True if everything was asked for anew.
+    /// True if the page has asked for a complete view.
     has_asked: bool,
     /// Ticks played, once the episode is over.
     pub(super) over: Option<Tick>,
@@ -28,7 +29,7 @@ pub(super) struct HostedPlay<W> {
     held: Action,
     /// In turns, the tick that the person has chosen for.
     chosen: Option<Tick>,
-    /// Key events whose tick no view has told yet, with the numbers of their choices.
+    /// Key events whose tick is in no view yet, with the numbers of their choices.
     unplaced: VecDeque<(u32, KeyEvent)>,
     pointing: Pointing,
 }
@@ -47,7 +48,7 @@ struct Pointing {
 }
 
 impl Pointing {
-    /// The number and point of the question that is to be sent, if one may be.
+    /// Returns the number and the point of the next question, if one may be sent.
     fn poll_question(&mut self) -> Option<(u32, [u16; 2])> {
         if self.waiting.is_some() {
             return None;
@@ -175,7 +176,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// The host has said what a point means.
+    /// Takes the host's answer on the meaning of a point.
     pub(super) fn take_pointed(&mut self, number: u32, action: Option<Action>) {
         if let Stage::Hosted(host) = &mut self.stage {
             let is_last = number == host.pointing.asked;
@@ -185,7 +186,7 @@ impl<W: World> Peer<W> {
         self.ask_next_point();
     }
 
-    /// The next answer to what the person pointed at: its number, and the action that the point means.
+    /// Returns the next answer about a point that the person chose: its number, and the action that the point means.
     pub fn poll_pointed(&mut self) -> Option<(u32, Option<Action>)> {
         match &mut self.stage {
             Stage::Hosted(host) => host.pointing.answers.pop_front(),
@@ -231,7 +232,7 @@ impl<W: World> Peer<W> {
         self.ask_next_point();
     }
 
-    /// The person wants this action: it is said at once. Gives the number of the choice, if it is one.
+    /// Takes an action that the person wants, and sends it immediately. Returns the number of the choice, if it is one.
     pub(super) fn choose_hosted(&mut self, now: Now, action: Action) -> Option<u32> {
         let is_own_turn = self.is_own_turn();
         let Stage::Hosted(host) = &mut self.stage else {
@@ -260,7 +261,7 @@ impl<W: World> Peer<W> {
         Some(number.0)
     }
 
-    /// Sends choices at once; the notes follow with the next upload.
+    /// Sends choices immediately; the notes follow with the next upload.
     fn upload_choices(&mut self) {
         if !self.may_upload || !self.net.is_connected() {
             return;
@@ -308,7 +309,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// The page went out of sight or came back. Whoever does not see the world plays the no-op.
+    /// Handles that the page was hidden or shown again. A person who does not see the world plays the no-op.
     pub(super) fn hide_hosted(&mut self, now: Now, hidden: bool, at_ms: u32) {
         let Stage::Hosted(host) = &self.stage else {
             return;
@@ -329,7 +330,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// Has the end told once the last picture was presented.
+    /// Lets the end be reported once the last picture was presented.
     pub(super) fn settle_hosted(&mut self, now: Now) {
         let Stage::Hosted(host) = &self.stage else {
             return;

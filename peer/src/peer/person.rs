@@ -8,7 +8,7 @@ use protocol::seen::Frame;
 
 use super::*;
 
-/// A key event whose frame was not presented by then is told without one, microseconds.
+/// A key event whose frame was not presented within this time is reported without one, microseconds.
 const FRAME_WITHIN_US: i64 = 2_000_000;
 
 /// A key event whose answer is not on the screen yet.
@@ -38,13 +38,13 @@ pub(super) struct Person {
 }
 
 impl Person {
-    /// The page went out of sight: no frame will answer what was pressed.
+    /// Handles that the page was hidden: no frame will answer the pressed keys.
     pub(super) fn hide(&mut self, recorder: &mut Recorder, current: Tick) {
         self.hidden.get_or_insert(current);
         self.tell_unseen(recorder);
     }
 
-    /// No frame may answer what was pressed.
+    /// Reports the pressed keys without a frame, because no frame may answer them.
     pub(super) fn tell_unseen(&mut self, recorder: &mut Recorder) {
         self.unseen
             .drain(..)
@@ -98,7 +98,7 @@ impl Person {
         self.viewed = Some(frame);
     }
 
-    /// From this frame on nothing is presented, nor is what was viewed before it.
+    /// Notes that nothing is presented from this frame on, including earlier views.
     pub(super) fn lose_sight(&mut self, recorder: &mut Recorder, mut frame: Frame) {
         for before in [self.viewed.take(), self.drawn.take()]
             .into_iter()
@@ -249,7 +249,7 @@ impl<W: World> Peer<W> {
         self.person.handed_over.is_some()
     }
 
-    /// The page went out of sight or came back. Whoever does not see the world plays the no-op.
+    /// Handles that the page was hidden or shown again. A person who does not see the world plays the no-op.
     pub fn handle_hidden(&mut self, now: Now, hidden: bool) {
         if hidden == std::mem::replace(&mut self.is_hidden, hidden) {
             return;
@@ -293,8 +293,8 @@ impl<W: World> Peer<W> {
         self.net.tell(ClientMessage::Hidden { era, hidden });
     }
 
-    /// Shows what comes next as far as it is known: see [`Session::preview`]. Before the start it is the first state.
-    /// A page that has lost its seat, or cannot play, shows nothing.
+    /// Shows the next state as far as it is known: see [`Session::preview`]. Before the start, it is the first state. A
+    /// page that has lost its seat, or cannot play, shows nothing.
     pub fn view(&mut self, show: impl FnOnce(&mut W)) {
         match &mut self.stage {
             Stage::Linking(world, _) => show(world),
@@ -310,8 +310,8 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// A frame begins at `at_us`, page clock, microseconds: what was viewed before the last such call is on the screen,
-    /// and what was viewed since is being drawn.
+    /// Handles the start of a frame at `at_us`, page clock, microseconds: views before the last such call are on the
+    /// screen, and views since then are being drawn.
     pub fn handle_shown(&mut self, now: Now, at_us: u64) {
         let shown_us = now.since_us(self.t0_us, at_us);
         let mut recorder = self.recorder.lock();

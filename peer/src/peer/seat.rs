@@ -55,7 +55,7 @@ impl<W: World> Peer<W> {
             }
             Err(error) => {
                 self.give_up(now, &error);
-                // Nothing says that it will be better next time.
+                // The next attempt may fail too.
                 self.take_back_us = now.page_us + TAKE_BACK_US;
             }
         }
@@ -112,7 +112,7 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// The connection is back, and the server takes uploads from what it has.
+    /// Handles that the connection is back; the server takes uploads from the end of its records.
     pub(super) fn running(&mut self, now: Now, through: Tick, own: Tick, changes: &[Change]) {
         if !matches!(self.stage, Stage::Playing(_) | Stage::Hosted(_)) {
             return;
@@ -120,13 +120,13 @@ impl<W: World> Peer<W> {
         self.recorder.lock().resume(own);
         self.may_upload = true;
         changes.iter().for_each(|change| self.change(now, change));
-        // Only now: no change comes before what is final, and these may not have been known.
+        // Only now: no change comes before final ticks, and these changes may not have been known.
         if let Some(session) = self.session_mut() {
             session.handle_durable(through, Tick(0));
         }
     }
 
-    /// A seat changes hands. After a lost connection all changes are told again: what is known changes nothing.
+    /// Applies a change of a seat. After a lost connection, all changes arrive again: a known change has no effect.
     pub(super) fn change(&mut self, now: Now, change: &Change) {
         let Stage::Playing(session) = &mut self.stage else {
             return self.change_hosted(now, change);
@@ -146,13 +146,13 @@ impl<W: World> Peer<W> {
         }
         match session.handle_change(now.server_us, change, partner) {
             Ok(()) => self.seat_changes(now, change),
-            // The message that tells what is missing is on the way.
+            // The message with the missing change is on the way.
             Err(ChangeError::Order { .. }) => {}
             Err(error) => self.give_up(now, &error),
         }
     }
 
-    /// The state here does not fit the server's: the seat goes on from the server's state.
+    /// Gives this state up, because it does not fit the server's: the seat continues from the server's state.
     fn give_up(&mut self, now: Now, error: &dyn std::error::Error) {
         let message = error.to_string();
         self.net.tell(ClientMessage::Trouble { message });
@@ -172,7 +172,8 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// The own seat is somebody else's: this page simulates no further, tells what it saw, and asks for the seat.
+    /// Handles that somebody else has this page's seat: the page stops to simulate, reports what it saw, and asks for
+    /// the seat.
     pub fn lose(&mut self, now: Now) {
         let mut recorder = self.recorder.lock();
         if let Some(tick) = self.shown_tick() {
@@ -198,7 +199,7 @@ impl<W: World> Peer<W> {
     }
 }
 
-/// The policy that plays a seat inside the simulation; none for a person, or nobody.
+/// Returns the policy that plays a seat inside the simulation; `None` for a person or a vacant seat.
 fn partner(
     partners: &Partners,
     controller: &Controller,

@@ -4,34 +4,34 @@ use super::*;
 use crate::effects::Status;
 
 impl<W: World> Peer<W> {
-    /// When tick 0 is due, server clock, microseconds; none before that is known.
+    /// The time at which tick 0 is due, server clock, microseconds; `None` before that is known.
     pub fn t0_us(&self) -> Option<u64> {
         self.shown_tick().map(|_| self.t0_us)
     }
 
-    /// The tick from which on this page's person plays: 0, or where it comes back.
+    /// The tick from which on this page's person plays: 0, or the tick of the return.
     pub fn plays_from(&self) -> Tick {
         self.plays_from
     }
 
-    /// How packets travel: through the server if they do to anyone; none without other people.
+    /// Returns how packets travel: through the server if they do so to anyone; `None` without other people.
     pub fn link(&self) -> Option<Link> {
         self.net.link()
     }
 
-    /// How packets travel to one person; none to one who has no seat now.
+    /// Returns how packets travel to one person; `None` for a person who has no seat now.
     pub fn link_to(&self, seat: Seat) -> Option<Link> {
         self.net.link_to(seat)
     }
 
-    /// How a person is, as the server said last, and when it decides on those who stay away, page clock,
-    /// microseconds; none for one of whom nothing was said.
+    /// Returns the presence of a person by the server's last message, and the time at which it decides on those who
+    /// stay away, page clock, microseconds; `None` without such a message.
     pub fn presence(&self, seat: Seat) -> Option<(Presence, Option<u64>)> {
         let told = self.presence.iter().find(|(of, ..)| *of == seat);
         told.map(|&(_, presence, until_us)| (presence, until_us))
     }
 
-    /// How this peer stands.
+    /// The state of this peer.
     pub fn status(&self, now: Now) -> Status {
         if let Some(verdict) = self.verdict {
             return Status::Over(verdict);
@@ -69,7 +69,8 @@ impl<W: World> Peer<W> {
         }
     }
 
-    /// The seat that keeps the world waiting: whoever is not heard, or else whose receipts are missing.
+    /// Returns the seats that keep the world waiting: those that are not heard, or else those whose receipts are
+    /// missing.
     fn waited_for(&self, session: &Session<W>, now: Now) -> Vec<Seat> {
         let silent = self.net.silent(now.page_us);
         if silent.is_empty() {

@@ -1,4 +1,4 @@
-//! Turns: how long the person here may take for a choice, and what is chosen for them after that.
+//! Turns: the time that the local person may take for a choice, and the page's choice for them after that.
 
 use env_core::World;
 use protocol::Tick;
@@ -17,7 +17,8 @@ impl<W: World> Peer<W> {
         session.is_some_and(|session| session.config().rules.turns && session.is_own_turn())
     }
 
-    /// How much longer the person here may take for the choice, microseconds; none without a limit, and while others choose.
+    /// The time that the local person has left for the choice, microseconds; `None` without a limit, and while others
+    /// choose.
     pub fn turn_left_us(&self, now: Now) -> Option<u64> {
         let (limit, (_, since_us)) = (self.plan.turn.as_ref()?, self.turn?);
         let until_us = since_us + u64::from(limit.limit_ms) * 1_000;

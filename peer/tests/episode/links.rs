@@ -61,7 +61,7 @@ fn a_dead_channel_is_built_anew_and_used_again() {
     rig.server.verify();
 }
 
-/// The ways that a page told of.
+/// The links that a page reported.
 fn ways_told(rig: &Rig) -> Vec<Link> {
     let told = rig.heard(|message| match message {
         ClientMessage::LinkChanged { link, .. } => Some(*link),

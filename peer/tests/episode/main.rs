@@ -17,7 +17,7 @@ use support::{DIRECT_US, OPENS_US, Rig};
 
 const HUMAN: Controller = Controller::Human;
 
-/// The longest hold that a page told, milliseconds.
+/// The longest hold that a page reported, milliseconds.
 fn longest_hold(rig: &Rig, seat: u8) -> u32 {
     let notes = rig.server.notes_of(Seat(seat));
     notes
@@ -297,7 +297,7 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
     for _ in 0..60 {
         let tick = rig.current(0);
         rig.with(Seat(0), |page, now| {
-            // Of two views between two frames the second is what is drawn.
+            // If there are two views between two frames, the second one is drawn.
             page.view(|_| ());
             let mut digest = 0;
             page.view(|world| digest = world.digest());
@@ -323,7 +323,7 @@ fn what_was_shown_is_told_with_the_time_at_which_it_was_presented() {
         let presented_ms = began_ms + 17 * (k as u64 + 1);
         assert_eq!(u64::from(frame.at_ms), presented_ms);
     }
-    // Every input that was there is told exactly once.
+    // Every existing input is reported exactly once.
     for seat in 0..2 {
         let told: Vec<u16> = frames.iter().flat_map(|f| f.fresh[seat].clone()).collect();
         let have = hidden.have[seat].0 as usize;
@@ -510,7 +510,7 @@ fn what_comes_through_the_server_after_the_end_says_nothing_about_the_way() {
     let mut rig = Rig::two(3 * HZ);
     rig.run_s(10);
     assert_eq!(rig.status(0), Status::Finished);
-    // A partner whose page is slow still says its last inputs, by the one way that is left.
+    // A partner whose page is slow still sends its last inputs, by the remaining link.
     for _ in 0..50 {
         rig.run_ms(20);
         let (from, bytes) = (Seat(1), vec![0; 40]);

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Two people, of whom the second one's page vanished, and whose seat was taken.
+/// Two people; the second one's page vanished, and its seat was taken.
 fn taken(horizon: u32, controller: Controller) -> Rig {
     let mut rig = Rig::two(horizon);
     rig.run_s(5);
@@ -87,7 +87,7 @@ fn a_page_whose_seat_was_taken_asks_for_it_once_it_is_in_sight() {
     assert_eq!(rig.status(1), Status::Lost);
     assert_eq!(rig.tab(1).page.playing(), None);
     assert_eq!(asked(&rig), 0);
-    // What it saw until then is told all the same.
+    // It still reports what it saw until then.
     let spans = rig.server.notes_of(Seat(1)).map(|note| note.hidden.len());
     assert_eq!(spans.sum::<usize>(), 1);
     rig.with(Seat(1), |page, now| page.handle_hidden(now, false));
@@ -123,7 +123,7 @@ fn a_survivor_plays_on_while_the_server_writes_nothing_down() {
 fn who_is_beyond_a_cut_goes_back_to_it() {
     let mut rig = Rig::two(20 * HZ);
     rig.run_s(5);
-    // Both play on without the server, which then decides by what it has from the page that is gone.
+    // Both continue without the server, which then decides by the inputs that it has from the page that is gone.
     rig.connect(0, false);
     rig.connect(1, false);
     rig.run_s(2);

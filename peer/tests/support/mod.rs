@@ -19,8 +19,8 @@ pub(crate) const DIRECT_US: u64 = 60_000;
 pub(crate) const SERVER_US: u64 = 20_000;
 /// From the wish for a data channel to its opening, microseconds.
 pub(crate) const OPENS_US: u64 = 300_000;
-/// The server's clock when a test begins: what travels of it in a datagram, sixteen bits of milliseconds, is some seconds
-/// ahead of what a page's own clock would say.
+/// The server's clock when a test begins: the part of it in a datagram, sixteen bits of milliseconds, is some seconds
+/// ahead of a page's own clock.
 const EPOCH_US: u64 = 1_699_999_980_376_000;
 
 pub(crate) type Page = Peer<Instance<Toy>>;
@@ -66,7 +66,7 @@ pub(crate) struct Rig {
     pub(crate) lossy: BTreeMap<(Seat, Seat), (u32, u32)>,
     /// True if wished data channels open, and then carry.
     pub(crate) channels_open: bool,
-    /// Wishes for data channels: when, from whom, to whom.
+    /// Wishes for data channels: time, sender, receiver.
     pub(crate) connects: Vec<(u64, Seat, Seat)>,
 }
 
@@ -329,7 +329,7 @@ impl Rig {
         tab.stall_us = tab.stall_us.max(now_us - tab.stepped.1);
     }
 
-    /// The connection of a page to the server goes, or comes with what the server then says.
+    /// Closes or opens the connection of a page to the server, with the messages that the server then sends.
     pub(crate) fn connect(&mut self, seat: u8, open: bool) {
         let seat = Seat(seat);
         self.tabs[seat.index()]

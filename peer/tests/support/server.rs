@@ -1,4 +1,4 @@
-//! A server by script: it collects what pages upload, and does what a test says.
+//! A scripted server: it collects the uploads of pages, and does what a test says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,13 +40,13 @@ pub(crate) struct Server {
     inputs: Vec<OwnInputs>,
     digests: Vec<(Tick, u64)>,
     pub(crate) ended: Option<Tick>,
-    /// People whose page has told the end.
+    /// People whose page has reported the end.
     finished: BTreeSet<Seat>,
     /// Notes by seat, life and number.
     pub(crate) notes: BTreeMap<(Seat, Life, u32), Timing>,
     /// True if uploads are stored and answered.
     pub(crate) is_archiving: bool,
-    /// How often each page said that it is ready.
+    /// The number of times that each page said that it is ready.
     pub(crate) ready: Vec<u32>,
     /// Everything else that pages said: when, who, what.
     pub(crate) heard: Vec<(u64, Seat, ClientMessage)>,
@@ -161,7 +161,7 @@ impl Server {
     }
 
     fn store(&mut self, from: Seat, upload: Upload) {
-        // Once everybody has told the end, nothing more is taken.
+        // Once everybody has reported the end, nothing more is taken.
         if !self.is_archiving
             || self
                 .people()

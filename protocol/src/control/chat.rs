@@ -21,7 +21,7 @@ pub struct ChatView {
     pub names: Vec<String>,
     /// The longest message, characters.
     pub max_length: u16,
-    /// Milliseconds until one can go on, and until all do; none beside an episode.
+    /// Milliseconds until a member can continue, and until all do; `None` beside an episode.
     pub left_ms: Option<(u32, u32)>,
     /// The number of the next message of this participant.
     pub next: u32,
@@ -43,7 +43,7 @@ pub struct ChatMessage {
     pub text: String,
 }
 
-/// How a place is taken of a group whose people write to each other.
+/// The state of a place in a group whose people write to each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum ChatMember {
@@ -51,17 +51,17 @@ pub enum ChatMember {
     Here,
     /// By a person whose page is gone, and may come back.
     Away,
-    /// By a person who has gone on, or left.
+    /// By a person who has continued, or left.
     Left,
     /// By an AI partner, which does not write.
     Ai,
 }
 
-/// Why a message was not taken.
+/// The reason why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum MessageRefusal {
-    /// There were too many in a short time: it is to be sent again after a pause.
+    /// There were too many in a short time: the page sends it again after a pause.
     TooFast,
     /// Nobody writes there any more, or not yet.
     Closed,

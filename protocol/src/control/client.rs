@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Link, LobbyChoice, Recount, Upload};
 use crate::{Era, Life, Seat, Tick};
 
-/// How a page comes in.
+/// The way in which a page enters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Entry {
@@ -21,8 +21,9 @@ pub enum Entry {
     Resume {
         /// The token.
         token: String,
-        /// The episode that this page still simulates, and the life in which: set after a lost connection, none
-        /// after a reload. A page without it, or whose seat has changed hands, comes back by [`super::ServerMessage::Return`].
+        /// The episode that this page still simulates, and its life in it: set after a lost connection, `None` after a
+        /// reload. A page without it, or one whose seat has changed hands, comes back by
+        /// [`super::ServerMessage::Return`].
         playing: Option<(Era, Life)>,
     },
 }
@@ -46,7 +47,7 @@ pub struct Draft {
     pub page: u16,
     /// Time on each page so far, milliseconds.
     pub pages_ms: Vec<u32>,
-    /// The answers so far; it need not be an answer that the stage takes.
+    /// The answers so far, whether or not the stage would take them.
     pub answers: Vec<Answer>,
 }
 
@@ -57,11 +58,11 @@ pub struct Draft {
 pub enum ClientMessage {
     /// The first message.
     Hello {
-        /// How the page comes in.
+        /// The way in which the page enters.
         entry: Entry,
         /// The language that the person asks for, as a tag such as `de`.
         language: Option<String>,
-        /// The languages that they read, best first, as their browser tells.
+        /// The languages that they read, best first, as their browser reports them.
         reads: Vec<String>,
         /// The Ed25519 public key that the page has made for itself: it signs the inputs of its person.
         key: [u8; 32],
@@ -80,7 +81,7 @@ pub enum ClientMessage {
         /// Time on each page of the stage, milliseconds.
         pages_ms: Vec<u32>,
     },
-    /// The work on a stage so far, to be stored; replaces what came before.
+    /// The work on a stage so far, to be stored; replaces the draft before.
     Draft {
         /// Names it in [`super::ServerMessage::DraftKept`].
         number: u32,
@@ -91,14 +92,14 @@ pub enum ClientMessage {
     },
     /// WebRTC signal for a peer of the episode.
     Signal {
-        /// For whom.
+        /// The seat of the receiver.
         to: Seat,
         /// The signal, as [`crate::signal`] encodes it.
         data: String,
     },
     /// A datagram for a peer, while WebRTC is not there.
     Relay {
-        /// For whom.
+        /// The seat of the receiver.
         to: Seat,
         /// The datagram.
         bytes: Vec<u8>,
@@ -111,7 +112,7 @@ pub enum ClientMessage {
         links: Vec<Link>,
         /// Round trip to each seat that 95 of 100 stay within, microseconds; 0 for none.
         rtt_us: Vec<u32>,
-        /// How many of a thousand packets of each seat were lost on the way here; none if that was not measured.
+        /// How many of a thousand packets of each seat were lost on the way here; `None` if that was not measured.
         loss_permille: Vec<Option<u16>>,
     },
     /// A link changed.
@@ -127,7 +128,7 @@ pub enum ClientMessage {
     Upload(Upload),
     /// The participant leaves on purpose.
     Leave,
-    /// The page failed; what it can say of it.
+    /// The page failed; what it can report about it.
     Trouble {
         /// A description of the failure.
         message: String,
@@ -159,11 +160,11 @@ pub enum ClientMessage {
         /// The episode.
         era: Era,
     },
-    /// Somebody told this page something else than the server, and sealed it.
+    /// Another page sent this page something else than it sent the server, and sealed it.
     Recount {
         /// The episode.
         era: Era,
-        /// The told inputs, and the seal.
+        /// The inputs that were sent, and the seal.
         recount: Recount,
     },
     /// The person writes to the others of the group: answered by [`super::ServerMessage::ChatMessage`] with this number, or by
@@ -189,8 +190,8 @@ pub enum ClientMessage {
         /// Width and height of the picture on the page, pixels of the screen; 0 before it is laid out.
         size: [u16; 2],
     },
-    /// Asks what a point on the picture of a hosted world means; answered by [`super::ServerMessage::Pointed`], unless many
-    /// questions come after it at once.
+    /// Asks what a point on the picture of a hosted world means; the answer is [`super::ServerMessage::Pointed`],
+    /// unless many questions follow immediately.
     Point {
         /// The episode.
         era: Era,

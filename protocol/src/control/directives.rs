@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Era, Seat};
 
-/// The buttons for an AI partner on a page, and what has come of them.
+/// The buttons for an AI partner on a page, and their effect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct ShownButtons {
@@ -16,8 +16,9 @@ pub struct ShownButtons {
     pub name: String,
     /// The labels of the buttons.
     pub labels: Vec<String>,
-    /// The button whose directive the AI partner follows; none before the first one, or if it has been told otherwise.
+    /// The button whose directive the AI partner follows; `None` before the first one, or if the partner has another
+    /// directive.
     pub followed: Option<u8>,
-    /// The button that the person of this page has pressed in vain just now.
+    /// The button whose last press by the person of this page had no effect.
     pub refused: Option<u8>,
 }

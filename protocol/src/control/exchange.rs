@@ -39,7 +39,7 @@ pub struct DeskMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct AttentionCheck {
-    /// The answers to choose from; none if the answer is written.
+    /// The answers to choose from; empty if the person types the answer.
     pub choices: Vec<String>,
     /// The time for the answer, from `at_us` of the message on, seconds.
     pub within_s: u16,

@@ -53,7 +53,7 @@ pub struct Plan {
     pub touch: bool,
     /// True if the page asks for the whole screen.
     pub fullscreen: bool,
-    /// True if people are told which partner is an AI.
+    /// True if people learn which partner is an AI.
     pub disclose_ai: bool,
     /// ICE servers.
     pub ice: Vec<IceServer>,
@@ -66,26 +66,26 @@ pub struct Plan {
     /// True if the episode runs already: [`super::ServerMessage::Return`] follows instead of [`super::ServerMessage::Start`]
     /// once the page is [`super::ClientMessage::Ready`].
     pub running: bool,
-    /// The study's rules beside those of the environment.
+    /// The rules that the study adds to those of the environment.
     pub rules: Rules,
     /// Which episode of the visit it is, from 0, and how many there are at most.
     pub round: (u16, u16),
-    /// Seconds that are counted down before tick 0; none if the study does not say.
+    /// Seconds of the countdown before tick 0; `None` if the study does not say.
     pub countdown_s: Option<u8>,
     /// The values shown beside the picture.
     pub hud: Vec<Gauge>,
     /// True if the people of the group write to each other meanwhile: [`super::ServerMessage::Chat`] follows once it runs.
     pub chat: bool,
-    /// In turns, how long a person may take for a choice; none without a limit.
+    /// In turns, the time that a person may take for a choice; `None` without a limit.
     pub turn: Option<TurnLimit>,
-    /// Where the world is stepped. On a host, `module` names its facts, served as `/modules/<sha256>.facts`, and there are
-    /// no networks, no parameters and no seed: they could tell a page what its seat may not know.
+    /// The place where the world is stepped. On a host, `module` names its facts, served as `/modules/<sha256>.facts`.
+    /// There are then no networks, no parameters and no seed: they could reveal to a page what its seat must not know.
     pub way: EnvWay,
-    /// How people share their seats with AI partners; none if they do not.
+    /// How people share their seats with AI partners; `None` if they do not.
     pub shared: Option<SharedSeats>,
 }
 
-/// How long a person may take for a choice.
+/// The limit of time for a choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct TurnLimit {

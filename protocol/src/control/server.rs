@@ -9,7 +9,7 @@ use super::{
 use crate::change::{Change, Presence};
 use crate::{Era, Life, Seat, Tick};
 
-/// Why a page is refused. The page has the sentence for each.
+/// The reason why a page is refused. The page has a sentence for each reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Refusal {
@@ -27,7 +27,7 @@ pub enum Refusal {
     Stopping,
 }
 
-/// Why an episode ended.
+/// The reason why an episode ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum EndReason {
@@ -51,7 +51,7 @@ pub enum ServerMessage {
         title: String,
         /// The language in which the participant reads the study.
         language: String,
-        /// The languages that they can choose from; none if there is but that one.
+        /// The languages that they can choose from; empty if there is only that one.
         languages: Vec<String>,
         /// The address that participants can write to.
         contact: String,
@@ -65,7 +65,7 @@ pub enum ServerMessage {
     },
     /// A newer page of the same session plays on; this one stops.
     Superseded,
-    /// The person only looks at what the work would be; no session begins.
+    /// The person only previews the work; no session begins.
     Preview {
         /// Title of the study.
         title: String,
@@ -97,11 +97,11 @@ pub enum ServerMessage {
         /// Its number.
         number: u32,
     },
-    /// How the wait in a lobby stands.
+    /// The state of the wait in a lobby.
     Waiting(Waiting),
     /// The members of the group who have not come yet.
     Missing {
-        /// Those who are awaited.
+        /// The people who are awaited.
         absent: Vec<Absent>,
         /// Places in the group.
         of: u8,
@@ -152,12 +152,12 @@ pub enum ServerMessage {
         through: Tick,
         /// The page's own inputs before this tick are durable, and may be forgotten.
         own: Tick,
-        /// Digests of this page up to this tick are those of the replica: it keeps the states after it.
+        /// Digests of this page up to this tick are those of the replica: the page keeps the states after it.
         agreed: Tick,
         /// Notes of time and network of this page life that are durable: those before this number may be forgotten.
         notes: u32,
     },
-    /// How another person is.
+    /// The presence of another person.
     Peer {
         /// The episode.
         era: Era,
@@ -165,7 +165,7 @@ pub enum ServerMessage {
         seat: Seat,
         /// Present, hidden, gone or returning.
         presence: Presence,
-        /// Milliseconds until the study's choice for people who stay away; 0 if nothing is awaited.
+        /// Milliseconds until the study's choice for people who stay away; 0 if nobody waits for that.
         left_ms: u32,
     },
     /// The episode is over, verified by the replica.
@@ -194,8 +194,8 @@ pub enum ServerMessage {
         /// The inputs from there on.
         inputs: Vec<u16>,
     },
-    /// The digests of this page differ from the replica's. It has just been told the inputs of everybody else; it goes
-    /// back, and says its digests after a tick anew.
+    /// The digests of this page differ from the replica's. It has just received the inputs of everybody else; it goes
+    /// back, and sends its digests after a tick again.
     Recheck {
         /// The episode.
         era: Era,
@@ -208,7 +208,7 @@ pub enum ServerMessage {
     Change {
         /// The episode.
         era: Era,
-        /// The new controller, and the tick from which it counts.
+        /// The new controller, and the tick from which on it plays.
         change: Change,
     },
     /// A part of a state that is too long for one message; [`ServerMessage::Return`] brings the last.
@@ -220,7 +220,7 @@ pub enum ServerMessage {
     },
     /// A page that is ready comes back into the running episode.
     Return(Return),
-    /// The people of the group write to each other from now on: what was written so far.
+    /// The people of the group can write to each other from now on; the messages so far.
     Chat(ChatView),
     /// Somebody of the group has written something, the participant of this page included.
     ChatMessage {
@@ -242,7 +242,7 @@ pub enum ServerMessage {
     ChatMembers {
         /// As [`super::ChatView`] has it.
         group_visit: u16,
-        /// How each place is taken.
+        /// The state of each place.
         members: Vec<ChatMember>,
     },
     /// The view that a seat has of a hosted world now.
@@ -253,7 +253,7 @@ pub enum ServerMessage {
         era: Era,
         /// The number of the question.
         number: u32,
-        /// The action that the point means; none if it means nothing.
+        /// The action that the point means; `None` if it means nothing.
         action: Option<u16>,
     },
     /// The messages between the participant and the researchers, once the page is in and whenever they change.
@@ -293,7 +293,7 @@ pub struct HostView {
 /// The most bytes of a state in one message.
 pub const MAX_PART: usize = MAX_MESSAGE / 2;
 
-/// Where a page comes back into a running episode.
+/// The state at which a page comes back into a running episode.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Return {

@@ -8,7 +8,7 @@ use crate::{Era, Life, Seat, Tick};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct KeyEvent {
-    /// The first tick that it entered; none if it changed nothing, or came before the person could act.
+    /// The first tick that it entered; `None` if it changed nothing, or came before the person could act.
     pub tick: Option<Tick>,
     /// The action that it means.
     pub action: u16,
@@ -16,7 +16,7 @@ pub struct KeyEvent {
     pub down: bool,
     /// `event.timeStamp`, microseconds since `T0`.
     pub at_us: i64,
-    /// When the frame that answered it was presented, microseconds since `T0`; 0 if not yet known.
+    /// The time at which the frame that answered it was presented, microseconds since `T0`; 0 if not yet known.
     pub shown_us: i64,
 }
 
@@ -24,7 +24,8 @@ pub struct KeyEvent {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Timing {
-    /// Which of this page life's notes this is, from 0 without gaps: what is uploaded twice is stored once.
+    /// The number of this note in the life of the page, from 0 without gaps: a note that is uploaded twice is stored
+    /// once.
     pub number: u32,
     /// Key events.
     pub keys: Vec<KeyEvent>,
@@ -36,8 +37,8 @@ pub struct Timing {
     pub hidden: Vec<(Tick, Tick)>,
     /// Smoothed round trip to each seat, microseconds; 0 for none.
     pub rtt_us: Vec<u32>,
-    /// When ticks were put off, because this page or the network could not keep up: from this tick on they are due
-    /// this many milliseconds later than `T0` says, in all.
+    /// The times at which ticks were put off because this page or the network could not keep up: from this tick on,
+    /// they are due this many milliseconds later than by `T0`, in total.
     pub delays: Vec<(Tick, u32)>,
     /// Predictions that were shown and wrong.
     pub mispredictions: Vec<Misprediction>,
@@ -47,7 +48,7 @@ pub struct Timing {
     pub refused: u32,
     /// Inputs that contradicted earlier ones of the same seat and tick.
     pub equivocations: u32,
-    /// Where the page asked for the whole screen: from which ticks on it had it, or had it not.
+    /// Where the page asked for the full screen: the ticks from which on it had it, or did not have it.
     pub screens: Vec<(Tick, bool)>,
     /// For each of `keys`, since when what the person saw then had been on the screen, microseconds since `T0`.
     pub frames_us: Vec<Option<i64>>,
@@ -69,7 +70,7 @@ pub struct Misprediction {
     pub shown_ms: u32,
 }
 
-/// The word of a page on the inputs of its person, and what else it tells the archive.
+/// The inputs of a page's person, and what else the page sends to the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Upload {
@@ -85,13 +86,13 @@ pub struct Upload {
     pub recheck: u16,
     /// Digests of confirmed states: after how many steps, and the digest.
     pub digests: Vec<(Tick, u64)>,
-    /// Time and network, if there is something to tell.
+    /// Time and network, if there is something to report.
     pub timing: Option<Timing>,
     /// Set once the terminal tick is confirmed: the number of ticks played.
     pub ended: Option<Tick>,
 }
 
-/// A proof that a person's page told another page something else than the server: its seal over what it told.
+/// A proof that a person's page sent another page something else than it sent the server: its seal over those inputs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Recount {
@@ -99,19 +100,20 @@ pub struct Recount {
     pub seat: Seat,
     /// Its life.
     pub life: Life,
-    /// The first tick for which something else was told than the server has.
+    /// The first tick whose sent input differs from the server's.
     pub first: Tick,
-    /// The told inputs, from there to the end of the seal.
+    /// The inputs that were sent, from there to the end of the seal.
     pub inputs: Vec<u16>,
     /// The halves of the signature of the seal: over the server's inputs before `first`, and these.
     pub signature: [[u8; 32]; 2],
 }
 
-/// Inputs of one person, signed by the page that they were made at. The blocks of a life of a seat follow each other
+/// Inputs of one person, signed by the page at which they were made. The blocks of a life of a seat follow each other
 /// without gaps.
 ///
 /// The leaf of a block is a hash over its salt, its life, its first tick and its inputs; the chain is a hash over the
-/// chain before and the leaf, and is what is signed. So a block can be erased, and the rest be proven from its leaf.
+/// chain before and the leaf, and the page signs the chain. So a block can be erased, and the rest can still be proven
+/// from its leaf.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Block {
@@ -119,7 +121,7 @@ pub struct Block {
     pub first: Tick,
     /// The inputs from there on.
     pub inputs: Vec<u16>,
-    /// Makes the leaf tell nothing of the inputs.
+    /// Keeps the leaf from revealing anything about the inputs.
     pub salt: [u8; 16],
     /// The halves of the Ed25519 signature of the chain.
     pub signature: [[u8; 32]; 2],

@@ -24,8 +24,9 @@ pub enum StageView {
     Env,
     /// Waiting for others of the group, who are still at a stage before; [`super::ServerMessage::Missing`] follows.
     Regroup,
-    /// The rest between two episodes of a visit. Done without answers once the person goes on; then they wait for the
-    /// others ([`super::ServerMessage::Waiting`]), and the next episode begins once all go on, or when the time is up.
+    /// The rest between two episodes of a visit. Done without answers once the person continues. Then they wait for the
+    /// others ([`super::ServerMessage::Waiting`]), and the next episode begins once all continue, or when the time is
+    /// up.
     Rest {
         /// Sanitised HTML.
         page: String,
@@ -33,9 +34,9 @@ pub enum StageView {
         round: (u16, u16),
         /// Score of the last one.
         score: i64,
-        /// Milliseconds until the person may go on.
+        /// Milliseconds until the person may continue.
         min_ms: u32,
-        /// Milliseconds until the next episode begins by itself; none for never.
+        /// Milliseconds until the next episode begins by itself; `None` for never.
         max_ms: Option<u32>,
     },
     /// A form: a SurveyJS document, as JSON.
@@ -43,8 +44,8 @@ pub enum StageView {
         /// The document.
         surveyjs: String,
     },
-    /// A text to agree to: done with an answer named `agreed`, whose value is `sha256`, or without any by those who do
-    /// not agree.
+    /// A text to agree to: done with an answer named `agreed`, whose value is `sha256`, or without an answer by those
+    /// who do not agree.
     Consent {
         /// Sanitised HTML.
         page: String,
@@ -61,7 +62,7 @@ pub enum StageView {
         attempts: u8,
     },
     /// A page of another site, which opens beside this one. Done with an answer named `code` if there is one, with one
-    /// named `cannot` by those who give up, if that leads on, or without any if going there is enough.
+    /// named `cannot` by those who give up, if they can continue that way, or without any if it is enough to go there.
     External {
         /// Its address; `{{return}}` stands for the way back, whose ticket is `ticket`.
         url: String,
@@ -78,11 +79,11 @@ pub enum StageView {
     Debrief {
         /// Sanitised HTML.
         page: String,
-        /// True if they may withdraw what was recorded of them.
+        /// True if they may withdraw their data.
         allow_withdraw: bool,
     },
-    /// Asks to measure the device and the connection. Done with what was measured as answers, or without any by
-    /// those who give up.
+    /// Asks to measure the device and the connection. Done with the measurements as answers, or without any by those
+    /// who give up.
     Screening {
         /// The environments of the study, to measure how long a step takes.
         trials: Vec<Trial>,
@@ -100,8 +101,8 @@ pub enum StageView {
         /// The codes that the participant takes along: everything of theirs is durable.
         farewell: Farewell,
     },
-    /// Time in which the group writes to each other; [`super::ServerMessage::Chat`] follows. Done without answers once the
-    /// person goes on, or when the time is up.
+    /// Time in which the group writes to each other; [`super::ServerMessage::Chat`] follows. Done without answers once
+    /// the person continues, or when the time is up.
     Chat {
         /// The text above it, sanitised HTML; may be empty.
         page: String,
@@ -122,15 +123,15 @@ pub enum StageView {
 pub struct Farewell {
     /// The completion code of the outcome; empty for none.
     pub code: String,
-    /// A number of their own, by which they can name their visit; empty for none.
+    /// Their reference number, by which they can name their session; empty for none.
     pub receipt: String,
     /// Their pay, such as `GBP 4.87`; empty for nothing.
     pub pay: String,
-    /// The receipt of those who withdrew what was recorded of them; empty for others.
+    /// The receipt of those who withdrew their data; empty for others.
     pub withdrawal: String,
-    /// Why they could not take part; empty for others.
+    /// The reasons why they could not take part; empty for others.
     pub lacks: Vec<Lack>,
-    /// Where they go from there.
+    /// The place where they go from there.
     pub onward: Onward,
 }
 
@@ -196,7 +197,7 @@ pub enum Lack {
     Fps(u16),
     /// Steps of the worlds of at most this many microseconds.
     Step(u32),
-    /// Something that the study says itself in these words; empty if it says nothing.
+    /// Something that the study names in its own words; empty if it says nothing.
     Other(String),
 }
 
@@ -215,7 +216,7 @@ impl Lack {
     }
 }
 
-/// Where a participant goes from the last page.
+/// The place where a participant goes from the last page.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum Onward {
@@ -231,7 +232,7 @@ pub enum Onward {
     },
     /// Back to the provider by a form.
     Form {
-        /// Where it is sent.
+        /// The address to which it is sent.
         url: String,
         /// Names and values.
         fields: Vec<(String, String)>,
@@ -240,7 +241,7 @@ pub enum Onward {
     Again,
 }
 
-/// How somebody's wait in a lobby stands.
+/// The state of somebody's wait in a lobby.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Waiting {
@@ -248,11 +249,11 @@ pub struct Waiting {
     pub here: u16,
     /// People needed.
     pub needed: u16,
-    /// How long this person has waited, milliseconds.
+    /// The time that this person has waited, milliseconds.
     pub waited_ms: u32,
     /// Milliseconds until the study's choice at timeout.
     pub left_ms: u32,
-    /// How long people waited lately until they were matched, milliseconds, if anybody was: the median.
+    /// The median time that people recently waited until they were matched, milliseconds, if anybody was.
     pub usual_ms: Option<u32>,
     /// The study's choice.
     pub then: AtTimeout,
@@ -266,7 +267,7 @@ pub struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub enum AtTimeout {
-    /// The person goes on, with whom is not said.
+    /// The person continues; the page does not say with whom.
     GoOn,
     /// The person plays with an AI partner.
     Ai,
@@ -284,12 +285,12 @@ pub enum AtTimeout {
 pub enum Ask {
     /// Nothing.
     Nothing,
-    /// True if they are there: answered by [`super::ClientMessage::Here`].
+    /// Asks whether they are there: answered by [`super::ClientMessage::Here`].
     Presence {
-        /// Milliseconds until the place is given up.
+        /// Milliseconds until the person loses the place.
         left_ms: u32,
     },
-    /// True if they come back, as their place was given up: answered by [`super::ClientMessage::Here`].
+    /// Asks whether they come back, because they lost their place: answered by [`super::ClientMessage::Here`].
     Return,
     /// The question when the time is up: answered by [`super::ClientMessage::Choose`].
     Choice,
@@ -307,7 +308,7 @@ pub enum LobbyChoice {
     Leave,
 }
 
-/// Somebody of the group who has not come yet.
+/// A person of the group who has not arrived yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Absent {

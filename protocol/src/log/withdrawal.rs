@@ -1,7 +1,8 @@
-//! Logs after a withdrawal: of the person's seat the confirmed actions stay, because the others played with them.
+//! Logs after a withdrawal: the confirmed actions of the person's seat stay, because the others played with them.
 //!
-//! Everything that came from the person's own page goes: inputs with their signatures, keys, key presses, frames, digests,
-//! routes, and when the person was there. This module must not know who withdraws, nor where the bytes are stored.
+//! Everything that came from the person's own page is removed: inputs with their signatures, keys, key presses, frames,
+//! digests, routes, and the times at which the person was there. This module must not know who withdraws, nor where the
+//! bytes are stored.
 
 use super::{Form, Header, Log, LogError, LogWriter, MAGIC, Record};
 use crate::Seat;
@@ -68,7 +69,7 @@ impl Log {
     }
 }
 
-/// A record without what came from the pages of these seats; `None` if nothing is left of it.
+/// Returns a record without the data from the pages of these seats; `None` if nothing is left.
 fn without_traces<'a>(
     record: Record,
     seats: &[Seat],
@@ -87,7 +88,8 @@ fn without_traces<'a>(
             key: None,
             ..change
         })),
-        // The proof has the person's seal. That the other page was told something else excuses that page, so it stays.
+        // The proof has the person's seal. The fact that the other page received something else excuses that page, so
+        // it stays.
         Record::Recount { by, recount } if seats.contains(&recount.seat) => {
             let (seat, tick) = (recount.seat, recount.first);
             let durable = *played(seat, tick.0)?;

@@ -1,7 +1,7 @@
-//! Numbers as few bits as they are surprising: an adaptive binary range coder.
+//! Numbers in fewer bits the more likely they are: an adaptive binary range coder.
 //!
-//! A [`Chance`] learns how often its bit is set; what was likely costs next to nothing. [`Writer`] and [`Reader`] are
-//! driven by the same code, so that they cannot disagree on what stands where.
+//! A [`Chance`] learns how often its bit is set; likely values cost almost nothing. The same code drives [`Writer`] and
+//! [`Reader`], so they cannot disagree on the meaning of a bit.
 //!
 //! Source: Martin, "Range encoding: an algorithm for removing redundancy from a digitised message", 1979.
 
@@ -20,7 +20,7 @@ const LONGEST: usize = 40;
 /// Numbers of more bits than this share their chances.
 const CLASSES: usize = 8;
 
-/// How likely it is that a bit is not set, learnt from those before it.
+/// The probability that a bit is not set, learned from the bits before it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Chance {
     clear: u16,
@@ -62,7 +62,7 @@ pub(super) struct Number {
     next: [Chance; CLASSES],
 }
 
-/// Writes or reads bits: what it gives is what stands there, and a [`Writer`] puts there what it is given.
+/// Writes or reads bits: it returns the bit at this position, and a [`Writer`] first writes the bit that it gets.
 pub(super) trait Coder {
     fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool;
 

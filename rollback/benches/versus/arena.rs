@@ -11,7 +11,7 @@ use crate::support::network::{Conditions, Network, Partition};
 pub(crate) struct Marks {
     /// How often the window was used up.
     pub(crate) stalls: u32,
-    /// How often the player was told to let others catch up.
+    /// How often the player was asked to let others catch up.
     pub(crate) waits: u32,
     /// When the player could play first, own clock, microseconds.
     pub(crate) running_us: Option<u64>,
@@ -38,7 +38,7 @@ pub(crate) struct Arena {
     pub(crate) seed: u64,
     pub(crate) conditions: Conditions,
     pub(crate) partitions: Vec<Partition>,
-    /// How much faster than true each player's clock runs, millionths.
+    /// The rate error of each player's clock, millionths; positive if the clock is fast.
     pub(crate) drift_ppm: Vec<i64>,
     pub(crate) seconds: u64,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Played {
     pub(crate) spread: Vec<f64>,
 }
 
-/// Players look after their sessions this often, microseconds; each at its own moment.
+/// How often each player calls its session, microseconds; each at its own moment.
 const BEAT_US: u64 = 4_000;
 
 impl Arena {

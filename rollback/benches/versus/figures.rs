@@ -1,4 +1,5 @@
-//! The figures, as one JSON object a line: figure, name, unit, and what ours and GGRS come to; none where it cannot be.
+//! The figures, as one JSON object per line: figure, name, unit, and the results of ours and GGRS; no result where none
+//! is possible.
 
 use super::arena::{Arena, Contestant as _, Played};
 use super::{Clocks, median, ours, quantile, theirs, tick};
@@ -10,7 +11,7 @@ const ROUNDS: usize = 7;
 /// Seeds of the matches that are about rare things.
 const SEEDS: u64 = 5;
 
-/// A line; the target is what ours shall come to at most, if any is set.
+/// A line; the target is the most that ours should reach, if there is a target.
 fn line(
     (figure, name, unit): (&str, &str, &str),
     target: Option<f64>,
@@ -206,8 +207,8 @@ pub(crate) fn pace(clocks: Clocks) -> Vec<String> {
     ]
 }
 
-/// Three players, of whom the last falls silent: to the second `gap_ms` later than to the first. Whether the two
-/// confirm different states afterwards.
+/// Three players. The last one falls silent: `gap_ms` later for the second player than for the first. Returns whether
+/// the two confirm different states afterwards.
 pub(crate) fn drop_diverges(seed: u64, gap_ms: u64, loss: u32, clocks: Clocks) -> bool {
     let dies_us = 5_000_000 + seed * 7_919_000 % 1_000_000;
     let mut arena = arena(seed, conditions(60, 10, loss), 3, 12);

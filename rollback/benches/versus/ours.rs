@@ -1,5 +1,5 @@
-//! A player of a match with our session, the way a page drives it: the tick clock is the server's, as the page's own
-//! clock and the answers of the server tell it.
+//! A player of a match with our session, driven as a page drives it: the tick clock is the server's clock, estimated
+//! from the page's own clock and the answers of the server.
 
 use env_core::Action;
 use peer::clock::ServerClock;
@@ -26,14 +26,14 @@ pub(crate) struct Player {
     session: Session<Toy>,
     config: Config,
     clock: ServerClock,
-    /// How much faster than the server's this page's clock runs, millionths.
+    /// The rate of this page's clock above the server's, millionths.
     drift_ppm: i64,
-    /// Answers of the server under way: when they come (page), what was asked when, what it says.
+    /// Answers of the server under way: arrival (page clock), time of the question, and the server's time.
     answers: Vec<(u64, u64, u64)>,
     jitter: env_core::rng::Rng,
     wish: Option<Action>,
     marks: Marks,
-    /// Frames shown, with the digest of what each showed, and those not yet told.
+    /// Frames shown, with the digest of each shown state, and frames not yet reported.
     frames: Option<Vec<(Frame, u64)>>,
 }
 
@@ -75,7 +75,7 @@ impl Player {
         let frames: Vec<Frame> = shown.iter().map(|(frame, _)| frame.clone()).collect();
         let seats = self.config.controllers.len();
         let (mut bytes, mut read, mut chunk) = (0, Vec::new(), Vec::new());
-        // As a page tells them: every second.
+        // As a page reports them: every second.
         for part in frames.chunks(60) {
             seen::encode(part, seats, &mut chunk);
             bytes += chunk.len();
@@ -101,7 +101,7 @@ impl Player {
         )
     }
 
-    /// The server's clock, from the page's: asked and answered over a network of its own.
+    /// Estimates the server's clock from the page's clock, by questions and answers over a separate network.
     fn server_us(&mut self, page_us: u64) -> u64 {
         if self.clock.ask(page_us) {
             let late = SERVER_US.0 + u64::from(self.jitter.below(SERVER_US.1 as u32));

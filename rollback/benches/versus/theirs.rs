@@ -47,7 +47,7 @@ impl Post {
         }
     }
 
-    /// The next packet that a seat sent, and to whom.
+    /// The next packet that a seat sent, and its receiver.
     pub(crate) fn take(&self, seat: usize) -> Option<(usize, Vec<u8>)> {
         self.sent.borrow_mut()[seat].pop_front()
     }
@@ -128,7 +128,7 @@ pub(crate) fn session(seat: usize, players: usize, post: &Post, terms: Terms) ->
         .expect("all players are there")
 }
 
-/// Does what GGRS asks, and counts the steps. `checksum` is told of each state that is saved.
+/// Does what GGRS asks, and counts the steps. `checksum` gets each saved state.
 pub(crate) fn obey(
     world: &mut Toy,
     requests: Vec<GgrsRequest<Yardstick>>,
@@ -196,7 +196,7 @@ impl Player {
         }
     }
 
-    /// The world from now on, for one who breaks it.
+    /// The world from now on, for a test that breaks it.
     pub(crate) fn world(&mut self) -> &mut Toy {
         &mut self.world
     }

@@ -3,7 +3,7 @@
 //! All players are in one process, at 60 Hz. Seat 0 is timed; what the others send reaches it `depth` ticks late, and
 //! their actions change every tick, so that every tick rolls back exactly `depth` ticks. Both sessions encode their
 //! packets. GGRS saves every frame, as it does on its own, and takes no checksums; ours takes four digests a second.
-//! What reading the clock costs is left out.
+//! The cost of reading the clock is left out.
 
 use std::collections::VecDeque;
 use std::hint::black_box;

@@ -2,37 +2,36 @@
 //!
 //! # Confirmed
 //!
-//! A tick is confirmed once it is simulated here and the people who play in it need nothing any more:
+//! A tick is confirmed once it is simulated here and the people who play in it need nothing more for it:
 //!
 //! - *Inputs.* For every seat that a person plays in this tick, the input is here.
-//! - *Receipts.* For every seat that a person plays in this tick, every other person who plays in it has said to have
-//!   the input. Who gave up a seat, or lost it, is not asked any more; who takes one is asked from their first tick on.
-//!   Nobody is asked for what the server has made final: it tells everybody.
+//! - *Receipts.* For every seat that a person plays in this tick, every other person who plays in it has reported to
+//!   have the input. Somebody who gave up or lost a seat is not asked any more; somebody who takes one is asked from
+//!   their first tick on. Nobody is asked for ticks that the server has made final: the server sends them to everybody.
 //!
-//! Both are one question: the first tick from which a receipt on must wait for a person at that seat
-//! (`Roster::awaited`). So a seat that was cut binds until the receipts reach the cut, then not until its next person.
+//! Both conditions are one question: the first tick from which on a receipt must wait for a person at that seat
+//! (`Roster::awaited`). So a cut seat binds until the receipts reach the cut, then not until its next person.
 //!
-//! A receipt means something only for a life of a seat: inputs of the page before are other inputs. A packet tells how
-//! many changes its sender knows. What it says of a seat counts up to the first change of that seat that the sender
-//! does not know; and if the sender knows a change that is unknown here, nothing of it counts. A page that took a
-//! seat begins with the receipts of its first tick, and packets of the page before are refused by their life.
+//! A receipt has a meaning only for one life of a seat: inputs of the earlier page are other inputs. A packet says how
+//! many changes its sender knows. Its receipt for a seat counts up to the first change of that seat that the sender
+//! does not know; if the sender knows a change that is unknown here, none of its receipts count. A page that took a
+//! seat begins with the receipts of its first tick, and packets of the earlier page are refused because of their life.
 //!
 //! Confirmed ticks keep people together: nobody plays more than the window beyond them, and the episode is over here
-//! when its last tick is. They are an agreement among pages, and pages may fail, or lie.
+//! when its last tick is confirmed. They are an agreement among pages, and pages may fail, or lie.
 //!
 //! # Final
 //!
-//! The server alone makes a tick final. It has, from the page of every person who plays in the tick, that page's own
-//! word on its input, writes it down, and says so ([`Session::handle_durable`]). Nobody's word on somebody else's
-//! inputs counts.
+//! Only the server makes a tick final. It has the input of every person who plays in the tick from that person's own
+//! page, stores it, and says so ([`Session::handle_durable`]). What others say about somebody's inputs does not count.
 //!
-//! So the server may cut a seat before ticks that are confirmed here: at the last input on which it has the word of the
-//! seat's page. Everybody then goes back to the cut, to the last of the states that are kept for this from the last
-//! final tick on, and simulates again what follows. It never cuts before what is final, changes are durable before
-//! anyone is told, and everybody applies all of them in one order; so all come to the same states.
+//! So the server may cut a seat before ticks that are confirmed here: at the last input that it has from the seat's
+//! page. Everybody then goes back to the last state before the cut (states from the last final tick on are kept for
+//! this), and simulates again from there. The server never cuts before final ticks, changes are durable before anyone
+//! receives them, and everybody applies all of them in one order; so all reach the same states.
 //!
-//! Nor does it matter how far anybody was. Who knew less inputs of the person who is gone gets them with the change,
-//! who knew more forgets them.
+//! It also does not matter how far anybody was. A page that knew fewer inputs of the person who is gone gets them with
+//! the change; a page that knew more forgets them.
 
 use env_core::World;
 use protocol::{Seat, Tick};
@@ -41,13 +40,13 @@ use super::Session;
 use crate::effects::SessionEvent;
 
 impl<W: World> Session<W> {
-    /// The seat that keeps the next tick from being confirmed: a person whose inputs or receipts are missing; none if
-    /// there is nobody.
+    /// Returns the seat that keeps the next tick from being confirmed: a person whose inputs or receipts are missing;
+    /// `None` if there is nobody.
     pub fn waiting_for(&self) -> Option<Seat> {
         self.confirmable().1.map(|seat| Seat(seat as u8))
     }
 
-    /// True if every input before the present state is here, so that nothing in it is a guess; what came since is
+    /// True if every input before the present state is here, so the state contains no guess; inputs that came since are
     /// simulated first.
     pub fn is_known(&mut self) -> bool {
         self.resimulate();
@@ -55,7 +54,7 @@ impl<W: World> Session<W> {
         (0..usize::from(self.layout.seats)).all(known)
     }
 
-    /// Ticks that could be confirmed, were they simulated, and the seat that keeps the next one from being so.
+    /// Returns the ticks that could be confirmed once simulated, and the seat that keeps the next one from it.
     pub(super) fn confirmable(&self) -> (u32, Option<usize>) {
         let roster = &self.roster;
         let (mut end, mut who) = (u32::MAX, None);
@@ -94,7 +93,7 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Gives up the states before the last one that is final.
+    /// Drops the states before the last final one.
     pub(super) fn forget_settled(&mut self) {
         self.checkpoints.forget_before(self.settled().0);
     }

@@ -1,9 +1,9 @@
-//! The guesses simulated in the place of inputs that are not here, and for how long: one list for each unconfirmed tick
-//! and seat, in a ring of the window.
+//! The guesses simulated in place of missing inputs, and how long each was simulated: one list for each unconfirmed
+//! tick and seat, in a ring of the window.
 
 use env_core::Action;
 
-/// A guess, and since when it was what is simulated; none while the tick lay beyond an end.
+/// A guess, and the time since which it was simulated; no action while the tick was beyond an end.
 #[derive(Clone, Copy, Debug)]
 struct Guess {
     action: Option<Action>,
@@ -18,8 +18,8 @@ pub(super) struct Guesses {
 }
 
 impl Guesses {
-    /// For this many ticks at once. A guess is replaced when an earlier input comes, so no list outgrows the
-    /// window; as many times it may lie beyond an end.
+    /// Makes lists for this many ticks at a time. A guess is replaced when an earlier input comes, so no list gets
+    /// longer than the window; the tick may be beyond an end as many times.
     pub(super) fn new(seats: usize, window: u8) -> Self {
         let slots = usize::from(window) + 1;
         let list = || Vec::with_capacity(2 * slots);
@@ -34,18 +34,18 @@ impl Guesses {
         tick as usize % self.slots * self.seats + seat
     }
 
-    /// Of this input there are no guesses, or none any more.
+    /// Removes the guesses for this input, if there are any.
     pub(super) fn clear(&mut self, tick: u32, seat: usize) {
         let at = self.at(tick, seat);
         self.lists[at].clear();
     }
 
-    /// This is what is simulated from now on.
+    /// Notes that this action is simulated from now on.
     pub(super) fn note(&mut self, tick: u32, seat: usize, action: Action, now_us: u64) {
         self.push(tick, seat, Some(action), now_us);
     }
 
-    /// The tick lies beyond an end now.
+    /// Notes that the tick is beyond an end now.
     pub(super) fn hide(&mut self, tick: u32, now_us: u64) {
         for seat in 0..self.seats {
             self.push(tick, seat, None, now_us);
@@ -60,8 +60,8 @@ impl Guesses {
         }
     }
 
-    /// The guesses that were simulated for an input, in order, each with the time until it was replaced, now at the
-    /// latest, microseconds.
+    /// Returns the guesses that were simulated for an input, in order, each with the time until it was replaced, or
+    /// until now, microseconds.
     pub(super) fn shown(
         &self,
         tick: u32,

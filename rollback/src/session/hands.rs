@@ -16,7 +16,7 @@ use crate::link::Link;
 use crate::roster::Seats;
 
 impl<W: World> Session<W> {
-    /// Begins in the middle of an episode, where the server's state is. `config` is that of the episode's start, with
+    /// Begins in the middle of an episode, at the server's state. `config` is the config of the episode's start, with
     /// the controllers of tick 0; `partner` makes a policy by its name.
     ///
     /// # Errors
@@ -37,10 +37,10 @@ impl<W: World> Session<W> {
             session.check_inputs(change)?;
             session.apply(change, policy);
         }
-        // The state there knows them all.
+        // The server's state includes all of them.
         session.sound = session.current;
         if let Some(own) = session.config.local.map(Seat::index) {
-            // Without a word on it yet, the next life is this page's.
+            // If no change says so yet, the next life is this page's.
             let life = session.roster.life(own);
             let is_here = session.roster.people().contains(own);
             session.life = if is_here { life } else { life.next() };
@@ -65,8 +65,9 @@ impl<W: World> Session<W> {
         Ok(session)
     }
 
-    /// Ticks that the server has made durable: they are final, and no change comes before them. The digests of this
-    /// session up to `agreed` are the server's; after it, inputs may still come that are others than those here.
+    /// Takes the ticks that the server has made durable: they are final, and no change comes before them. The digests
+    /// of this session up to `agreed` are the server's; after it, inputs may still come that differ from the known
+    /// ones.
     pub fn handle_durable(&mut self, through: Tick, agreed: Tick) {
         self.durable = self.durable.max(through.0);
         self.agreed = self.agreed.max(agreed.0);
@@ -74,8 +75,9 @@ impl<W: World> Session<W> {
         self.take_turns();
     }
 
-    /// Inputs of another person from tick `first` on, from the server, which has them from that person's own page: they
-    /// replace what came from elsewhere. Those of another life, of the seat here and of final ticks are ignored.
+    /// Takes inputs of another person from tick `first` on. The server sends them, and has them from that person's own
+    /// page: they replace inputs from other sources. Inputs of another life, of the local seat and of final ticks are
+    /// ignored.
     pub fn handle_inputs(
         &mut self,
         now_us: u64,
@@ -96,7 +98,7 @@ impl<W: World> Session<W> {
         let inputs = &inputs[inputs.len() - (end - first.0) as usize..];
         let wrong = self.correct(at, first.0..end, inputs);
         self.sound = self.sound.min(wrong);
-        // The next frame tells what is known instead.
+        // The next frame has the inputs that are known instead.
         self.told[at] = self.told[at].min(wrong);
         self.receive(at, first.0, inputs, end.min(TICK_LIMIT));
         self.resimulate();
@@ -104,8 +106,8 @@ impl<W: World> Session<W> {
         self.take_turns();
     }
 
-    /// A seat changes hands. A change that is known already is ignored; an AI partner comes with it. If it is the local
-    /// seat that another page or nobody plays from now on, this session stands still: [`SessionEvent::Lost`].
+    /// Applies a change: a seat changes hands. A known change is ignored; an AI partner comes with the change. If
+    /// another page or nobody plays the local seat from now on, this session stands still: [`SessionEvent::Lost`].
     ///
     /// # Errors
     /// [`ChangeError`].
@@ -120,7 +122,7 @@ impl<W: World> Session<W> {
         }
         self.check_order(change)?;
         if self.config.local == Some(change.seat) && change.life != self.life {
-            // Where its inputs end is not for this page to say, not even if it has confirmed more alone.
+            // This page does not decide where its inputs end, even if it has confirmed more ticks alone.
             self.lost = true;
             self.send_to(Seats(0));
             self.report(SessionEvent::Lost { tick: change.tick });
@@ -133,7 +135,7 @@ impl<W: World> Session<W> {
         self.check_inputs(change)?;
         self.now_us = now_us;
         self.apply(change, partner);
-        // At once: what was guessed for one who played a seat is not what the next one does.
+        // Immediately: the guesses for the seat's last player do not hold for the next one.
         self.resimulate();
         self.confirm();
         self.take_turns();
@@ -174,7 +176,7 @@ impl<W: World> Session<W> {
         Ok(())
     }
 
-    /// Carries a change out, but for the simulation.
+    /// Applies a change, except for the simulation.
     pub(super) fn apply(&mut self, change: &Change, partner: Option<Box<dyn Policy>>) {
         let (seat, tick) = (change.seat.index(), change.tick.0);
         let mut wrong = tick;
@@ -188,7 +190,7 @@ impl<W: World> Session<W> {
         }
         self.inputs.cut(seat, tick);
         self.roster.change(change, partner);
-        // From one person to the next nobody gives inputs that a frame could tell of.
+        // Between one person and the next, there are no inputs that a frame could have.
         self.told[seat] = if is_taken {
             self.told[seat].min(wrong)
         } else {
@@ -201,13 +203,14 @@ impl<W: World> Session<W> {
         self.sound = self.sound.min(wrong);
     }
 
-    /// The part of a span of inputs that is not here: its first tick, and how many come before it.
+    /// Returns the missing part of a span of inputs: its first tick, and the number of inputs before it.
     fn missing(&self, seat: usize, span: &Range<u32>) -> (u32, usize) {
         let first = self.inputs.have(seat).clamp(span.start, span.end);
         (first, (first - span.start) as usize)
     }
 
-    /// Where a person told others something else than the server, the latter counts; the first tick that differs.
+    /// Corrects inputs that a person sent differently to others than to the server: the server's count. Returns the
+    /// first tick that differs.
     fn correct(&mut self, seat: usize, span: Range<u32>, inputs: &[Action]) -> u32 {
         let first = self.settled().0.max(self.roster.start(seat));
         let open = first..self.inputs.have(seat);

@@ -10,12 +10,13 @@ use crate::inputs::Received;
 use crate::link::clock_ms;
 use crate::roster::Seats;
 
-/// The most packets to a peer at once: a page that comes back has more to learn than one packet holds.
+/// The most packets to a peer in one go: a page that comes back needs more inputs than one packet can hold.
 const PACKETS: u32 = 4;
 
 impl<W: World> Session<W> {
-    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. If a prediction was wrong, the next call of `handle_timeout` rolls back, or whoever looks before that:
-    /// once for all packets that came.
+    /// Takes a packet that came by the channel of a seat: its inputs, its receipts, its clock. If a prediction was
+    /// wrong, the next call of `handle_timeout` rolls back, or any earlier call that reads the world: once for all
+    /// packets that came.
     ///
     /// # Errors
     /// [`DatagramError`]; the packet then had no effect.
@@ -59,7 +60,7 @@ impl<W: World> Session<W> {
                 if self.roster.people().contains(seat) && seat != local {
                     have
                 } else {
-                    // A seat that lost its person is known up to its cut and beyond.
+                    // The inputs of a seat that lost its person are known up to its cut and beyond.
                     end.max(have)
                 },
             ));
@@ -83,13 +84,13 @@ impl<W: World> Session<W> {
         })
     }
 
-    /// Packets become due.
+    /// Makes packets due.
     pub(super) fn send_to(&mut self, peers: Seats) {
         self.due = peers;
         self.cursor = Default::default();
     }
 
-    /// Decodes a packet, and refuses what is not of this episode and of the page that plays the seat.
+    /// Decodes a packet, and refuses it unless it is of this episode and of the page that plays the seat.
     fn check(&mut self, channel: Seat, bytes: &[u8]) -> Result<(), DatagramError> {
         self.incoming.decode_into(bytes, self.layout)?;
         let packet = &self.incoming;
@@ -119,8 +120,8 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// The packet's receipt for a seat, as far as it speaks of the same stints of it; nothing if the sender
-    /// knows a change that is not known here.
+    /// Returns the packet's receipt for a seat, as far as it is about the same stints of the seat; `None` if the sender
+    /// knows a change that is unknown here.
     fn receipt(&self, seat: usize) -> Option<u32> {
         let known = self.roster.changes();
         let behind = (known as u8)
@@ -133,7 +134,8 @@ impl<W: World> Session<W> {
 
     fn take_in(&mut self, from: usize) {
         let packet = &self.incoming;
-        // Two finished peers fall silent: only one that has not heard of the other's end asks on, without an echo.
+        // Two finished peers fall silent: only a peer that does not know of the other's end keeps asking, without an
+        // echo.
         if self.over && self.links[from].done && packet.done && packet.echo.is_none() {
             self.due = self.due.with(from);
             self.cursor[from] = 0;
@@ -146,13 +148,13 @@ impl<W: World> Session<W> {
         }
         let end = self.incoming.first.0 + self.incoming.inputs.len() as u32;
         self.adopt_delay(self.incoming.delay_ms, end);
-        // An honest peer is at most the window and the delay beyond what it has from here.
+        // An honest peer is at most the window and the delay beyond the inputs that it has from this page.
         let own = self.local();
         let limit = own.map_or(self.current, |own| self.inputs.have(own)) + 2 * MAX_INPUTS as u32;
         let packet = std::mem::take(&mut self.incoming);
         self.receive(from, packet.first.0, &packet.inputs, limit);
         self.incoming = packet;
-        // Whoever waits, at the end of the window or of the episode, may not have to any more.
+        // A session that waits, at the end of the window or of the episode, may not have to wait any more.
         if !self.may_run() {
             self.resimulate();
         }
@@ -160,7 +162,7 @@ impl<W: World> Session<W> {
         self.take_turns();
     }
 
-    /// Takes in inputs of a person, none from before their first tick or that of this session.
+    /// Takes in inputs of a person, except inputs before their first tick or this session's first tick.
     pub(super) fn receive(
         &mut self,
         from: usize,

@@ -1,4 +1,4 @@
-//! A look ahead for the view, of which nothing stays in the session.
+//! A look ahead for the view, which leaves nothing in the session.
 
 use env_core::{Action, World};
 use protocol::seen::Frame;
@@ -10,8 +10,8 @@ use super::Session;
 pub(crate) const FORESEEN: u32 = 4;
 
 impl<W: World> Session<W> {
-    /// Shows what comes next as far as it is known: the ticks up to the one that a press now enters, four at
-    /// most, with predictions for the others. Nothing of it stays. At an end, predicted or not, it shows the last state.
+    /// Shows the next ticks as far as they are known: up to the tick that a press would enter now, four at most, with
+    /// predictions for the others. Nothing of it stays. At an end, predicted or not, it shows the last state.
     pub fn preview(&mut self, show: impl FnOnce(&mut W)) {
         self.resimulate();
         let ahead = if self.end.is_none() {
@@ -22,7 +22,7 @@ impl<W: World> Session<W> {
         self.look_ahead(ahead, self.presses.peek(), show);
     }
 
-    /// Shows this many ticks more, or less to an end, in which the local person wants this.
+    /// Shows this many more ticks, or fewer up to an end, in which the local person wants this action.
     pub(crate) fn look_ahead(&mut self, ahead: u32, wish: Action, show: impl FnOnce(&mut W)) {
         if ahead == 0 {
             return show(&mut self.world);
@@ -51,8 +51,8 @@ impl<W: World> Session<W> {
         self.load(slot);
     }
 
-    /// The frame that the preview shows, presented this many milliseconds after `T0`. Each frame brings the inputs since
-    /// the last.
+    /// Returns the frame that the preview shows, presented this many milliseconds after `T0`. Each frame has the inputs
+    /// since the last one.
     pub fn seen(&mut self, at_ms: u32, hidden: bool) -> Frame {
         self.resimulate();
         let seats = 0..usize::from(self.layout.seats);
@@ -84,7 +84,7 @@ impl<W: World> Session<W> {
         (self.input_tick().0.saturating_sub(self.current) + 1).min(FORESEEN)
     }
 
-    /// The local seat, if its person has yet to say what it does in the next tick.
+    /// The local seat, if its person's input for the next tick is still open.
     fn wishes(&self) -> Option<usize> {
         let local = self.config.local.map(Seat::index);
         local.filter(|&seat| {

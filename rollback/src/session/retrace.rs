@@ -1,4 +1,4 @@
-//! A session that is told what another knew, without packets and time, to show what that one showed.
+//! A session that gets what another one knew, without packets and time, to show what the other one showed.
 
 use env_core::contract::Policy;
 use env_core::{Action, World};
@@ -58,14 +58,14 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Shows the state before a tick, with what is known; whether there is such a state, and it is no more than `left`
-    /// ticks away, of which those are taken that were simulated. It lies further back than the window only if seats
-    /// changed hands.
+    /// Shows the state before a tick, with all known inputs. Returns whether there is such a state within `left` ticks,
+    /// and subtracts the simulated ticks from `left`. The state is further back than the window only if seats changed
+    /// hands.
     pub(crate) fn go_to(&mut self, tick: u32, left: &mut u64) -> bool {
         let saved = self
             .reached
             .saturating_sub(u32::from(self.config.window) + 1);
-        // One tick again where it goes back, to know whether it was the last.
+        // When it goes back, it repeats one tick, to know whether that was the last.
         let before = if tick < self.current {
             tick.saturating_sub(1)
         } else {

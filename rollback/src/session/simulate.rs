@@ -9,8 +9,8 @@ use crate::live::Live;
 use crate::roster::Hand;
 
 impl<W: World> Session<W> {
-    /// Gives the local person's action the next free tick, unless an earlier run of this tick already did. A person
-    /// who comes back late gives what they hold to all the ticks that are theirs by now.
+    /// Gives the local person's action to the next free tick, unless an earlier run of this tick already did. When a
+    /// person comes back late, the action that they hold enters all ticks that are theirs by now.
     pub(super) fn sample(&mut self) {
         let Some(local) = self.local() else { return };
         while self.inputs.have(local) <= self.current + u32::from(self.config.input_delay) {
@@ -19,13 +19,14 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// Simulates the next tick. A state that may have to be gone back to is saved: all that are not confirmed at once.
+    /// Simulates the next tick. Saves every state to which the session may have to go back: all that are not
+    /// immediately confirmed.
     pub(super) fn simulate_next(&mut self) {
         let settled = self.confirmable().0 > self.current;
         self.simulate(!settled);
     }
 
-    /// Simulates one tick with what is known, and predictions for the rest.
+    /// Simulates one tick with the known inputs, and predictions for the rest.
     pub(super) fn simulate(&mut self, save: bool) {
         let tick = self.current;
         self.roster.begin(tick, self.config.seed);
@@ -50,15 +51,15 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// True if the study ends the episode where the world is, after this many ticks.
+    /// True if the study ends the episode at the world's current state, after this many ticks.
     pub(super) fn is_ended_by_study(&mut self, ticks: u32) -> bool {
         let until = self.config.rules.until.as_ref();
         until.is_some_and(|until| Live::of(&mut self.world, ticks, self.config.tick_hz).ends(until))
     }
 
-    /// Notes what is guessed for an input that is not here.
+    /// Notes the guess for a missing input.
     fn note(&mut self, tick: u32, seat: usize, action: Action) {
-        // So far back nothing is guessed, and the ring has other ticks in its place.
+        // There are no guesses for ticks that far back, and the ring has other ticks in their place.
         if tick + u32::from(self.config.window) < self.reached {
             return;
         }
@@ -86,15 +87,15 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// The guess for every input of a person that is not here.
+    /// The guess for every missing input of a person.
     pub(super) fn predicted(&self, seat: usize) -> Action {
         let last = self.inputs.last(seat, self.roster.start(seat));
         (self.predictor)(&self.spec, Seat(seat as u8), last)
     }
 
-    /// The first tick that would be simulated otherwise now; `current` if there is none.
+    /// Returns the first tick that would be simulated differently now; `current` if there is none.
     pub(super) fn first_wrong(&self) -> u32 {
-        // What is simulated is always what would be predicted now: so it follows from what is known, and nothing else.
+        // The simulation always has what would be predicted now: so it follows only from what is known.
         let is_stale = |&(seat, have): &(usize, u32)| {
             have < self.current && self.inputs.row(have)[seat] != self.predicted(seat)
         };
@@ -104,7 +105,7 @@ impl<W: World> Session<W> {
         stale.fold(self.sound, u32::min)
     }
 
-    /// Makes what is simulated follow from what is known. Packets may come meanwhile and add to it.
+    /// Makes the simulation follow from the known inputs. Packets may come meanwhile and add to them.
     pub(super) fn resimulate(&mut self) {
         let wrong = self.first_wrong();
         if wrong < self.current {
@@ -133,8 +134,8 @@ impl<W: World> Session<W> {
         });
     }
 
-    /// Brings back the state before `tick`: that of the window, or, where the server decided otherwise what was
-    /// confirmed, the last one that was kept before.
+    /// Loads the state before `tick`: the state of the window, or the last kept state before it, if the server changed
+    /// something that was confirmed.
     pub(super) fn go_back(&mut self, tick: u32) {
         let is_saved = tick + u32::from(self.config.window) + 1 >= self.current;
         if tick >= self.confirmed && is_saved {
@@ -152,7 +153,7 @@ impl<W: World> Session<W> {
     pub(super) fn recall(&mut self, tick: u32) {
         let (world, roster) = (&mut self.world, &mut self.roster);
         let kept = self.checkpoints.load(tick, world, roster);
-        // One at what is final or earlier is always there, and it was taken from this very world.
+        // A state at a final tick or earlier is always kept, and it comes from this same world.
         self.current = kept.expect("the state of a final tick is kept");
     }
 

@@ -1,7 +1,7 @@
-//! Turns: a tick goes by once everybody who acts in it has chosen, however long that takes.
+//! Turns: a tick is played once everybody who acts in it has chosen, however long that takes.
 //!
-//! Nothing is predicted, so nobody sees what another chose before the tick is played. Who does not act in a tick, as
-//! the world says ([`World::acting`]), chooses the no-op without being asked.
+//! Nothing is predicted, so nobody sees another's choice before the tick is played. A seat that does not act in a tick,
+//! as the world says ([`World::acting`]), chooses the no-op without being asked.
 
 use env_core::{Action, World};
 use protocol::Tick;
@@ -16,7 +16,7 @@ impl<W: World> Session<W> {
         local.is_some_and(|local| self.may_take_turns() && self.acts(local))
     }
 
-    /// The choice of the person here; gives its tick, if it counts.
+    /// Takes the choice of the local person; returns its tick, if it counts.
     pub(super) fn take_turn(&mut self, action: Action) -> Option<Tick> {
         let local = self.local()?;
         if usize::from(action) >= self.spec.actions.len() || !self.is_own_turn() {
@@ -45,7 +45,7 @@ impl<W: World> Session<W> {
         }
     }
 
-    /// In turns: true if somebody has yet to choose for the next tick.
+    /// In turns: true if somebody has not yet chosen for the next tick.
     pub(super) fn is_undecided(&self) -> bool {
         self.config.rules.turns
             && self
@@ -65,7 +65,7 @@ impl<W: World> Session<W> {
         awaited && self.inputs.have(seat) <= self.current
     }
 
-    /// True if what a seat chooses counts in the next tick.
+    /// True if the choice of a seat counts in the next tick.
     fn acts(&mut self, seat: usize) -> bool {
         self.world.acting() >> seat & 1 == 1
     }

@@ -70,13 +70,13 @@ fn receipts_of_who_knows_other_changes_count_as_far_as_both_know() {
         ..Packet::of(3, 1, &[NOOP; 2], 8)
     };
     back.give(&mut session, due(7)).unwrap();
-    // An earlier packet: its receipt for seat 1 is for the page of before.
+    // An earlier packet: its receipt for seat 1 is for the earlier page.
     Packet::of(3, 2, &[NOOP; 8], 8)
         .give(&mut session, due(7))
         .unwrap();
     assert_eq!(session.confirmed(), Tick(6));
     assert_eq!(session.waiting_for(), Some(Seat(2)));
-    // Somebody who knows more than this page speaks of lives that are unknown here.
+    // A peer that knows more changes than this page means lives that are unknown here.
     let ahead = Packet {
         changes: 3,
         ..Packet::of(3, 2, &[NOOP; 8], 8)

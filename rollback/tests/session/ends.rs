@@ -8,7 +8,7 @@ fn a_predicted_end_waits_and_goes_on_if_it_was_wrong() {
     (0..8).for_each(|tick| session.handle_timeout(due(tick)));
     assert_eq!((session.current(), session.ended()), (Tick(3), None));
     assert_eq!(std::iter::from_fn(|| session.poll_event()).count(), 0);
-    // The peer did not do what was predicted: the world goes on.
+    // The peer did not do what was predicted: the world continues.
     session
         .handle_datagram(due(8), Seat(1), &packet(0, &[NOOP, NOOP, UP]))
         .unwrap();

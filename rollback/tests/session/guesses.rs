@@ -1,4 +1,4 @@
-//! Guesses of what others do, and what is told of the wrong ones.
+//! Guesses about other people's actions, and the events for wrong ones.
 
 use super::*;
 

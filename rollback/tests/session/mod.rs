@@ -75,7 +75,7 @@ fn events(session: &mut Session<Toy>) -> Vec<SessionEvent> {
     std::iter::from_fn(|| session.poll_event()).collect()
 }
 
-/// Everything that one has to say reaches the other.
+/// Delivers all packets of one session to the other.
 fn hand_over(from: &mut Session<Toy>, to: &mut Session<Toy>, now_us: u64) {
     for packet in packets(from) {
         to.handle_datagram(now_us, sender(&packet), &packet)
@@ -89,7 +89,7 @@ fn exchange(peers: &mut [Session<Toy>; 2], now_us: u64) {
     hand_over(right, left, now_us);
 }
 
-/// A tick of both in which everything arrives at once.
+/// Runs ticks of both in which everything arrives immediately.
 fn run(peers: &mut [Session<Toy>; 2], ticks: std::ops::Range<u64>) {
     for tick in ticks {
         peers

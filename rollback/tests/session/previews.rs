@@ -45,7 +45,7 @@ fn a_preview_shows_a_press_at_once_through_the_input_delay() {
         let mut shown = None;
         peers[0].preview(|world| shown = Some(world.state));
         let shown = shown.unwrap();
-        // The step that is on its way, the press, and of the other what is known of it.
+        // The step that is on its way, the press, and the known inputs of the other.
         assert_eq!(
             (shown.steps, shown.places[0], shown.presses),
             (5 + u32::from(delay), 1, 1)

@@ -31,7 +31,7 @@ fn an_end_by_a_formula_is_waited_at_until_it_is_confirmed() {
     let mut session = session(until(Expr::new(Op::And, vec![after, none]).unwrap()));
     (0..8).for_each(|tick| session.handle_timeout(due(tick)));
     assert_eq!((session.current(), session.ended()), (Tick(3), None));
-    // The peer did what is never predicted: there is a score, and the episode goes on.
+    // The peer did what is never predicted: there is a score, and the episode continues.
     let packet = packet(0, &[NOOP, PRESS, NOOP]);
     session.handle_datagram(due(8), Seat(1), &packet).unwrap();
     session.handle_timeout(due(8));

@@ -1,5 +1,5 @@
-//! The server of a simulated match, as far as sessions feel it: the words of pages on their own inputs, the archive that
-//! is made of them, cuts, states to come back to.
+//! The server of a simulated match, as far as sessions notice it: what pages say about their own inputs, the archive
+//! that it makes of them, cuts, and states to come back to.
 
 use env_core::{Action, Policy, World};
 use protocol::change::{Change, LEAD_S};
@@ -150,8 +150,8 @@ impl<W: World> Arbiter<W> {
         Some(change)
     }
 
-    /// The first tick for which a page that plays may lack inputs of others: nobody's own inputs reach further beyond
-    /// those of the others than a packet holds; who comes back begins at what was durable.
+    /// The first tick for which a page that plays may lack inputs of others. Nobody's own inputs are further beyond
+    /// those of the others than a packet can hold; a page that comes back begins at the durable ticks.
     fn lacking(&self) -> u32 {
         let back = self.changes.iter().filter(|change| {
             let seat = change.seat.index();
@@ -234,7 +234,7 @@ struct Player {
 pub(crate) struct Replica<W: World> {
     pub(crate) world: W,
     partners: Vec<Option<Player>>,
-    /// The actions of partners and empty seats in the next tick; none for people.
+    /// The actions of partners and empty seats in the next tick; `None` for people.
     chosen: Vec<Option<Action>>,
     seed: u64,
     tick: u32,
@@ -282,7 +282,7 @@ impl<W: World> Replica<W> {
         self.chosen[seat] = Some(if fits { action } else { 0 });
     }
 
-    /// Carries out those of some changes whose tick is the next one.
+    /// Applies the changes whose tick is the next one.
     pub(crate) fn enter(&mut self, changes: &[Change]) {
         let tick = self.tick;
         for change in changes.iter().filter(|change| change.tick.0 == tick) {
@@ -290,7 +290,7 @@ impl<W: World> Replica<W> {
         }
     }
 
-    /// The actions of partners and empty seats in the next tick; none for people.
+    /// The actions of partners and empty seats in the next tick; `None` for people.
     pub(crate) fn chosen(&self) -> &[Option<Action>] {
         &self.chosen
     }

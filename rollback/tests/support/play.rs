@@ -71,7 +71,7 @@ pub(crate) struct Report {
     pub(crate) delay_ms: u32,
     /// The most ticks that anybody simulated for the first time within a second.
     pub(crate) fastest: u32,
-    /// Frames that were shown and rebuilt, and the bytes that tell of them.
+    /// Frames that were shown and rebuilt, and the bytes that record them.
     pub(crate) frames: usize,
     pub(crate) seen_bytes: usize,
 }
@@ -295,7 +295,7 @@ impl<'a, W: World> Match<'a, W> {
         self.sessions().all(Session::finished) && (self.arbiter.ended.is_some() || is_empty)
     }
 
-    /// When a peer next does something of its own, at the end of its pause if it has one then.
+    /// The time at which a peer next acts by itself, at the end of its pause if it has one then.
     fn next_us(&self, at: usize) -> u64 {
         let peer = &self.peers[at];
         self.awake_us(peer.seat, peer.next_us())

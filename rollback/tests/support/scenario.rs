@@ -19,7 +19,7 @@ pub(crate) struct Pause {
 /// An event at the page of a seat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// It is gone at once; another one comes so much later, or none.
+    /// It is gone immediately; another page comes this much later, or none.
     Killed(Option<u64>),
     /// The server takes its seat although it plays; it asks for it again.
     Evicted,
@@ -29,7 +29,7 @@ pub(crate) enum Trouble {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Scenario {
-    /// When, to whom, what.
+    /// Time, seat, trouble.
     pub(crate) troubles: Vec<(u64, u8, Trouble)>,
     pub(crate) partitions: Vec<Partition>,
     /// How fast each seat's clock runs wrong between being set right, per thousand.

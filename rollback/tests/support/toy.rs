@@ -235,7 +235,7 @@ pub(crate) fn spec(seats: u8, horizon: u32) -> Spec {
     }
 }
 
-/// Chooses by what it sees and by all that it saw.
+/// Chooses by what it sees now and by everything that it saw before.
 #[derive(Clone)]
 pub(crate) struct Partner {
     memory: u64,

@@ -19,7 +19,7 @@ pub(super) struct AbsenceRules {
     pub is_hosted: bool,
     /// True if that keeps nobody else waiting.
     pub is_alone: bool,
-    /// How long somebody may think, microseconds; nothing where time goes by meanwhile.
+    /// The time that somebody may think, microseconds; 0 in an episode by the clock.
     pub choice_us: u64,
     pub grace_us: u64,
     pub meanwhile: Meanwhile,

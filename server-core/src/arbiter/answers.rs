@@ -59,7 +59,7 @@ impl Arbiter {
             if !had_place {
                 self.claim_place(who);
             }
-            // Who does not agree gives nothing, and nothing is kept of them.
+            // People who do not agree give no data, and nothing about them is kept.
             let gives = match self.stage_kind(stage) {
                 StageKind::Consent(_) => !answers.is_empty(),
                 // What was measured is kept with the place, once it may be.
@@ -77,8 +77,8 @@ impl Arbiter {
             self.forget_unconsented(who);
             self.show_stage(now_us, who);
         } else if matches!(self.sessions[who].place, Place::Page | Place::Chat(_)) {
-            // Sent twice, say after a reconnect, or with answers that the form does not take: show the place again.
-            // The page knows by it that they were not taken, says so, and keeps what was typed.
+            // Sent twice, for example after a reconnect, or with answers that the form does not take: show the stage
+            // again. The page then knows that they were not taken, says so, and keeps what was typed.
             self.show_stage(now_us, who);
         }
     }
@@ -129,8 +129,8 @@ impl Arbiter {
         self.show_stage(now_us, who);
     }
 
-    /// Takes the data of a participant back whose way has ended: the payment is computed from what they gave, and from
-    /// then on nothing of it is stored.
+    /// Erases the data of a participant whose session has ended: the payment is computed from the data, and from then
+    /// on none of them are stored.
     pub(super) fn take_data_back(&mut self, who: SessionId) {
         let receipt = format!("W-{}", self.random_name(8));
         self.settle_payment(who);
@@ -157,8 +157,8 @@ impl Arbiter {
         }
     }
 
-    /// A page sends a draft of a stage: it is made durable and then acknowledged. A draft that comes too soon after
-    /// others is dropped: the page repeats what was not acknowledged.
+    /// Takes a draft of a stage from a page: makes it durable and then acknowledges it. A draft that comes too soon
+    /// after others is dropped: the page repeats drafts that were not acknowledged.
     pub(super) fn handle_draft(
         &mut self,
         now_us: u64,

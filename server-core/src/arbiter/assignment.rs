@@ -30,7 +30,7 @@ impl Arbiter {
         }
     }
 
-    /// Where a new session with this number stands: at its first stage, or on its last page if the study is full or
+    /// Returns the start of a new session with this number: its first stage, or its last page if the study is full or
     /// recruitment is closed.
     pub(super) fn new_progress(&self, number: u64) -> Progress {
         let design = &self.design;
@@ -39,7 +39,7 @@ impl Arbiter {
             let counts = self.counts(Unit::Participant, counted, None);
             assign::assign(design, Unit::Participant, self.seed, number, &counts)
         };
-        // Those who may be about to take a place count for the balance, and keep nobody out.
+        // People who may soon take a place count for the balance, but keep nobody out.
         let drawn = draw(Counted::Present).or_else(|_| draw(Counted::Places));
         let is_closed = self.recruitment == RecruitmentState::Closed;
         match drawn {
@@ -55,8 +55,8 @@ impl Arbiter {
         }
     }
 
-    /// True if a session takes a place of the study. At a first stage that makes groups, its page has to be open, or it is
-    /// in a group; at another first stage it takes none: it costs nothing to come that far.
+    /// True if a session takes a place of the study. At a first stage that makes groups, its page must be open, or it
+    /// must be in a group. At another first stage, it takes none, because it costs nothing to get that far.
     pub(super) fn holds_place(&self, session: &Session) -> bool {
         let is_open = session.progress.outcome(&self.study).is_none();
         let kind = &session.progress.stage(&self.study).kind;
@@ -66,7 +66,7 @@ impl Arbiter {
         is_open && (session.progress.has_begun() || (makes_groups && is_there))
     }
 
-    /// True if a session is counted among those that are under way.
+    /// True if a session counts as under way.
     fn is_counted(&self, session: &Session, counted: Counted) -> bool {
         let is_over = session.progress.outcome(&self.study).is_some();
         is_over
@@ -94,7 +94,7 @@ impl Arbiter {
         }
     }
 
-    /// Somebody for whom the study was full comes back. If there is a place now, they begin.
+    /// Lets somebody begin who comes back after the study was full, if there is a place now.
     pub(super) fn begin_again(&mut self, who: SessionId) {
         let session = &self.sessions[who];
         let is_unpaid = session
@@ -159,7 +159,8 @@ impl Arbiter {
         sizes.into_iter().next().unwrap_or(1).max(1)
     }
 
-    /// Draws for a group that is about to be made. A full study takes it all the same: its people were let in.
+    /// Draws the assignment of a group that is about to be made. A full study takes it too, because its people were let
+    /// in.
     pub(super) fn draw_group(&self) -> UnitAssignment {
         let counts = self.counts(Unit::Group, Counted::Places, None);
         let drawn = self.groups_drawn();
@@ -171,7 +172,7 @@ impl Arbiter {
             let of = |design| assign::assign(design, Unit::Group, self.seed, number, &counts);
             of(&self.design).or_else(|_| of(&unlimited))
         };
-        // Groups that came to nothing have left gaps.
+        // Groups that were never kept have left gaps.
         let draws = (drawn.len() as u64..).filter_map(|number| draw(number).ok());
         let mut fresh = draws.filter(|draw| !drawn.contains_key(&draw.seed));
         fresh.next().unwrap_or_default()
@@ -191,7 +192,7 @@ impl Arbiter {
         drawn
     }
 
-    /// How many units of a kind have completed the study, or may still do so, by what was drawn for them. Participants may
+    /// Counts the units of a kind that have completed the study, or may still do so, by their draws. Participants may
     /// be left out.
     pub(super) fn counts(
         &self,
@@ -216,7 +217,7 @@ impl Arbiter {
                 false => None,
             }
         };
-        // Who played with an AI partner in the place of somebody who left had another treatment than the one that is wanted.
+        // People who played with an AI partner in place of somebody who left had another treatment than the wanted one.
         // A group that its lobby completes with AI partners is what the study asks for.
         let replaced = self.groups.iter().filter(|(_, group)| group.is_replaced());
         let replaced: BTreeSet<u64> = replaced.map(|(_, group)| group.draw.seed).collect();

@@ -1,7 +1,8 @@
-//! The time that counts as worked: from sign of life to sign of life, and the waits that the study asks for.
+//! The time that counts as worked: from one sign of life to the next, and the waits that the study asks for.
 //!
-//! A sign of life is something that a page sends only because its person did something. Between two of them, as much
-//! time counts as the study grants for one; a page that is merely open, connects again or measures its clock adds none.
+//! A sign of life is something that a page sends only because its person did something. Between two of them, at most
+//! the time counts that the study grants for one; a page that is merely open, connects again or measures its clock adds
+//! none.
 
 use protocol::Era;
 use protocol::control::Upload;
@@ -17,8 +18,9 @@ pub(super) fn has_acted(upload: &Upload, noop: Option<u16>) -> bool {
 }
 
 impl Arbiter {
-    /// For how long a sign of life counts at the stage of a session, microseconds: as the study says, or for the least
-    /// time that the stage takes, if that is longer. At a page of another site, nothing is heard until the return.
+    /// Returns the time for which a sign of life counts at the stage of a session, microseconds: as the study says, or
+    /// the least time that the stage takes, if that is longer. At a page of another site, nothing is heard until the
+    /// return.
     pub(super) fn sign_counts_us(&self, who: SessionId) -> u64 {
         let us = |seconds: u32| u64::from(seconds) * 1_000_000;
         let least_us = match self.stage_kind(self.stage_of(who)) {
@@ -91,7 +93,7 @@ impl Arbiter {
     /// Takes note that the attendance of a session is stored with its place.
     pub(super) fn mark_attendance_saved(&mut self, who: SessionId) {
         self.unsaved.remove_session(who);
-        // A wait goes on.
+        // A wait continues.
         if self.is_asked_to_wait(who) {
             self.unsaved.add_session(self.now_us, who);
         }

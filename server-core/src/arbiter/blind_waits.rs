@@ -1,7 +1,7 @@
 //! Waits before the episodes of a group whose AI partner is not disclosed.
 //!
 //! People wait there for each other. So a person with an AI partner waits as long as people did on this server, and no
-//! page says that a partner is missing. After the waiting room the episode begins at once, as it does for people.
+//! page says that a partner is missing. After the waiting room, the episode begins immediately, as it does for people.
 
 use study::StageKind;
 use study::assign::Rng;
@@ -44,7 +44,8 @@ impl Arbiter {
         }
     }
 
-    /// Until when somebody waits who is to play with an AI partner and is not to know it; `None` if that is over.
+    /// Returns the end of the wait of somebody who will play with an AI partner and must not know it; `None` if that is
+    /// over.
     pub(super) fn blind_wait_until(
         &mut self,
         now_us: u64,
@@ -71,7 +72,7 @@ impl Arbiter {
         (now_us < until_us).then_some(until_us)
     }
 
-    /// Shows those who wait in a blind group what everybody sees before an episode: nothing of who is missing.
+    /// Shows people who wait in a blind group what everybody sees before an episode: it does not show who is missing.
     pub(super) fn hide_missing(&mut self, key: GroupId, here: &[SessionId]) {
         for &who in here {
             let group = self.groups.get_mut(key);

@@ -1,12 +1,12 @@
 //! A bucket that fills steadily: how often somebody may do something.
 
-/// Times that something may happen at once.
+/// The number of times that something may happen in one go.
 const BURST: u64 = 5;
 
-/// A token bucket. A time alone says how full it is.
+/// A token bucket. A single time says how full it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Bucket {
-    /// When it is full again, microseconds.
+    /// The time at which it is full again, microseconds.
     full_us: u64,
 }
 
@@ -26,7 +26,7 @@ impl Bucket {
         enough
     }
 
-    /// When it is full again, microseconds; in the past if it makes no difference that something was taken.
+    /// The time at which it is full again, microseconds; in the past if nothing taken from it matters any more.
     pub(super) fn full_us(&self) -> u64 {
         self.full_us
     }

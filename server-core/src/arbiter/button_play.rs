@@ -1,5 +1,5 @@
-//! The buttons of a running episode by which people tell AI partners what to do, and the presses that are under way. It
-//! must not know of sessions, connections and logs.
+//! The buttons of a running episode by which people tell AI partners what to do, and the presses under way. It must not
+//! know of sessions, connections and logs.
 
 use std::collections::VecDeque;
 
@@ -25,7 +25,7 @@ pub(super) struct Press {
 pub(super) struct ButtonPlay {
     /// The AI partners that have some: the seat, the name in the study file, and the buttons.
     seats: Vec<(Seat, String, DirectiveButtons)>,
-    /// The number of the next press, where there is no language model that counts, too.
+    /// The number of the next press, if there is no language model that also counts.
     pub next: u32,
     /// The directives that the archive has, in their order; `None` for one of a language model.
     sent: VecDeque<Option<Press>>,
@@ -61,7 +61,8 @@ impl ButtonPlay {
         self.sent.push_back(Some(press));
     }
 
-    /// The archive has dealt with the next directive: the press that it came from, or none if it came from a language model.
+    /// Returns the press that the next directive came from, once the archive has handled it; `None` if it came from a
+    /// language model.
     pub(super) fn take_directive(&mut self) -> Option<Press> {
         self.sent.pop_front().flatten()
     }

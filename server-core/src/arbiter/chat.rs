@@ -13,11 +13,11 @@ use super::group::GroupId;
 use super::group_chat::SentChatMessage;
 use super::{Arbiter, Effect, MessageRow, Place, SessionId, Write};
 
-/// Time from message to message of one person, microseconds; a few may come at once.
+/// Time between messages of one person, microseconds; a few may come together.
 const CHAT_MESSAGE_EACH_US: u64 = 1_000_000;
 
 impl Arbiter {
-    /// Where a session writes now: its group, and the episode that runs.
+    /// Returns where a session writes now: its group, and the running episode.
     fn writes_in(&self, who: SessionId) -> Option<(GroupId, Option<Era>)> {
         match self.sessions[who].place {
             Place::Chat(key) => Some((key, None)),
@@ -142,8 +142,8 @@ impl Arbiter {
         Some((left(chat.min_s), left(chat.max_s)))
     }
 
-    /// True if a page says too early that its person leaves a chat. People who have nobody to write to can leave at
-    /// once.
+    /// True if a page says too early that its person leaves a chat. People who have nobody to write to can leave
+    /// immediately.
     pub(super) fn chats_too_short(&self, now_us: u64, who: SessionId) -> bool {
         let Place::Chat(key) = self.sessions[who].place else {
             return false;
@@ -161,7 +161,7 @@ impl Arbiter {
             })
     }
 
-    /// How each place of a group is taken at a visit at which it writes.
+    /// Returns the state of each place of a group at a visit at which it writes.
     fn chat_members(&self, key: GroupId, group_visit: u16) -> Vec<ChatMember> {
         let Some(group) = self.groups.get(key) else {
             return Vec::new();
@@ -186,7 +186,7 @@ impl Arbiter {
         group.places.iter().map(member_state).collect()
     }
 
-    /// Tells those of a group who write if others of them have come or gone.
+    /// Informs the people of a group who write if others have come or gone.
     pub(super) fn tell_chat_members(&mut self, key: GroupId) {
         let chat = self.groups.get(key).and_then(|group| group.chat.as_ref());
         let Some(group_visit) = chat.map(|chat| chat.group_visit) else {
@@ -215,7 +215,7 @@ impl Arbiter {
         }
     }
 
-    /// A person writes something: it is durable, and then everybody sees it who is there.
+    /// Takes a message of a person: it becomes durable, and then everybody who is there sees it.
     pub(super) fn handle_chat_message(
         &mut self,
         now_us: u64,
@@ -340,7 +340,7 @@ impl Arbiter {
         self.effects.push_back(Effect::Store(Write::Message(row)));
     }
 
-    /// Ends the chats whose time is up: all go on, those who are away too.
+    /// Ends the chats whose time is up: everybody continues, including people who are away.
     pub(super) fn settle_chats(&mut self, now_us: u64) {
         for key in self.groups.ended_chats(now_us) {
             self.end_chat(now_us, key);

@@ -34,7 +34,7 @@ pub(super) struct Clients {
     by_full_us: BTreeSet<(u64, ClientKey)>,
 }
 
-/// When all buckets of a client are full again, microseconds.
+/// The time at which all buckets of a client are full again, microseconds.
 fn full_us(buckets: &[Bucket; 3]) -> u64 {
     let times = buckets.iter().map(Bucket::full_us);
     times.max().unwrap_or(0)
@@ -134,7 +134,7 @@ mod tests {
             clients.take_token(&limits, 1, ConnId(client), LimitedAction::Begin)
         };
         assert_eq!((0..9).filter(|_| begin(7)).count(), 3);
-        // All at once, so that nobody's buckets are full again.
+        // All at the same time, so that nobody's buckets are full again.
         let flood = 100..100 + 2 * REMEMBERED as u64;
         assert!(flood.into_iter().all(&mut begin));
         assert!(!begin(7), "it did more than the others");

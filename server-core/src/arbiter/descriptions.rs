@@ -1,16 +1,16 @@
-//! A running world as a language model is told of it, and what became of a directive.
+//! The description of a running world for a language model, and the result of a directive.
 
 use protocol::Tick;
 use protocol::change::Change;
 
-/// The world after a durable tick, as a language model is told.
+/// The world after a durable tick, as it is described to a language model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// After how many steps.
     pub tick: Tick,
     /// The environment's own words, from the view of a seat.
     pub text: String,
-    /// The directives that its seat can be told.
+    /// The directives that its seat can get.
     pub directives: Vec<OfferedDirective>,
 }
 

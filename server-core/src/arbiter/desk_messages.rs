@@ -9,20 +9,20 @@ use super::{Arbiter, DeskCheckRow, Effect, Place, SessionId, Write};
 use crate::desk::{Audience, DeskMessageText, OrderRefused, clean_desk_text};
 use crate::overview::ExchangeOverview;
 
-/// Time from message to message of one participant, microseconds; a few may come at once.
+/// Time between messages of one participant, microseconds; a few may come together.
 const WRITE_EACH_US: u64 = 3_000_000;
 
 /// The most exchanges that the dashboard lists.
 const MOST_LISTED: usize = 500;
 
 impl Arbiter {
-    /// Has a dashboard, from which researchers write to participants, and to which these write.
+    /// Adds a dashboard, from which researchers write to participants, and to which participants write.
     pub fn with_desk(mut self) -> Self {
         self.has_desk = true;
         self
     }
 
-    /// True if somebody can write to the researchers. Where the study has no help button, they can answer.
+    /// True if somebody can write to the researchers. If the study has no help button, they can only answer.
     fn can_write_to_desk(&self, who: SessionId) -> bool {
         let is_begun = self.exchanges.get(who).is_some_and(|it| !it.is_empty());
         self.has_desk && !self.is_taken_back(who) && (self.study.help_button || is_begun)
@@ -34,7 +34,7 @@ impl Arbiter {
         session.is_erased || session.progress.receipt().is_some()
     }
 
-    /// Tells a page what its participant and the researchers have written, if there is anything to be told.
+    /// Sends a page the messages of its participant and the researchers, if there are any.
     pub(super) fn tell_exchange(&mut self, who: SessionId) {
         let is_open = self.can_write_to_desk(who);
         let exchange = self.exchanges.get(who);
@@ -55,7 +55,7 @@ impl Arbiter {
         }
     }
 
-    /// Erases the messages of somebody who left at the consent: of them, nothing but the outcome is recorded.
+    /// Erases the messages of somebody who left at the consent: only their outcome is recorded.
     pub(super) fn forget_unconsented(&mut self, who: SessionId) {
         let cut_at = self.sessions[who].progress.cut_at();
         let is_consent =
@@ -94,7 +94,7 @@ impl Arbiter {
         }
         let limit = self.limits.desk_messages;
         let exchange = self.exchanges.get_mut(who);
-        // What is stored already is told again.
+        // A message that is stored already is acknowledged again.
         if number != exchange.own_count() {
             return Ok(());
         }
@@ -110,7 +110,7 @@ impl Arbiter {
         Ok(())
     }
 
-    /// A participant has read what the researchers wrote before a number.
+    /// Notes that a participant has read the researchers' messages before a number.
     pub(super) fn handle_read_from_desk(&mut self, now_us: u64, who: SessionId, before: u32) {
         self.mark_exchange_read(now_us, who, false, before);
     }
@@ -295,7 +295,7 @@ impl Arbiter {
         }
     }
 
-    /// The exchanges in which something was written.
+    /// Lists the exchanges that have messages.
     pub(super) fn list_exchanges(&self) -> Vec<ExchangeOverview> {
         let mut all = self.exchanges.list();
         all.truncate(MOST_LISTED);

@@ -1,7 +1,7 @@
 //! The buttons by which people tell AI partners of their episode what to do.
 //!
-//! A press becomes a change of the log at a tick that all pages agree on, as a directive of a language model does, and a
-//! row beside those of language models. This module must not know what a directive means.
+//! A press becomes a change of the log at a tick that all pages agree on, as a directive of a language model does, and
+//! a row in the table of language models. This module must not know what a directive means.
 
 use protocol::control::{ServerMessage, ShownButtons};
 use protocol::log::Header;
@@ -14,10 +14,10 @@ use super::episode::{EpisodeState, Phase, Play};
 use super::rows::BUTTON;
 use super::{Arbiter, Effect, ModelCallRow, Place, RecordWork, SessionId, Write};
 
-/// Directives of an episode: its log has room for these, and for the changes of people who come and go.
+/// The most directives of an episode: its log has room for these, and for the changes of people who come and go.
 pub(super) const MAX_DIRECTIVES: usize = 250;
 
-/// Time from press to press of one person, microseconds; a few may come at once.
+/// Time between presses of one person, microseconds; a few may come together.
 const PRESS_EACH_US: u64 = 500_000;
 
 /// The furthest tick for which the page of somebody who plays has said an input.
@@ -168,7 +168,7 @@ impl Arbiter {
         self.episodes.get_mut(era)?.buttons.take_directive()
     }
 
-    /// Stores what has come of a press, and tells its page if it was in vain.
+    /// Stores the result of a press, and tells its page if the press had no effect.
     pub(super) fn finish_press(&mut self, era: Era, press: Press, applied: Result<Tick, String>) {
         let Press {
             mut row,
@@ -186,7 +186,7 @@ impl Arbiter {
             Some(_) => "refused".to_owned(),
         };
         let episode = self.episodes.get(era);
-        // Nothing is stored of somebody who has left and may have had everything erased.
+        // Nothing is stored about somebody who has left and whose data may be erased.
         if episode.is_none_or(|episode| episode.seat_of(who).is_none()) {
             return;
         }

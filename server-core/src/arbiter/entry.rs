@@ -32,7 +32,7 @@ impl Arbiter {
         self.sessions.add_session(stored)
     }
 
-    /// Takes the first message of a page: how it comes in, the language that it asks for and those that the browser
+    /// Takes the first message of a page: how it enters, the language that it asks for and those that the browser
     /// reads, and the key that signs the inputs made there.
     pub(super) fn handle_hello(
         &mut self,
@@ -127,8 +127,8 @@ impl Arbiter {
         Ok((who, self.new_token(who, Proof::Secret)))
     }
 
-    /// Gives a session another token, as it comes to a page that cannot know the one before. What was typed there and is
-    /// not handed in shows only to whoever knows a secret of it.
+    /// Gives a session another token, because its page cannot know the one before. Only somebody who knows a secret of
+    /// the session can see what was typed there and not submitted.
     pub(super) fn new_token(&mut self, who: SessionId, proof: Proof) -> String {
         let token = self.random_token();
         self.use_token(who, &token, proof);
@@ -162,7 +162,7 @@ impl Arbiter {
         }
         let is_live = |who: &SessionId| {
             let session = &self.sessions[*who];
-            // Who has passed no stage and left is nobody, as far as anybody can tell.
+            // A person who has passed no stage and left does not count as a participant.
             let is_there = session.progress.has_begun() || session.conn.is_some();
             is_there && !self.is_finished(*who)
         };

@@ -22,7 +22,7 @@ use super::session::SessionId;
 use super::signal_rates::SignalRates;
 use crate::limits::Limits;
 
-/// An episode that something has happened to is settled at once.
+/// An episode in which something has happened is settled immediately.
 pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
 
 /// A page's report when it was ready to play.
@@ -55,7 +55,7 @@ pub(super) struct EpisodeState {
     pub members: Vec<Option<SessionId>>,
     /// The input delay that the study allows, ticks: least and most.
     pub delay: (u8, u8),
-    /// Where the episode stands.
+    /// The phase of the episode.
     pub phase: Phase,
     /// Which ways datagrams travel between its pages.
     pub paths: PathTable,
@@ -65,11 +65,11 @@ pub(super) struct EpisodeState {
     pub model: Option<Box<ModelPlay>>,
     /// The buttons by which its people tell AI partners what to do.
     pub buttons: ButtonPlay,
-    /// When it is to be settled next, microseconds, and why; `None` if only an event does that.
+    /// The time at which it must be settled next, microseconds, and the reason; `None` if only an event does that.
     pub timeout: Option<(u64, &'static str)>,
 }
 
-/// Where an episode stands.
+/// The phase of an episode.
 #[derive(Debug)]
 pub(super) enum Phase {
     /// Pages load the module and link up.
@@ -94,7 +94,7 @@ pub(super) enum Phase {
 /// A running episode.
 #[derive(Debug)]
 pub(super) struct Play {
-    /// When tick 0 is due, microseconds.
+    /// The time at which tick 0 is due, microseconds.
     pub t0_us: u64,
     /// Input delay of every seat, ticks.
     pub input_delay: u8,
@@ -102,7 +102,7 @@ pub(super) struct Play {
     pub open: bool,
     /// Ticks that are durable.
     pub through: Tick,
-    /// When `through` last grew, or tick 0.
+    /// The time at which `through` last grew, or that of tick 0.
     pub moved_us: u64,
     /// The state of its seats.
     pub seats: Seats,
@@ -193,9 +193,9 @@ impl Play {
         self.delay_ms = self.delay_ms.max(told_ms);
     }
 
-    /// The delay of due ticks for a page that comes back to a seat, milliseconds. Pages say how long it is, and what is
-    /// durable says how long it can be at most: a tick whose inputs are there was due. Otherwise a page that claims too
-    /// much would have the other wait for ticks that are long past, until it counts as gone.
+    /// Returns the delay of due ticks for a page that comes back to a seat, milliseconds. Pages say how long it is, and
+    /// the durable ticks say how long it can be at most: a tick whose inputs are there was due. Otherwise, a page that
+    /// claims too much would make the other wait for ticks that are long past, until it counts as gone.
     pub(super) fn delay_for(&self, now_us: u64, seat: Seat, tick_hz: u16) -> u32 {
         let others = self.seats.playing().filter(|other| *other != seat);
         let own = others.map(|other| self.seats.list[other.index()].own.0);
@@ -287,7 +287,7 @@ impl EpisodeState {
             .all(|(who, ready)| who.is_none() || ready.is_some())
     }
 
-    /// How long its pages have been getting ready, of the time that they have at most, microseconds.
+    /// Returns for how long its pages have been getting ready, at most the time that they have, microseconds.
     pub(super) fn linked_for_us(&self, now_us: u64, within: Duration) -> u64 {
         match &self.phase {
             Phase::Linking { until_us, .. } => {
@@ -335,8 +335,8 @@ impl EpisodeState {
             .collect()
     }
 
-    /// The round trip between the pages of two people as they measured it before the start, microseconds: the longer
-    /// one, or that of one page if the other was ready before it could measure; `None` if neither measured.
+    /// Returns the round trip between the pages of two people as they measured it before the start, microseconds: the
+    /// longer one, or that of one page if the other was ready before it could measure; `None` if neither measured.
     pub(super) fn round_trip(&self, one: Seat, other: Seat) -> Option<u32> {
         let Phase::Linking { ready, .. } = &self.phase else {
             return None;
@@ -410,8 +410,8 @@ impl EpisodeState {
         .filter(is_to_come);
     }
 
-    /// How a running episode ends now, if it does: all pages are done, the study says so of somebody who is away,
-    /// nobody is left, or nothing moves.
+    /// Returns how a running episode ends now, if it does: all pages are done, the study ends it because of somebody
+    /// who is away, nobody is left, or nothing moves.
     pub(super) fn end_due(&self, now_us: u64, stalled_us: u64) -> Option<EndReason> {
         let Phase::Playing(play) = &self.phase else {
             return None;
@@ -452,7 +452,7 @@ impl Play {
             .collect()
     }
 
-    /// How the episode ends because of people who are away, if it does.
+    /// Returns how the episode ends because of people who are away, if it does.
     fn verdict(&self, now_us: u64) -> Option<EndReason> {
         let verdicts = self
             .seats
@@ -469,7 +469,7 @@ impl Play {
         abandoned.then_some(EndReason::PartnerLeft)
     }
 
-    /// When it ends because nothing moves. Nothing may while somebody is waited for.
+    /// Returns when it ends because nothing moves. Nothing has to move while the others wait for somebody.
     fn stalls_at(&self, stalled_us: u64) -> u64 {
         let waits_until = self.seats.granted_until().unwrap_or(0);
         self.moved_us.max(waits_until) + self.seats.rules.choice_us + stalled_us

@@ -24,8 +24,8 @@ impl Arbiter {
         self.dissolve_episode(now_us, era, &[]);
     }
 
-    /// Dissolves a group before its start; `unready` are those for whom it waited. Everybody goes back to the lobby
-    /// with the time already waited; the part of people whose pages fail too often ends.
+    /// Dissolves a group before its start; `unready` are the people for whom it waited. Everybody goes back to the
+    /// lobby with the time already waited; people whose pages fail too often end their participation.
     pub(super) fn dissolve_episode(&mut self, now_us: u64, era: Era, unready: &[SessionId]) {
         let Some(episode) = self.episodes.remove_episode(era) else {
             return;
@@ -65,7 +65,7 @@ impl Arbiter {
         self.make_transitions(now_us, next);
     }
 
-    /// The group that a session is in, its own seat, and who has the seat `to`.
+    /// Returns the group that a session is in, its own seat, and the person of the seat `to`.
     pub(super) fn peers(&self, who: SessionId, to: Seat) -> Option<(Seat, super::ConnId)> {
         let Place::Episode(era, _) = self.sessions[who].place else {
             return None;
@@ -183,7 +183,7 @@ impl Arbiter {
         };
         let (draw, group) = (episode.draw.clone(), episode.group);
         let people: Vec<SessionId> = episode.people().map(|(_, who)| who).collect();
-        // The group cannot come to nothing any more.
+        // The group cannot be dissolved any more.
         if let Some(group) = group.filter(|group| !self.groups.is_kept(*group)) {
             self.keep_group(group);
             self.end_waits(now_us, group);
@@ -245,7 +245,7 @@ impl Arbiter {
         }
     }
 
-    /// A member leaves on purpose: the study's consequence is due at once.
+    /// Handles a member who leaves on purpose: the study's consequence is due immediately.
     pub(super) fn quit_episode(&mut self, now_us: u64, era: Era, who: SessionId) {
         let Some(episode) = self.episodes.get_mut(era) else {
             return;
@@ -349,7 +349,7 @@ impl Arbiter {
         }
     }
 
-    /// Marks those who did not come back to an episode as gone from their group for good.
+    /// Marks people who did not come back to an episode as permanently gone from their group.
     fn note_lost(
         &mut self,
         episode: &EpisodeState,
@@ -366,7 +366,7 @@ impl Arbiter {
         }
     }
 
-    /// Does what is due, for groups with a change and groups whose time has come.
+    /// Does what is due for groups with a change and groups whose time has come.
     pub(super) fn settle_all(&mut self, now_us: u64) {
         loop {
             self.settle_episodes(now_us);

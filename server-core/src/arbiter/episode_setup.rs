@@ -37,7 +37,7 @@ fn keep_from_page(plan: &mut Plan, facts: Option<&str>) {
     (plan.measures_loss, plan.relay_only) = (false, false);
 }
 
-/// Adds the keys of shared seats to those of the study, if it has keys: these replace what the environment says.
+/// Adds the keys of shared seats to those of the study, if it has keys: these replace the keys of the environment.
 fn mark_keys(keys: Vec<(String, u16)>, header: &Header, facts: &EnvFacts) -> Vec<(String, u16)> {
     let marks = header.shared.iter().flat_map(|shared| &shared.keys);
     let first = facts.actions.len() as u16;
@@ -46,7 +46,8 @@ fn mark_keys(keys: Vec<(String, u16)>, header: &Header, facts: &EnvFacts) -> Vec
     keys.into_iter().chain(marks).collect()
 }
 
-/// The generator of the seat of somebody who plays without other people: each visit has one, whoever asks.
+/// Returns the random generator for the seat of somebody who plays without other people: always the same one for a
+/// visit.
 fn seat_rng(ahead: &Progress) -> Rng {
     let own = ahead.assignment().own.seed;
     Rng::of(own, &[SEAT, ahead.visit().into()])
@@ -73,8 +74,8 @@ impl Arbiter {
         Some(AbsenceRules::new(env, facts.horizon, &self.limits))
     }
 
-    /// Makes an episode at the stage that these people are at, or are about to come to: `seated` has one entry for each
-    /// seat of people. Who plays alone has no group. Without an environment, all are past the stage.
+    /// Makes an episode at the stage that these people are at, or will reach: `seated` has one entry for each seat of
+    /// people. A person who plays alone has no group. Without an environment, all are past the stage.
     pub(super) fn set_up_episode(
         &mut self,
         now_us: u64,
@@ -296,7 +297,8 @@ impl Arbiter {
             Player::Drawn(drawn) => drawn.choices.values().collect(),
             Player::Own | Player::Partner | Player::Vacant => Vec::new(),
         });
-        // Whom a lobby can bring in the place of a person belongs to every group, so that no page tells them apart.
+        // An AI partner that a lobby can bring in place of a person belongs to every group, so that no page can
+        // distinguish them.
         let lobby = episode.group.and_then(|key| self.groups.get(key));
         let lobby = lobby.and_then(|group| self.study.lobby(group.lobby));
         let awaited = lobby.and_then(|lobby| lobby.partner.as_ref());

@@ -1,4 +1,4 @@
-//! The episodes from their linking to their end, by era, and when each of them is to be settled.
+//! The episodes from their linking to their end, by era, and the times at which each must be settled.
 //!
 //! It must not know of stages, groups and messages.
 
@@ -17,7 +17,7 @@ pub(super) struct Episodes {
 }
 
 impl Episodes {
-    /// None yet; the next one has this era.
+    /// Creates an empty table; the next episode has this era.
     pub(super) fn new(next_era: u16) -> Self {
         Self {
             by_era: BTreeMap::new(),
@@ -84,7 +84,7 @@ impl Episodes {
         self.get(era)?.session_at(seat)
     }
 
-    /// True if the archive has yet to answer uploads of a session's page.
+    /// True if the archive has not yet answered all uploads of a session's page.
     pub(super) fn is_awaited(&self, era: Era, who: SessionId) -> bool {
         let episode = self.get(era);
         episode.is_some_and(|episode| match (&episode.phase, episode.seat_of(who)) {
@@ -101,7 +101,7 @@ impl Episodes {
         }
     }
 
-    /// The episodes that are to be settled now.
+    /// Returns the episodes that must be settled now.
     pub(super) fn due_eras(&self, now_us: u64) -> Vec<Era> {
         let is_due = |episode: &EpisodeState| {
             let timeout = episode.timeout;
@@ -111,7 +111,7 @@ impl Episodes {
         due.map(|(era, _)| Era(*era)).collect()
     }
 
-    /// The time at which an episode is to be settled, microseconds, and why.
+    /// The time at which an episode must be settled, microseconds, and the reason.
     pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let episodes = self.by_era.values();
         episodes.filter_map(|episode| episode.timeout).min()

@@ -12,7 +12,7 @@ use super::session::ConnId;
 use super::writes::Write;
 use crate::language_model::{ModelReply, ModelRequest};
 
-/// The end of an episode as it is written, and what each seat made until then.
+/// The end of an episode as it is stored, and what each seat earned until then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EpisodeEnd {
     /// The end.
@@ -45,7 +45,7 @@ pub enum Event {
     Given(Era, Seat, Option<Box<(Change, Snapshot)>>),
     /// The pages of some seats get inputs of another, in as many messages.
     Inputs(Era, Vec<Seat>, Vec<KnownInputs>),
-    /// A page is to say its digests anew.
+    /// A page must send its digests again.
     Recheck(Era, Seat, Recheck),
     /// A hosted world was stepped or viewed.
     Hosted(Era, HostedReport),
@@ -79,7 +79,7 @@ pub struct KnownInputs {
     pub inputs: Vec<u16>,
 }
 
-/// A page whose digests differ from the replica's is to say them anew.
+/// A page whose digests differ from the replica's must send them again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recheck {
     /// The number of the request.
@@ -93,13 +93,14 @@ pub struct Recheck {
 /// Work on a hosted world, in the order of its fields.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostWork {
-    /// Set if the ticks go by anew from the next one on: when that was due, server clock, microseconds.
+    /// Set if the clock of the ticks starts again from the next one on: the time at which that was due, server clock,
+    /// microseconds.
     pub paced_us: Option<u64>,
     /// True if it is stepped: by one tick, or in turns as long as everybody who acts has chosen.
     pub steps: bool,
     /// The views that pages get.
     pub views: Vec<ViewOrder>,
-    /// True if views tell the sums of the rewards, because the study shows them beside the picture.
+    /// True if views have the sums of the rewards, because the study shows them beside the picture.
     pub tells_rewards: bool,
     /// The points whose meaning pages ask for.
     pub points: Vec<PointOrder>,
@@ -129,7 +130,7 @@ pub struct PointOrder {
     pub at: [u16; 2],
 }
 
-/// How a hosted world stands after a piece of work.
+/// The state of a hosted world after a piece of work.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HostedReport {
     /// Ticks played.
@@ -167,12 +168,12 @@ pub enum Appended {
         notes: u32,
         /// The page's digests up to this tick are the replica's.
         agreed: Tick,
-        /// The number of the last request to the page to say its digests anew, if it has not done so yet.
+        /// The number of the last request to the page to send its digests again, if it has not done so yet.
         recheck: Option<u16>,
         /// True if the page simulates something else than the replica; the file then records it.
         diverged: bool,
     },
-    /// It begins after what is durable: the page is to upload from this tick on.
+    /// It begins after the durable ticks: the page must upload from this tick on.
     Gap(Tick),
     /// Not an upload of a page of this episode.
     Malformed,
@@ -195,7 +196,7 @@ pub enum Effect {
     Store(Write),
     /// Work for the archive of an episode.
     Archive(Era, Work),
-    /// Ask a language model; [`Event::Answered`] tells what it said.
+    /// Ask a language model; [`Event::Answered`] has its answer.
     Ask(Era, Box<ModelRequest>),
 }
 
@@ -226,9 +227,9 @@ pub enum Work {
         /// The seats whose pages get them.
         to: Vec<Seat>,
     },
-    /// Check that the page of a seat was told something else than the server, and append that.
+    /// Check that the page of a seat was sent something else than the server, and append that.
     Recount(Seat, Box<Recount>),
-    /// Read the inputs for a page that is to say its digests anew.
+    /// Read the inputs for a page that must send its digests again.
     Recheck(Seat),
     /// Describe the world for a request to a language model.
     Describe {
@@ -266,7 +267,8 @@ pub enum RecordWork {
         controller: Controller,
         /// The public key of a person's page.
         key: Option<[u8; 32]>,
-        /// The furthest tick for which the page of somebody else who plays has said an input; none if nobody does.
+        /// The furthest tick for which the page of another person who plays has sent an input; `None` if nobody else
+        /// plays.
         due: Option<Tick>,
     },
     /// Have an AI partner follow a directive from a tick on that is a little after the one that is due: answered by
@@ -286,7 +288,7 @@ pub enum RecordWork {
 /// The replica's state, for a page that comes back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    /// After how many steps: all of them are durable.
+    /// The number of steps, all of them durable.
     pub tick: Tick,
     /// The digest of the state.
     pub digest: u64,

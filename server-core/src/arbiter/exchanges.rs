@@ -45,7 +45,7 @@ impl Exchanges {
         self.by_session.remove(&who);
     }
 
-    /// The exchanges in which something was written, the one with the newest message first.
+    /// Lists the exchanges that have messages, the one with the newest message first.
     pub(super) fn list(&self) -> Vec<ExchangeOverview> {
         let mut all: Vec<_> = self
             .by_session
@@ -86,8 +86,8 @@ impl DeskExchange {
         found
     }
 
-    /// Takes the answer to the question with a number; false if there is no such question, or its time is up, or the
-    /// answer is none of its choices.
+    /// Takes the answer to the question with a number; returns false if there is no such question, its time is up, or
+    /// the answer is not one of its choices.
     pub(super) fn take_answer(&mut self, now_us: u64, number: u32, answer: &str) -> bool {
         let row = self.rows.iter_mut().find(|row| row.number == number);
         let Some((at_us, check)) = row.and_then(|row| Some((row.at_us, row.check.as_mut()?)))

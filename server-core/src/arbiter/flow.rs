@@ -16,7 +16,7 @@ use super::{Arbiter, Place, SessionId, WaitedFor};
 pub(super) enum Transition {
     /// They see the stage at which they are, and it begins.
     Enter(SessionId),
-    /// Their episode is over, or came to nothing.
+    /// Their episode is over, or did not start.
     LeaveEpisode(SessionId, Episode),
     /// They go back to the lobby, as the page of a partner failed.
     Rematch(SessionId),
@@ -100,13 +100,13 @@ impl Arbiter {
         }
     }
 
-    /// Shows a connected participant the stage at which they are, and does what follows.
+    /// Shows a connected participant their stage, and does what follows.
     pub(super) fn show_stage(&mut self, now_us: u64, who: SessionId) {
         self.make_transitions(now_us, vec![Transition::Enter(who)]);
     }
 
-    /// Makes transitions in their order; those that follow from one come before the next. This ends, because a
-    /// transition that gives others has brought its participant further on a route that is finite.
+    /// Carries out transitions in their order; those that follow from one come before the next. This ends, because a
+    /// transition that returns others has moved its participant further on a finite route.
     pub(super) fn make_transitions(&mut self, now_us: u64, first: Vec<Transition>) {
         let mut queue = VecDeque::from(first);
         while let Some(transition) = queue.pop_front() {
@@ -121,8 +121,7 @@ impl Arbiter {
         }
     }
 
-    /// Shows a connected participant the stage at which they are, and does what the stage begins with. Gives what
-    /// follows.
+    /// Shows a connected participant their stage, and does what the stage begins with. Returns what follows.
     fn enter_stage(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         if self.sessions[who].conn.is_none() {
             return Vec::new();
@@ -181,7 +180,7 @@ impl Arbiter {
         self.let_go(now_us, who);
     }
 
-    /// Lets somebody go who wants to leave, unless the archive has yet to answer what they played: their last page says
+    /// Lets somebody leave who wants to, unless the archive has not yet answered their uploads: their last page says
     /// that everything is stored.
     pub(super) fn let_go(&mut self, now_us: u64, who: SessionId) {
         if self.sessions[who].leaves && !self.is_awaited(who) {

@@ -1,6 +1,7 @@
 //! A group of people from its match to the last stage that they play together: plain data.
 //!
-//! The progress of its people says where they are; the group has only its members, and who is missing for good.
+//! The progress of its people says where they are; the group has only its members, and the people who will not come
+//! back.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,7 @@ pub(super) struct Group {
     pub places: Vec<Option<Member>>,
     /// True if an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
-    /// True if it is durable: not before its first episode starts, as until then it may come to nothing.
+    /// True if it is durable: not before its first episode starts, because it may be dissolved until then.
     pub is_kept: bool,
     /// The wait for those who are missing at the next visit.
     pub wait: Option<GroupWait>,
@@ -40,13 +41,13 @@ pub(super) struct Group {
     pub blind_until_us: Option<u64>,
     /// The pages that show who is missing.
     pub shown: BTreeSet<SessionId>,
-    /// The people who are missing, as those who wait were last told.
+    /// The missing people, as the waiting people last learned.
     pub told: Vec<Absent>,
     /// The chat of its people at their visit.
     pub chat: Option<GroupChat>,
     /// Messages so far, at all visits.
     pub said: u32,
-    /// When it must be settled even if nothing happens, microseconds.
+    /// The time at which it must be settled even if nothing happens, microseconds.
     pub wake_us: Option<u64>,
 }
 
@@ -57,9 +58,9 @@ pub(super) struct GroupWait {
     pub group_visit: u16,
     /// When it began, microseconds.
     pub since_us: u64,
-    /// When those who are missing are given up, microseconds.
+    /// The time until which the others wait for missing people, microseconds.
     pub until_us: u64,
-    /// True if nobody is there who waits.
+    /// True if nobody is there to wait.
     pub is_paused: bool,
     /// True if somebody has gone while the pages of the next episode connected.
     has_lost_link: bool,
@@ -88,14 +89,14 @@ impl GroupWait {
         }
     }
 
-    /// Somebody has gone while the pages of the next episode connected. The wait goes on where it was; but the first time,
-    /// they get as long to come back as after a stop of the server.
+    /// Handles that somebody left while the pages of the next episode connected. The wait continues where it was; but
+    /// the first time, they get as long to come back as after a stop of the server.
     pub(super) fn lose_link(&mut self) {
         self.is_paused |= !std::mem::replace(&mut self.has_lost_link, true);
     }
 
-    /// Somebody waits again. What was missed meanwhile does not begin anew, but those who are missing get `least_us` to
-    /// come back too.
+    /// Handles that somebody waits again. The missed time does not start again, but missing people also get `least_us`
+    /// to come back.
     pub(super) fn resume(&mut self, now_us: u64, most_us: u64, least_us: u64) {
         if std::mem::take(&mut self.is_paused) {
             let least_us = (now_us + least_us.min(most_us)).saturating_sub(most_us);
@@ -108,14 +109,14 @@ impl GroupWait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Member {
     pub who: SessionId,
-    /// Why they have left the group.
+    /// The reason why they have left the group.
     pub gone: Option<DepartureReason>,
 }
 
 /// The reason why somebody has left their group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DepartureReason {
-    /// Their way has ended, or leads past what the group plays.
+    /// Their route has ended, or leads past what the group plays.
     Left,
     /// They were away from an episode for longer than the study grants.
     Away,
@@ -157,7 +158,7 @@ impl Group {
         }
     }
 
-    /// Its people, with the seat that each has among those of people.
+    /// Its people, each with their seat among the seats of people.
     pub(super) fn members(&self) -> impl Iterator<Item = (Seat, Member)> + '_ {
         let places = (0..).map(Seat).zip(&self.places);
         places.filter_map(|(seat, member)| Some((seat, (*member)?)))
@@ -180,11 +181,11 @@ impl Group {
         pairs.collect()
     }
 
-    /// Restores a message; those of the data folder come in their order.
+    /// Restores a message; the messages of the data folder come in their order.
     pub(super) fn restore_message(&mut self, row: MessageRow) {
         self.said = row.number + 1;
         let group_visit = self.chat.as_ref().map(|chat| chat.group_visit);
-        // A chat may have begun since; what was written before it is not told there.
+        // A chat may have begun since; messages from before it are not shown there.
         if group_visit.is_some_and(|group_visit| group_visit > row.group_visit) {
             return;
         }

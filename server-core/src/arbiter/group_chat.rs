@@ -10,9 +10,9 @@ use protocol::{Seat, Tick};
 pub(super) struct GroupChat {
     /// The number of the visit among those that the group makes together.
     pub group_visit: u16,
-    /// Since when, microseconds, if the visit is that of a chat.
+    /// The time at which it began, microseconds, if the visit is a chat.
     pub since_us: Option<u64>,
-    /// When everybody continues, microseconds; `None` beside episodes, and once they have continued.
+    /// The time at which everybody continues, microseconds; `None` beside episodes, and once they have continued.
     pub until_us: Option<u64>,
     /// The latest messages.
     pub(super) messages: VecDeque<ChatMessage>,
@@ -20,7 +20,7 @@ pub(super) struct GroupChat {
     bytes: usize,
     /// How many messages each place has written.
     turns: BTreeMap<Seat, u32>,
-    /// The state of each place, as the people there were last told.
+    /// The state of each place, as the people there last learned it.
     pub(super) told: Vec<ChatMember>,
 }
 

@@ -1,4 +1,4 @@
-//! The stages that a group plays together: who has come to the next of them, and what follows when somebody does not.
+//! The stages that a group plays together: who has reached the next of them, and what follows when somebody does not.
 
 use protocol::Seat;
 use protocol::control::{Absent, EndReason, ServerMessage, StageView};
@@ -11,7 +11,7 @@ use super::group::{DepartureReason, Group, GroupId, GroupWait, Member, SeatAssig
 use super::lobbies::Room;
 use super::{Arbiter, Effect, GroupRow, Place, PlaceRow, SessionId, Write};
 
-/// Attendance of a group, as seen from the visit that is to be made next.
+/// Attendance of a group, for its next visit.
 struct GroupAttendance {
     /// The number of that visit.
     group_visit: u16,
@@ -56,13 +56,13 @@ impl Arbiter {
             let group_visit = self.look_ahead(*who, &draw).group_visit(&self.study);
             group_visit.is_some_and(|group_visit| group_visit.is_here && group_visit.number == 0)
         };
-        // A chat begins at once: nothing can undo the group any more.
+        // A chat begins immediately: nothing can dissolve the group any more.
         let next = self.look_ahead(first, &draw).index();
         let plays = matches!(self.stage_kind(next), StageKind::Env(_));
         if plays && people.iter().all(together) {
             return self.play_on(now_us, key, people);
         }
-        // Each goes on by themselves for now, so nothing can undo the group any more.
+        // Each continues alone for now, so nothing can dissolve the group any more.
         self.keep_group(key);
         self.end_waits(now_us, key);
         for &who in people {
@@ -84,7 +84,7 @@ impl Arbiter {
         self.groups.place_of(key, who).map(|seat| seat.0)
     }
 
-    /// Where somebody who leaves a lobby with a group will be.
+    /// Returns the progress that somebody will have who leaves a lobby with a group.
     pub(super) fn look_ahead(&self, who: SessionId, draw: &UnitAssignment) -> Progress {
         let mut ahead = self.sessions[who].progress.clone();
         // A lobby takes every group, and anywhere else nothing happens.
@@ -126,20 +126,20 @@ impl Arbiter {
         self.groups.touch_group(self.sessions[who].group);
     }
 
-    /// Where somebody is with this group; `None` once their way does not lead to it any more.
+    /// Returns the group visit at which somebody is; `None` once their route does not lead to this group any more.
     pub(super) fn group_visit_in(&self, key: GroupId, who: SessionId) -> Option<GroupVisit> {
         let draw = &self.groups.get(key)?.draw;
         let group_visit = self.sessions[who].progress.group_visit(&self.study);
         group_visit.filter(|group_visit| group_visit.group == draw.seed)
     }
 
-    /// Somebody has come to a stage that their group plays together.
+    /// Handles that somebody has reached a stage that their group plays together.
     pub(super) fn join_group_visit(&mut self, now_us: u64, who: SessionId) -> Vec<Transition> {
         let key = self.sessions[who].group;
         let key = key.filter(|&key| self.group_visit_in(key, who).is_some());
         let member = key.and_then(|key| self.groups.find_member(key, who));
         let (Some(key), Some((_, member))) = (key, member) else {
-            // The lobby has let them go on without a group; alone, there is nobody to write to.
+            // The lobby has let them continue without a group; alone, there is nobody to write to.
             let at = self.sessions[who].progress.position();
             if self.advance_session(who, study::ProgressEvent::StageDone { at, answers: &[] }) {
                 return vec![Transition::Enter(who)];
@@ -168,7 +168,7 @@ impl Arbiter {
         Vec::new()
     }
 
-    /// Starts the groups in which everybody has come who can, and tells the others for whom they wait.
+    /// Starts the groups in which everybody who can come has come, and tells the others for whom they wait.
     pub(super) fn settle_groups(&mut self, now_us: u64) {
         self.groups.touch_due(now_us);
         while let Some(key) = self.groups.poll_changed() {
@@ -196,7 +196,7 @@ impl Arbiter {
         }
         self.note_meeting(now_us, key, &muster.here);
         if let Some(group) = self.groups.get_mut(key) {
-            // The wait itself stays, and goes on if somebody goes before their episode starts.
+            // The wait itself stays, and continues if somebody leaves before their episode starts.
             (group.wake_us, group.blind_until_us) = (None, None);
         }
         for &(_, who) in &muster.coming {
@@ -206,7 +206,7 @@ impl Arbiter {
         self.make_transitions(now_us, next);
     }
 
-    /// Begins, resumes or updates the wait for those who may still come; gives its end, if somebody may.
+    /// Begins, resumes or updates the wait for people who may still come; returns its end, if somebody may.
     fn wait_until(&mut self, now_us: u64, key: GroupId, muster: &GroupAttendance) -> Option<u64> {
         let most_us = self.regroup_us(key);
         let least_us = self.limits.restart.as_micros() as u64;
@@ -237,14 +237,14 @@ impl Arbiter {
         Some(until_us)
     }
 
-    /// How long a group waits for those who are missing at a stage, microseconds.
+    /// The time that a group waits for missing people at a stage, microseconds.
     fn regroup_us(&self, key: GroupId) -> u64 {
         let lobby = self.groups.get(key).map(|group| group.lobby);
         let lobby = lobby.and_then(|lobby| self.study.lobby(lobby));
         lobby.map_or(0, |lobby| u64::from(lobby.regroup_s) * 1_000_000)
     }
 
-    /// Marks those whose way has ended before that of the group.
+    /// Marks people whose route has ended before the group's.
     fn mark_departed(&mut self, key: GroupId) {
         let Some(group) = self.groups.get(key).filter(|group| group.is_kept) else {
             return;
@@ -265,14 +265,14 @@ impl Arbiter {
         outcome.is_some_and(|outcome| !matches!(outcome, Completed | PartnerLeft | Technical))
     }
 
-    /// Marks somebody as gone from their group for good.
+    /// Marks somebody as permanently gone from their group.
     pub(super) fn give_up(&mut self, key: GroupId, who: SessionId, why: DepartureReason) {
         if self.groups.mark_gone(key, who, why) {
             self.keep_group(key);
         }
     }
 
-    /// The attendance at the visit that is to be made next; `None` if nobody waits.
+    /// Returns the attendance at the next visit; `None` if nobody waits.
     fn count_attendance(&self, key: GroupId) -> Option<GroupAttendance> {
         let group = self.groups.get(key)?;
         let left = group.members().filter(|(_, member)| member.gone.is_none());
@@ -344,7 +344,7 @@ impl Arbiter {
         }
     }
 
-    /// A group continues with those who are here; the stage decides what follows for those who are missing.
+    /// Lets a group continue with the people who are here; the stage decides what follows for the missing ones.
     fn play_on(&mut self, now_us: u64, key: GroupId, here: &[SessionId]) -> Vec<Transition> {
         let waited = here
             .iter()
@@ -393,7 +393,7 @@ impl Arbiter {
         self.set_up_episode(now_us, Some(key), &seated)
     }
 
-    /// An AI partner plays in a group for somebody who is missing.
+    /// Notes that an AI partner plays in a group for a missing person.
     pub(super) fn note_ai(&mut self, key: GroupId) {
         if self.groups.mark_ai(key) {
             self.keep_group(key);
@@ -463,14 +463,14 @@ impl Arbiter {
     }
 }
 
-/// An episode came to nothing for all of these people.
+/// Returns the transitions of these people when their episode did not start.
 fn leave_all(people: &[SessionId], reason: EndReason) -> Vec<Transition> {
     let unplayed = Episode::unplayed(reason);
     let leave = |who: &SessionId| Transition::LeaveEpisode(*who, unplayed.clone());
     people.iter().map(leave).collect()
 }
 
-/// How an episode ends without having begun, if the stage wants it so when somebody is missing.
+/// Returns how an episode ends before it has begun, if the stage wants that when somebody is missing.
 fn reason(then: Then) -> Option<EndReason> {
     match then {
         Then::Bot => None,

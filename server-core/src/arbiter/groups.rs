@@ -1,4 +1,4 @@
-//! The groups from their match on, which of them are to be settled, and who has met whom.
+//! The groups from their match on, the groups that must be settled, and the people who have met.
 //!
 //! It must not know of stages, episodes and messages: where people are is in their sessions.
 
@@ -37,7 +37,7 @@ impl Groups {
         self.by_key.get_mut(&key)
     }
 
-    /// The groups in the order in which they were made.
+    /// The groups in the order of their creation.
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = (GroupId, &Group)> {
         self.by_key.iter().map(|(key, group)| (*key, group))
     }
@@ -48,13 +48,13 @@ impl Groups {
         group.map(|(key, _)| key)
     }
 
-    /// The seat among those of people that somebody has in a group, and whether they are still there.
+    /// Returns somebody's seat among the seats of people in a group, and whether they are still there.
     pub(super) fn find_member(&self, key: GroupId, who: SessionId) -> Option<(Seat, Member)> {
         let mut members = self.get(key)?.members();
         members.find(|(_, member)| member.who == who)
     }
 
-    /// The seat among those of people that somebody has in a group.
+    /// Returns somebody's seat among the seats of people in a group.
     pub(super) fn place_of(&self, key: GroupId, who: SessionId) -> Option<Seat> {
         self.find_member(key, who).map(|(place, _)| place)
     }
@@ -72,7 +72,7 @@ impl Groups {
         own.next().map(|(key, _)| key)
     }
 
-    /// True if a group is durable, so that it cannot come to nothing any more.
+    /// True if a group is durable, so that it cannot be dissolved any more.
     pub(super) fn is_kept(&self, key: GroupId) -> bool {
         self.get(key).is_some_and(|group| group.is_kept)
     }
@@ -90,7 +90,7 @@ impl Groups {
         self.met.contains(&(one.min(other), one.max(other)))
     }
 
-    /// Marks somebody as gone for good; true if they were not before.
+    /// Marks somebody as permanently gone; returns true if they were not before.
     pub(super) fn mark_gone(&mut self, key: GroupId, who: SessionId, why: DepartureReason) -> bool {
         let group = self.by_key.get_mut(&key);
         let Some(member) = group.and_then(|group| group.member_mut(who)) else {
@@ -102,7 +102,7 @@ impl Groups {
         is_new
     }
 
-    /// Takes note that an AI partner plays for somebody who is missing; true if none did before.
+    /// Notes that an AI partner plays for a missing person; returns true if none did before.
     pub(super) fn mark_ai(&mut self, key: GroupId) -> bool {
         let group = self.by_key.get_mut(&key);
         group.is_some_and(|group| !std::mem::replace(&mut group.has_ai, true))
@@ -114,7 +114,7 @@ impl Groups {
         is_open.then(|| self.by_key.remove(&key)).flatten()
     }
 
-    /// The chat of a group at this visit; that of another visit is replaced by an empty one.
+    /// Returns the chat of a group at this visit; an empty chat replaces that of another visit.
     pub(super) fn chat_at(&mut self, key: GroupId, group_visit: u16) -> Option<&mut GroupChat> {
         let chat = &mut self.get_mut(key)?.chat;
         if chat
@@ -175,17 +175,17 @@ impl Groups {
         self.changed.extend(due.map(|(key, _)| *key));
     }
 
-    /// Takes the next group that is to be settled.
+    /// Takes the next group that must be settled.
     pub(super) fn poll_changed(&mut self) -> Option<GroupId> {
         self.changed.pop_first()
     }
 
-    /// True if no group is to be settled.
+    /// True if no group must be settled.
     pub(super) fn is_settled(&self) -> bool {
         self.changed.is_empty()
     }
 
-    /// The time at which a group is to be settled, microseconds, and why.
+    /// The time at which a group must be settled, microseconds, and the reason.
     pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let groups = self.by_key.values();
         let times = groups.flat_map(|group| {

@@ -1,7 +1,7 @@
 //! Hosted worlds: when the archive steps one, and which pages get a view of it.
 //!
-//! The world goes by the server's clock. A page gets the newest view, and only as many as it takes: what is under way to
-//! a slow one never grows. It must not know what a world is.
+//! The world follows the server's clock. A page gets the newest view, and only as many views as it takes: the number
+//! under way to a slow page never grows. It must not know what a world is.
 
 use std::collections::VecDeque;
 
@@ -30,14 +30,14 @@ const MAX_POINTS: usize = 8;
 pub(super) struct Hosting {
     turns: bool,
     period_us: u64,
-    /// When the next tick is due, server clock, microseconds; of one that was not played since a restart, 0.
+    /// The time at which the next tick is due, server clock, microseconds; 0 if none was played since a restart.
     due_us: u64,
     /// True while the archive has work.
     is_busy: bool,
     /// True if somebody may have chosen since it was stepped.
     is_asked: bool,
     is_over: bool,
-    /// When what came in lately is to be durable.
+    /// The time at which the latest inputs must become durable.
     flush_us: Option<u64>,
     audience: Vec<Audience>,
 }
@@ -55,7 +55,7 @@ struct Audience {
     points: VecDeque<(u32, [u16; 2])>,
     /// The number of the next view.
     next: u32,
-    /// When each view was sent that it has not taken, server clock, microseconds.
+    /// The times at which the views were sent that it has not taken yet, server clock, microseconds.
     under_way: VecDeque<u64>,
     /// The shortest time that a view took, with its answer, microseconds.
     fastest_us: u64,
@@ -120,19 +120,19 @@ impl Hosting {
         })
     }
 
-    /// A page comes to a seat.
+    /// Begins the views of a page that comes to a seat.
     pub(super) fn begin_page(&mut self, seat: Seat) {
         self.audience[seat.index()] = Audience::default();
         self.is_asked = true;
     }
 
-    /// Something came in that is to be durable before long, and in turns may be a choice.
+    /// Notes an input that must soon become durable, and that in turns may be a choice.
     pub(super) fn note_input(&mut self, now_us: u64) {
         self.flush_us.get_or_insert(now_us + FLUSH_US);
         self.is_asked = true;
     }
 
-    /// True if the world may go on: nobody is waited for.
+    /// True if the world may continue: it waits for nobody.
     fn may_step(&self, seats: &Seats) -> bool {
         let is_there = |seat| seats.list[Seat::index(seat)].page == Page::Plays;
         let mut playing = seats.playing();
@@ -172,7 +172,7 @@ impl Hosting {
                 let (is_new, size) = (page.is_new, page.size);
                 work.views.push(ViewOrder { seat, is_new, size });
             }
-            // A question about a picture that is to be sent anew waits for it.
+            // A question about a picture that must be sent again waits for the picture.
             if !page.is_new || !looks {
                 let asked = page.points.drain(..).filter(|_| looks);
                 let order = |(number, at)| PointOrder { seat, number, at };
@@ -188,7 +188,7 @@ impl Hosting {
         })
     }
 
-    /// When something is due.
+    /// The time at which something is due.
     pub(super) fn poll_timeout(&self, seats: &Seats) -> Option<(u64, &'static str)> {
         if self.is_busy {
             return None;
@@ -201,14 +201,14 @@ impl Hosting {
 }
 
 impl Play {
-    /// True if its pages are to be told what they see, not what others do.
+    /// True if its pages get what they see, not what others do.
     pub(super) fn is_hosted(&self) -> bool {
         self.hosting.is_some()
     }
 }
 
 impl Arbiter {
-    /// Has the archive do what is due for a hosted world.
+    /// Lets the archive do what is due for a hosted world.
     pub(super) fn settle_hosting(&mut self, now_us: u64, era: Era) {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
@@ -287,7 +287,7 @@ impl Arbiter {
         }
     }
 
-    /// A page asks what a point on its picture means.
+    /// Handles a page's question about a point on its picture.
     pub(super) fn handle_point(&mut self, who: SessionId, era: Era, number: u32, at: [u16; 2]) {
         if let Some((play, seat)) = self.episodes.seat_mut(era, who)
             && let Some(host) = &mut play.hosting
@@ -300,7 +300,7 @@ impl Arbiter {
         }
     }
 
-    /// A page has taken a view, or has lost one and wants all of it anew.
+    /// Handles that a page has taken a view, or has lost one and asks for a complete view.
     pub(super) fn handle_view_taken(
         &mut self,
         now_us: u64,

@@ -164,7 +164,7 @@ impl Arbiter {
         Ok((who, self.new_token(who, Proof::Identifier)))
     }
 
-    /// Where a participant goes from the last page.
+    /// Returns the place where a participant goes from the last page.
     pub(super) fn way_onward(&self, who: SessionId) -> Onward {
         let session = &self.sessions[who];
         let Some(payment) = &session.payment else {
@@ -189,7 +189,7 @@ impl Arbiter {
 /// True if the other parameters of a link are as a recruiter writes them. Those of Mechanical Turk enter its payment file.
 fn are_fit(provider: Provider, parameters: &BTreeMap<String, String>) -> bool {
     let is_fit = |(name, value): (&String, &String)| match (provider, name.as_str()) {
-        // Prolific gives everything of its own an identifier of one form.
+        // All identifiers of Prolific have one form.
         (Provider::Prolific, _) => is_prolific_id(value),
         (_, "assignmentId" | "hitId") => is_mturk_entity(value),
         _ => !value.contains(char::is_control),

@@ -39,8 +39,8 @@ impl Restored {
         known.unwrap_or_else(|last| last)
     }
 
-    /// The time that the server's clock begins with at the time `now_us` of the machine's, microseconds since the Unix
-    /// epoch: not before what has happened, as far as that is believed. Erasures keep to the earlier one of the two.
+    /// Returns the time at which the server's clock begins when the machine's clock says `now_us`, microseconds since
+    /// the Unix epoch: not before past events, as far as they are credible. Erasures use the earlier of the two times.
     pub fn begin_clock(&mut self, now_us: u64) -> u64 {
         let times = self.known_times();
         let latest = now_us.saturating_add(SET_BACK_US);

@@ -1,13 +1,13 @@
-//! How long a page keeps others waiting: a debt that it pays back by playing. It must not know of seats.
+//! The time for which a page keeps others waiting: a debt that it pays back by playing. It must not know of seats.
 
 /// For so long, all in all, a page may have said nothing that connects again, microseconds: each new connection has the
 /// whole time to be heard until then. Playing makes up for it.
 const EXCUSED_US: u64 = 30_000_000;
 
-/// How long a page has kept others waiting with its inputs, as far as it did not make up for it.
+/// The time for which a page has kept others waiting with its inputs, less what it has made up for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lag {
-    /// Since when it keeps them waiting, microseconds; earlier by what it has not made up for.
+    /// The time since which it keeps them waiting, microseconds; earlier by what it has not made up for.
     pub since_us: Option<u64>,
     /// Debt that is left from before, while nobody waits for it, microseconds.
     owed_us: u64,

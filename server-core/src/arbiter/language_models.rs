@@ -1,5 +1,5 @@
-//! Language models beside running episodes: when they are asked, what they are told, and how their answers enter the chat
-//! and the log.
+//! Language models beside running episodes: when they are asked, what their prompts say, and how their answers enter
+//! the chat and the log.
 //!
 //! The model thinks outside of the world. Its message is stored before it is shown, and its directive is a change of the
 //! log at a tick that all pages agree on. This module must not know how a provider is reached.
@@ -85,7 +85,7 @@ impl Arbiter {
         };
         let (runs, t0_us) = (play.open && play.closing_us.is_none(), play.t0_us);
         let model = episode.model.as_deref_mut()?;
-        // Nobody is asked for somebody who is away.
+        // The model is not asked on behalf of somebody who is away.
         let may = runs && (is_here || model.call.is_some());
         may.then(|| model.poll(now_us, t0_us)).flatten()
     }
@@ -290,7 +290,7 @@ impl Arbiter {
         }
     }
 
-    /// No answer can be used: what the study says instead is done.
+    /// Does what the study says if no answer can be used.
     fn fall_back(&mut self, now_us: u64, era: Era, why: &str) {
         let Some(model) = self.model_mut(era) else {
             return;
@@ -393,8 +393,8 @@ impl Arbiter {
         self.effects.push_back(Effect::Store(write));
     }
 
-    /// An episode is over: the request that was not over is stored as it is, without its words if nobody is left whom they
-    /// belong to.
+    /// Handles the end of an episode: an unfinished request is stored as it is, without its words if nobody is left to
+    /// whom they belong.
     pub(super) fn close_model_call(&mut self, episode: &mut EpisodeState) {
         let is_left = episode.people().next().is_some();
         let call = episode.model.as_mut().and_then(|model| model.call.take());

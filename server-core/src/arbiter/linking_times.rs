@@ -1,5 +1,5 @@
-//! How long pages of people took from their match to the start, so that an episode with an AI partner that is not
-//! disclosed starts as late.
+//! The times that pages of people took from their match to the start, so that an episode with an AI partner that is not
+//! disclosed starts equally late.
 
 use std::collections::VecDeque;
 
@@ -7,10 +7,10 @@ use study::assign::Rng;
 
 /// The most starts that are remembered; the oldest are forgotten.
 const MOST: usize = 64;
-/// Starts from which on they are taken for what is usual here.
+/// The number of starts from which on they count as usual here.
 const ENOUGH: usize = 5;
-/// How long pages of people take to connect where nothing was measured, after the page of one is ready, microseconds: at
-/// least and at most.
+/// The time that pages of people take to connect if nothing was measured, after one page is ready, microseconds:
+/// minimum and maximum.
 const USUAL_US: (u64, u64) = (300_000, 1_500_000);
 
 /// The times of the latest starts with several people.
@@ -28,8 +28,8 @@ impl LinkingTimes {
         }
     }
 
-    /// How long an episode with one person still waits whose page got ready this long after the match: until one of the
-    /// latest starts of several people, drawn, so that the median and the spread are theirs.
+    /// Returns the further wait of an episode with one person whose page got ready this long after the match. One of
+    /// the latest starts of several people is drawn as its end, so the median and the spread are theirs.
     pub(super) fn draw_delay_us(&self, took_us: u64, rng: &mut Rng) -> u64 {
         if self.took_us.len() < ENOUGH {
             let (least, most) = USUAL_US;

@@ -30,16 +30,16 @@ struct OpenRoom {
 #[derive(Debug, Default)]
 pub(super) struct Lobbies {
     by_room: BTreeMap<Room, OpenRoom>,
-    /// The rooms by lobby stage and by what the people in them have in common.
+    /// The rooms by lobby stage and by what their people have in common.
     rooms: BTreeMap<(u16, Company), Room>,
     /// Rooms whose people must learn who is here.
     changed: BTreeSet<Room>,
-    /// How long people waited lately until they were matched, by lobby stage, microseconds.
+    /// The latest waits of people until they were matched, by lobby stage, microseconds.
     waits: BTreeMap<u16, VecDeque<u64>>,
 }
 
 impl Lobbies {
-    /// The room of a lobby stage for people with this in common; it is made when the first of them comes.
+    /// Returns the room of a lobby stage for people with this in common; it is made when the first of them comes.
     pub(super) fn open_room(
         &mut self,
         stage: u16,
@@ -123,7 +123,7 @@ impl Lobbies {
         }
     }
 
-    /// How long people waited lately until they were matched at a lobby stage, microseconds, the longest ago first.
+    /// Returns the latest waits of people until they were matched at a lobby stage, microseconds, the oldest first.
     pub(super) fn recent_waits_us(&self, stage: u16) -> Vec<u64> {
         let waits = self.waits.get(&stage).into_iter().flatten();
         waits.copied().collect()
@@ -157,17 +157,17 @@ impl Lobbies {
         self.changed.extend(due.map(|(room, _)| *room));
     }
 
-    /// Takes the next room that is to be settled.
+    /// Takes the next room that must be settled.
     pub(super) fn poll_changed(&mut self) -> Option<Room> {
         self.changed.pop_first()
     }
 
-    /// True if no room is to be settled.
+    /// True if no room must be settled.
     pub(super) fn is_settled(&self) -> bool {
         self.changed.is_empty()
     }
 
-    /// The time at which a room is to be settled, microseconds, and why.
+    /// The time at which a room must be settled, microseconds, and the reason.
     pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
         let open = self.by_room.values();
         open.filter_map(|open| open.lobby.poll_timeout()).min()

@@ -1,4 +1,4 @@
-//! How long people waited lately for the rest of their group, and one of these waits at random.
+//! The latest waits of people for the rest of their group, and one of these waits at random.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -6,15 +6,15 @@ use study::assign::Rng;
 
 /// The most waits that are remembered of a kind; the oldest are forgotten.
 const MOST: usize = 64;
-/// Waits from which on they are taken for what is usual here.
+/// The number of waits from which on they count as usual here.
 const ENOUGH: usize = 5;
-/// Where nothing was measured, the one who comes first waits for less than this, microseconds.
+/// If nothing was measured, the person who comes first waits for less than this, microseconds.
 const USUAL_US: usize = 2_000_000;
 
 /// A kind of wait: the env stage, and whether an episode of it came before.
 pub(super) type WaitKind = (u16, bool);
 
-/// How long people waited lately for the rest of their group; 0 for the one who came last.
+/// The latest waits of people for the rest of their group; 0 for the person who came last.
 #[derive(Debug, Default)]
 pub(super) struct MeetingTimes {
     waited_us: BTreeMap<WaitKind, VecDeque<u64>>,
@@ -29,7 +29,7 @@ impl MeetingTimes {
         }
     }
 
-    /// One of the latest waits, drawn, so that the median and the spread are those of people.
+    /// Draws one of the latest waits, so that the median and the spread are those of people.
     pub(super) fn draw_us(&self, kind: WaitKind, rng: &mut Rng) -> u64 {
         match self.waited_us.get(&kind) {
             Some(waits) if waits.len() >= ENOUGH => waits[rng.below(waits.len())],

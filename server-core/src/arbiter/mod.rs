@@ -395,7 +395,7 @@ impl Arbiter {
             ClientMessage::Upload(upload) => self.handle_upload(now_us, who, upload),
             ClientMessage::Leave => self.handle_leave(now_us, who),
             ClientMessage::Trouble { message } => {
-                // Quoted: a page must not be able to write lines of its own into the log.
+                // Quoted: a page must not be able to write its own lines into the log.
                 let said: String = message.chars().take(200).collect();
                 if self.may_do(now_us, conn, LimitedAction::Log) {
                     tracing::warn!(?said, "a page failed");

@@ -10,11 +10,11 @@ use super::group_chat::SentChatMessage;
 use super::model_play::{MODEL, ModelPlay, PERSON};
 use super::{Arbiter, Effect, MessageRow, Place, SessionId, Write};
 
-/// Time from message to message of one person, microseconds; a few may come at once.
+/// Time between messages of one person, microseconds; a few may come together.
 const CHAT_MESSAGE_EACH_US: u64 = 1_000_000;
 
 impl Arbiter {
-    /// The episode in which a session writes to a language model now.
+    /// Returns the episode in which a session writes to a language model now.
     pub(super) fn writes_to_model(&self, who: SessionId) -> Option<Era> {
         let Place::Episode(era, _) = self.sessions[who].place else {
             return None;

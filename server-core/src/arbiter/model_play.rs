@@ -1,5 +1,5 @@
-//! The language model of a running episode as a state machine: why it is asked, which request is under way, and what is
-//! left to do of its answer. It must not know of sessions, connections and logs.
+//! The language model of a running episode as a state machine: why it is asked, which request is under way, and which
+//! parts of its answer are still open. It must not know of sessions, connections and logs.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ pub(super) const PERSON: Seat = Seat(0);
 /// The place of the language model.
 pub(super) const MODEL: Seat = Seat(1);
 
-/// A request whose answer is later than its own time by this is given up, microseconds.
+/// A request whose answer is later than its own time by this is abandoned, microseconds.
 const LATE_US: u64 = 1_000_000;
 
-/// Why a language model is asked.
+/// The reason why a language model is asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AskReason {
     /// The episode has begun.
@@ -61,7 +61,7 @@ pub(super) enum ModelDeed {
 pub(super) struct ModelCall {
     /// Its row so far.
     pub row: ModelCallRow,
-    /// Where it is.
+    /// Its step.
     pub step: CallStep,
     /// A message, and when it is shown.
     pub say: Option<(u64, String)>,
@@ -71,11 +71,11 @@ pub(super) struct ModelCall {
     pub may_direct: bool,
     /// The most that one try can cost, millionths of the unit of the currency.
     pub most_micro: u64,
-    /// How many tries gave no answer, and may be billed all the same.
+    /// The number of tries that gave no answer, and may still be billed.
     pub billed: u8,
 }
 
-/// Where a request is.
+/// The step of a request.
 #[derive(Clone, Debug)]
 pub(super) enum CallStep {
     /// The archive describes the world.
@@ -103,15 +103,15 @@ pub(super) struct ModelPlay {
     pub said: u32,
     /// The number of the next request; presses of buttons count, too.
     pub next: u32,
-    /// How many requests there were.
+    /// The number of requests so far.
     pub asked: u32,
     /// The request that is not over.
     pub call: Option<ModelCall>,
     /// The result of the last directive, in words.
     pub last_directive: String,
-    /// Why it is to be asked, as soon as it can be.
+    /// The reason to ask it, as soon as that is possible.
     wanted: Option<AskReason>,
-    /// When it is asked by time, microseconds.
+    /// The time at which it is asked by the clock, microseconds.
     due_us: Option<u64>,
 }
 
@@ -218,7 +218,7 @@ impl ModelPlay {
         Some(u64::from(every_s) * 1_000_000)
     }
 
-    /// When something is due by time, microseconds, and why.
+    /// The time at which something is due by the clock, microseconds, and the reason.
     pub(super) fn poll_timeout(&self, t0_us: u64) -> Option<(u64, &'static str)> {
         let at = match &self.call {
             None if self.wanted.is_some() => Some((t0_us, "a question to a language model")),
@@ -249,7 +249,7 @@ impl ModelPlay {
         (call.row.number == number && is_step(&call.step)).then_some(call)
     }
 
-    /// When a request that is made now is given up, microseconds.
+    /// The time at which a request that is made now is abandoned, microseconds.
     pub(super) fn given_up_us(&self, now_us: u64) -> u64 {
         now_us + u64::from(self.model.timeout_s) * 1_000_000 + LATE_US
     }

@@ -12,7 +12,7 @@ pub(super) struct ModelSpending {
 }
 
 impl ModelSpending {
-    /// Replaces one cost by another: the most that a request could cost by what it did.
+    /// Replaces one cost by another: the most that a request could cost by its real cost.
     pub(super) fn correct(&mut self, partner: &str, participant: &str, before: u64, after: u64) {
         let session = (partner.to_owned(), participant.to_owned());
         let study = self.of_study.entry(partner.to_owned()).or_default();

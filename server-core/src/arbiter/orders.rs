@@ -28,7 +28,8 @@ const OUTCOMES: [Outcome; 8] = [
 ];
 
 impl Arbiter {
-    /// Carries out the order of a researcher, who is named in the audit trail. Everything that follows is in the effects.
+    /// Carries out a researcher's order; the audit trail names the researcher. Everything that follows is in the
+    /// effects.
     ///
     /// # Errors
     /// [`OrderRefused`]; nothing has changed then.
@@ -58,7 +59,7 @@ impl Arbiter {
         done
     }
 
-    /// The outcomes with which a researcher may end a session of this study: those that have a rule.
+    /// Lists the outcomes with which a researcher may end a session of this study: those that have a rule.
     pub(super) fn list_cut_outcomes(&self) -> Vec<Outcome> {
         let ways = &self.study.recruitment.outcomes;
         let mut outcomes = OUTCOMES.to_vec();
@@ -66,7 +67,7 @@ impl Arbiter {
         outcomes
     }
 
-    /// The new value of an order, in words for the tables, and the old one where the order does not say it.
+    /// Describes the new value of an order, in words for the tables, and the old one if the order does not say it.
     fn describe_order(&self, order: &DeskOrder) -> String {
         let who = order.participant();
         let who = who.and_then(|name| self.sessions.find_by_pseudonym(name));
@@ -135,7 +136,8 @@ impl Arbiter {
         }
     }
 
-    /// The id of the lobby in which somebody waits, and whether they can wait longer and go on with an AI partner there.
+    /// Returns the id of the lobby in which somebody waits, and whether they can wait longer and continue with an AI
+    /// partner there.
     fn find_lobby_choices(&self, who: SessionId) -> Result<(String, bool, bool), OrderRefused> {
         let session = &self.sessions[who];
         let refused = || OrderRefused::NotWaiting(session.participant.clone());
@@ -170,7 +172,7 @@ impl Arbiter {
         let Some(payment) = &session.payment else {
             return Err(OrderRefused::UnderWay(name()));
         };
-        // Without a payment due, nothing tells any more whom to pay.
+        // Without a due payment, nothing says any more who must be paid.
         let is_gone = session.progress.receipt().is_some() && payment.total == 0;
         if session.is_erased || is_gone {
             return Err(OrderRefused::Erased(name()));
@@ -298,7 +300,7 @@ impl Arbiter {
         self.show_stage(now_us, who);
     }
 
-    /// A correction came too late: the money is gone, so the payment is as it was.
+    /// Takes back a correction that came too late: the money was paid, so the payment stays as it was.
     pub(super) fn take_correction_back(
         &mut self,
         now_us: u64,

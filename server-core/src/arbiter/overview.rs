@@ -1,4 +1,4 @@
-//! A researcher's view of the study: a function of the arbiter's state, which changes nothing and tells no page.
+//! A researcher's view of the study: a function of the arbiter's state, which changes nothing and informs no page.
 
 use std::collections::BTreeMap;
 
@@ -82,7 +82,7 @@ impl Arbiter {
         }
     }
 
-    /// The treatment of somebody: the levels of their own and of their last group, in the order of the factors.
+    /// Returns somebody's treatment: their own levels and those of their last group, in the order of the factors.
     fn treatment_of(&self, session: &Session) -> String {
         let assignment = session.progress.assignment();
         let group = assignment.groups.values().next_back();
@@ -114,7 +114,7 @@ impl Arbiter {
             let end = progress.index();
             for (index, stage) in (0..).zip(&mut people) {
                 let is_end = outcome.is_some() && index == end;
-                // Everybody who ends comes to a last page.
+                // Everybody who ends reaches a last page.
                 let reached = progress.entered().contains(&index) && !(is_end && dropped.is_some());
                 let here = outcome.is_none() && index == end;
                 let drops = dropped == Some(index);
@@ -288,8 +288,8 @@ impl Arbiter {
         present
     }
 
-    /// The sums of payments, and what they will be at the mean payment of those who completed; before the first of them,
-    /// at what somebody would be paid who completed now.
+    /// Sums the payments, and estimates them at the mean payment of those who completed; before the first of them, at
+    /// the pay of somebody who completes now.
     fn sum_payments(&self, places: &PlacesOverview) -> PayOverview {
         let Some(currency) = self.study.recruitment.pay_terms.currency.clone() else {
             return PayOverview::default();

@@ -1,5 +1,5 @@
-//! Pages that fail: they diverge again and again, never get ready, or break the protocol. Their own people leave the study
-//! by an outcome of its own; for the others of the episode it is as if somebody had left.
+//! Pages that fail: they diverge again and again, never get ready, or break the protocol. Their own people leave the
+//! study with a separate outcome; for the others in the episode, it is as if that person had left.
 
 use protocol::control::EndReason;
 use study::{Outcome, ProgressEvent};
@@ -16,8 +16,8 @@ impl Arbiter {
         self.end_session(now_us, who, ProgressEvent::Cut(Outcome::PageFailed));
     }
 
-    /// A page of an episode sent what no correct page sends. Its person may come back; who does not, or whose page does
-    /// so again and again, has failed.
+    /// Notes that a page of an episode sent what no correct page sends. Its person may come back. If they do not, or if
+    /// their page does so again and again, the page has failed.
     pub(super) fn note_fault(&mut self, now_us: u64, who: SessionId) {
         let session = &mut self.sessions[who];
         if matches!(session.place, Place::Episode(..)) {
@@ -57,7 +57,7 @@ impl Arbiter {
             && members.any(has_failed)
     }
 
-    /// Brings somebody back to the lobby of their group, which they leave for good.
+    /// Brings somebody back to the lobby of their group, which they leave permanently.
     pub(super) fn rematch(&mut self, who: SessionId) -> Vec<Transition> {
         let session = &mut self.sessions[who];
         session.place = Place::Page;

@@ -37,7 +37,7 @@ pub(super) enum Proof {
     Identifier,
 }
 
-/// Where Prolific takes a participant who is done.
+/// The address to which a participant returns at Prolific at the end.
 pub fn completion_url(code: &str) -> String {
     format!("https://app.prolific.com/submissions/complete?cc={code}")
 }

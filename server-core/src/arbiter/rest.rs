@@ -1,4 +1,5 @@
-//! The rest between two episodes of a visit: from when on a person may go on, and when the next episode begins by itself.
+//! The rest between two episodes of a visit: from when on a person may continue, and when the next episode begins by
+//! itself.
 
 use protocol::control::{ServerMessage, StageView};
 
@@ -45,7 +46,7 @@ impl Arbiter {
         }
     }
 
-    /// Ends the rests whose time is up; those of people who are away end when they are back.
+    /// Ends the rests whose time is up; rests of people who are away end when they are back.
     pub(super) fn settle_rests(&mut self, now_us: u64) {
         for who in self.sessions.poll_rested(now_us) {
             let session = &self.sessions[who];

@@ -40,7 +40,7 @@ pub struct Restored {
     pub links: Vec<String>,
     /// Sessions.
     pub sessions: Vec<RestoredSession>,
-    /// Groups, in the order in which they were made.
+    /// Groups, in the order of their creation.
     pub groups: Vec<GroupRow>,
     /// The messages of groups, in the order of each.
     pub messages: Vec<MessageRow>,
@@ -65,7 +65,7 @@ pub struct Restored {
 /// A session as it was stored.
 #[derive(Debug)]
 pub struct RestoredSession {
-    /// Its number among all sessions of the study, from 0, also those that are forgotten.
+    /// Its number among all sessions of the study, including forgotten ones, from 0.
     pub number: usize,
     /// Pseudonym.
     pub participant: String,
@@ -176,7 +176,7 @@ impl Arbiter {
         arbiter
     }
 
-    /// The language model of an episode that was running, with its messages and its requests so far.
+    /// Restores the language model of an episode that was running, with its messages and its requests so far.
     fn restore_model(
         &self,
         episode: &RestoredEpisode,
@@ -239,7 +239,7 @@ impl Arbiter {
         play.through = through;
         for (state, own) in play.seats.list.iter_mut().zip(episode.own) {
             state.own = own;
-            // Nobody's word counts on how it was before.
+            // Earlier claims of others do not count.
             state.heard_us = now_us;
         }
         play.moved_us = now_us.max(header.t0_us);

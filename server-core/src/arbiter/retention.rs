@@ -13,8 +13,8 @@ impl Arbiter {
         }
     }
 
-    /// Keeps all data from now on if the clock is so far ahead of everything that is known that it may have been set
-    /// wrong: nobody can undo an erasure.
+    /// Keeps all data from now on if the clock is so far ahead of all known times that it may be wrong: nobody can undo
+    /// an erasure.
     fn doubt_clock(&mut self, now_us: u64) {
         let far_us = u64::try_from(self.limits.clock_ahead.as_micros()).unwrap_or(u64::MAX);
         let is_far = self.known_us > 0 && now_us.saturating_sub(self.known_us) > far_us;

@@ -1,5 +1,5 @@
-//! A researcher moves somebody who waits to another room of the same lobby: they get the levels that its people share, as
-//! long as nothing on their way has used those that change.
+//! A researcher moves somebody who waits to another room of the same lobby: they get the levels that its people share,
+//! if nothing on their route has used the levels that change.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,11 @@ use crate::overview::RoomChoice;
 /// The most rooms that are listed for somebody who waits.
 const MOST_ROOMS: usize = 24;
 
-/// The rooms that are listed in one look, by the room in which somebody waits and the factors whose level can change.
+/// The rooms of one overview, by the room in which somebody waits and the factors whose level can change.
 pub(super) type RoomChoices = BTreeMap<(Room, Vec<usize>), Vec<RoomChoice>>;
 
-/// The levels of rooms, one of each factor; with what must stay, only those that differ from these levels in open factors.
+/// Lists the levels of rooms, one of each factor; with `stays`, only those that differ from these levels in open
+/// factors.
 fn list_levels(
     factors: &[&Between],
     stays: Option<(&[String], &[usize])>,
@@ -55,8 +56,8 @@ struct RoomChange {
 }
 
 impl Arbiter {
-    /// The factors whose level somebody who comes to a lobby can still change there. Nobody changes rooms where groups come
-    /// together again, or who waits for an AI partner as if for a person.
+    /// Finds the factors whose level somebody can still change when they come to a lobby. Nobody changes rooms if
+    /// groups come together again, or if they wait for an AI partner as if for a person.
     pub(super) fn find_open_factors(&self, stage: u16, who: SessionId) -> Vec<usize> {
         match self.is_bound_to_room(stage, who) {
             true => Vec::new(),
@@ -96,7 +97,7 @@ impl Arbiter {
         }
     }
 
-    /// The room in which somebody waits, and the levels of the one with a name.
+    /// Finds the room in which somebody waits, and the levels of the room with a name.
     fn find_room_change(&self, who: SessionId, room: &str) -> Result<RoomChange, OrderRefused> {
         let session = &self.sessions[who];
         let name = || session.participant.clone();
@@ -181,7 +182,7 @@ impl Arbiter {
         self.lobbies.touch_room(to);
     }
 
-    /// The rooms to which somebody who waits in a room can be moved; those with the most people first.
+    /// Lists the rooms to which somebody who waits in a room can be moved; those with the most people first.
     pub(super) fn list_room_choices(
         &self,
         who: SessionId,

@@ -33,17 +33,17 @@ pub struct WaitRow {
     pub stage: u16,
     /// Number of the visit among those of the participant.
     pub visit: u16,
-    /// When it began, microseconds since the Unix epoch. Nobody begins two waits at once.
+    /// The time at which it began, microseconds since the Unix epoch. Nobody begins two waits at the same time.
     pub since_us: u64,
     /// The longest round trip between their page and another of the group, as last measured before an episode, microseconds.
     pub rtt_us: Option<u32>,
     /// The most packets that were lost between these, of a thousand.
     pub loss_permille: Option<u16>,
-    /// When and how it ended; `None` while it lasts.
+    /// The time and the way of its end; `None` while it lasts.
     pub end: Option<WaitEnd>,
 }
 
-/// How a wait in a lobby ended.
+/// The end of a wait in a lobby.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitEnd {
     /// When, microseconds since the Unix epoch.
@@ -54,7 +54,7 @@ pub struct WaitEnd {
     pub group: Option<String>,
 }
 
-/// Why a wait ended.
+/// The reason why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitedFor {
     /// The group plays.
@@ -86,11 +86,11 @@ pub struct GroupRow {
     pub places: Vec<PlaceRow>,
     /// True if an AI partner plays or played for somebody who is missing.
     pub has_ai: bool,
-    /// The number of the visit of the chat that it began last, among those that it makes together, and since when,
+    /// The number of the visit of the last chat that it began, among the visits that it makes together, and its start,
     /// microseconds.
     pub chat: Option<(u16, u64)>,
-    /// The number of the visit for which it waited last, among those that it makes together, and until when at most,
-    /// microseconds.
+    /// The number of the visit for which it waited last, among the visits that it makes together, and the latest end of
+    /// the wait, microseconds.
     pub wait: Option<(u16, u64)>,
 }
 
@@ -111,15 +111,15 @@ pub struct MessageRow {
     pub visit: u16,
     /// Number of the visit among those that the group makes together.
     pub group_visit: u16,
-    /// How many messages they had written before at this visit.
+    /// The number of messages that they had written before at this visit.
     pub turn: u32,
     /// Id of the episode that ran.
     pub episode: Option<String>,
     /// The tick that their page showed.
     pub tick: Option<Tick>,
-    /// When they sent it, as their page says, microseconds since the Unix epoch.
+    /// The time at which they sent it, as their page says, microseconds since the Unix epoch.
     pub sent_us: u64,
-    /// When it came, microseconds since the Unix epoch.
+    /// The time of its arrival, microseconds since the Unix epoch.
     pub at_us: u64,
     /// Its text.
     pub text: String,
@@ -136,7 +136,7 @@ pub struct DeskMessageRow {
     pub number: u32,
     /// The name of the researcher who wrote it; empty if the participant did.
     pub by: String,
-    /// For whom it was written: `participant`, `group`, `everybody` or `researchers`.
+    /// Its audience: `participant`, `group`, `everybody` or `researchers`.
     pub audience: String,
     /// Index of the stage at which the participant was.
     pub stage: u16,
@@ -144,13 +144,13 @@ pub struct DeskMessageRow {
     pub visit: u16,
     /// Id of the episode in which the participant was.
     pub episode: Option<String>,
-    /// When it came, microseconds since the Unix epoch.
+    /// The time of its arrival, microseconds since the Unix epoch.
     pub at_us: u64,
     /// Its text.
     pub text: String,
-    /// When the other side first read it, microseconds since the Unix epoch.
+    /// The time at which the other side first read it, microseconds since the Unix epoch.
     pub read_us: Option<u64>,
-    /// Set if it is a question that is to be answered in time.
+    /// Set if it is a question with a time limit.
     pub check: Option<DeskCheckRow>,
 }
 
@@ -167,10 +167,10 @@ impl DeskMessageRow {
     }
 }
 
-/// A question that a participant is to answer in time, as it is stored.
+/// A question with a time limit to a participant, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeskCheckRow {
-    /// The answers to choose from; none if the answer is written.
+    /// The answers to choose from; empty if the person types the answer.
     pub choices: Vec<String>,
     /// The right answer; empty if there is none.
     pub expected: String,
@@ -181,7 +181,7 @@ pub struct DeskCheckRow {
 }
 
 impl DeskCheckRow {
-    /// True if the answer is the right one; `None` if there is no right one. No answer is not right.
+    /// True if the answer is the right one; `None` if there is no right one. A missing answer is not right.
     pub fn is_right(&self) -> Option<bool> {
         let given = self.answer.as_ref();
         let is_right = given.is_some_and(|(answer, _)| is_expected_answer(&self.expected, answer));
@@ -196,7 +196,7 @@ pub struct ModelCallRow {
     pub episode: String,
     /// Its number among those of the episode, from 0.
     pub number: u32,
-    /// Pseudonym of the participant with whom the model speaks, or who has pressed.
+    /// Pseudonym of the participant to whom the model writes, or who pressed the button.
     pub participant: String,
     /// Index of the stage.
     pub stage: u16,
@@ -204,7 +204,7 @@ pub struct ModelCallRow {
     pub visit: u16,
     /// The name of the partner.
     pub partner: String,
-    /// The seat that it can tell what to do.
+    /// The seat to which it can give directives.
     pub seat: Option<Seat>,
     /// The provider.
     pub provider: String,
@@ -212,13 +212,13 @@ pub struct ModelCallRow {
     pub model: String,
     /// The parameters, JSON.
     pub parameters: String,
-    /// Why it was asked.
+    /// The reason why it was asked.
     pub asked_for: String,
     /// The messages of the request, JSON; empty if it was not asked after all.
     pub prompt: String,
     /// The answer; empty for none.
     pub answer: String,
-    /// How it ended.
+    /// Its end.
     pub outcome: String,
     /// Tokens of the prompt, as the provider counts.
     pub input_tokens: Option<u32>,
@@ -226,25 +226,25 @@ pub struct ModelCallRow {
     pub output_tokens: Option<u32>,
     /// Its cost, millionths of the unit of the currency; the most that it can be until it is known.
     pub cost_micro: u64,
-    /// When it was asked, microseconds since the Unix epoch.
+    /// The time at which it was asked, microseconds since the Unix epoch.
     pub asked_us: u64,
     /// The time until it answered, microseconds.
     pub latency_us: Option<u64>,
-    /// How often the request was repeated.
+    /// The number of repetitions of the request.
     pub retries: u8,
-    /// The tick that it was told of: this many steps were durable.
+    /// The tick that its prompt described: this many steps were durable.
     pub tick_asked: Option<Tick>,
     /// The number of its message in the chat of the episode.
     pub message: Option<u32>,
     /// The directive that it gave.
     pub directive: String,
-    /// Why the directive was refused.
+    /// The reason why the directive was refused.
     pub refusal: String,
     /// The first tick at which its seat followed the directive.
     pub tick_applied: Option<Tick>,
 }
 
-/// The word of a press in the data, for why and by whom a directive was given.
+/// The word for a press in the data, for the reason and the source of a directive.
 pub(super) const BUTTON: &str = "button";
 
 /// The facts of a request to a language model that matter after a restart.
@@ -260,7 +260,7 @@ pub struct ModelCallCost {
     pub partner: String,
     /// Its cost, millionths of the unit of the currency.
     pub cost_micro: u64,
-    /// When it was made, server clock, microseconds.
+    /// The time at which it was made, server clock, microseconds.
     pub asked_us: u64,
     /// True if it is the press of a button, which asks no model.
     pub is_press: bool,
@@ -278,7 +278,7 @@ impl ModelCallCost {
 pub struct PlaceRow {
     /// Pseudonym of the participant; empty for an AI partner.
     pub participant: String,
-    /// Why the participant has left the group.
+    /// The reason why the participant has left the group.
     pub gone: Option<DepartureReason>,
 }
 
@@ -295,7 +295,7 @@ pub struct EpisodeRow {
     pub stage: u16,
     /// Pseudonym of the participant of each seat; empty for an AI partner.
     pub participants: Vec<String>,
-    /// Number of the visit of each of them, among those of the participant; empty if that is not known.
+    /// Number of each participant's visit, among the visits of that participant; empty if that is not known.
     pub visits: Vec<u16>,
     /// The random assignment of the group.
     pub draw: UnitAssignment,

@@ -13,7 +13,7 @@ impl Arbiter {
     /// The worlds whose steps a page measures: one of each module, then those modules with other parameters.
     pub(super) fn list_trials(&self) -> Vec<Trial> {
         let stages = self.stages.iter();
-        // No page steps what a host does.
+        // No page steps the world of a host.
         let stepped = stages.filter(|(_, stage)| stage.facts.page_facts.is_none());
         let worlds = stepped.map(|((_, params), stage)| Trial {
             module: stage.module.clone(),

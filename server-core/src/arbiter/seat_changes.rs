@@ -34,7 +34,7 @@ impl Arbiter {
         }
     }
 
-    /// Tells every page that plays, but for one seat.
+    /// Sends a message to every page that plays, except for one seat.
     pub(super) fn tell_players(&mut self, era: Era, but: Option<Seat>, message: &ServerMessage) {
         let Some(play) = self.episodes.play_mut(era) else {
             return;
@@ -45,7 +45,7 @@ impl Arbiter {
         }
     }
 
-    /// Does what follows for the seats of a running episode.
+    /// Does what is due for the seats of a running episode.
     pub(super) fn settle_seats(&mut self, now_us: u64, era: Era) {
         loop {
             let Some(play) = self.episodes.play_mut(era) else {
@@ -97,7 +97,7 @@ impl Arbiter {
         self.read_inputs(era, of, to);
     }
 
-    /// The digests of a page differ: it gets the inputs that count, and is to say the digests anew.
+    /// Handles that the digests of a page differ: it gets the inputs that count, and must send the digests again.
     pub(super) fn ask_again(&mut self, era: Era, seat: Seat, recheck: Recheck) {
         let Recheck {
             number,
@@ -153,7 +153,7 @@ impl Arbiter {
         let is_human = controller == Controller::Human;
         let key = who.map(|who| self.sessions[who].key).filter(|_| is_human);
         let play = self.episodes.play_mut(era)?;
-        // Where nobody else plays, the time stood still.
+        // If nobody else plays, the time stood still.
         let others = play.seats.playing().filter(|other| *other != seat);
         let due = others.map(|other| play.seats.list[other.index()].own).max();
         Some(RecordWork::Give {
@@ -164,8 +164,8 @@ impl Arbiter {
         })
     }
 
-    /// A page that comes back gets the plan of the running episode. One that has come back too often has failed: every
-    /// return takes room in the log, and there is room for so many.
+    /// Sends the plan of the running episode to a page that comes back. A page that has come back too often has failed:
+    /// every return takes room in the log, and the room is limited.
     fn send_plan(&mut self, now_us: u64, era: Era, seat: Seat) {
         let most = self.limits.returns;
         let Some(who) = self.episodes.session_at(era, seat) else {
@@ -237,7 +237,7 @@ impl Arbiter {
         }
     }
 
-    /// A page comes to its seat in a running episode, with the life that it plays or without any.
+    /// Handles that a page comes to its seat in a running episode, with the life that it plays or without any.
     pub(super) fn sit_down(&mut self, now_us: u64, era: Era, seat: Seat, life: Option<Life>) {
         let who = self.episodes.session_at(era, seat);
         let key = who.map_or([0; 32], |who| self.sessions[who].key);
@@ -319,7 +319,7 @@ impl Arbiter {
             return;
         };
         if change.is_none() && play.closing_us.is_some() {
-            // The archive has the end, and the others still tell what they noted.
+            // The archive has the end, and the others still upload their notes.
             play.seats.step = None;
             return;
         }
@@ -409,7 +409,7 @@ impl Arbiter {
         }
     }
 
-    /// A page that may play has said something. That may be what somebody else's absence waited for.
+    /// Handles that a page that may play has sent something. This may decide the absence of somebody else.
     pub(super) fn note_heard(&mut self, now_us: u64, who: SessionId) {
         let Place::Episode(era, _) = self.sessions[who].place else {
             return;

@@ -14,7 +14,7 @@ pub(super) struct SeatNetwork {
     pub deepest_rollback: u8,
     pub holds: u32,
     pub held_ms: u32,
-    /// The number of the next note of this life: what is uploaded twice counts once.
+    /// The number of the next note of this life: a note that is uploaded twice counts once.
     next: (Life, u32),
 }
 

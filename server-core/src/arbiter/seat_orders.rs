@@ -1,5 +1,5 @@
-//! A researcher gives the seat of somebody to the AI partner of the stage, as it takes the seats of those who stay away; the
-//! person goes on to the last page, and the others play to the end.
+//! A researcher gives somebody's seat to the AI partner of the stage, as it takes the seats of people who stay away;
+//! the person continues to the last page, and the others play to the end.
 
 use protocol::{Controller, Era, Seat};
 use study::{Outcome, ProgressEvent};
@@ -14,7 +14,7 @@ impl EpisodeState {
         self.refuse_gift(seat).is_none()
     }
 
-    /// Why the seat of a person cannot go to an AI partner now.
+    /// Returns why the seat of a person cannot go to an AI partner now.
     fn refuse_gift(&self, seat: Seat) -> Option<Refused> {
         let Phase::Playing(play) = &self.phase else {
             return Some(Refused::NotPlaying);
@@ -31,7 +31,7 @@ impl EpisodeState {
     }
 }
 
-/// Why a seat cannot be given away.
+/// The reason why a seat cannot be given away.
 enum Refused {
     NotPlaying,
     NoPartner,

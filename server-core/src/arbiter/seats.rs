@@ -18,11 +18,11 @@ pub(super) struct Moment {
     pub now_us: u64,
     /// Ticks that are durable.
     pub through: Tick,
-    /// When they last grew, or tick 0.
+    /// The time at which they last grew, or that of tick 0.
     pub moved_us: u64,
 }
 
-/// Where the page of a person is in the episode.
+/// The state of a person's page in the episode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Page {
     /// Not connected.
@@ -50,24 +50,24 @@ pub(super) struct SeatState {
     pub life: Life,
     /// From when on it is played so.
     pub since: Tick,
-    /// How often its person got it back.
+    /// The number of times that its person got it back.
     pub returns: u32,
     pub page: Page,
     pub unloading: bool,
     pub hidden_us: Option<u64>,
     /// The first tick for which its page has not said its input, as far as durable.
     pub own: Tick,
-    /// When that last grew.
+    /// The time at which that last grew.
     pub said_us: u64,
     /// How long it has kept others waiting.
     pub lag: Lag,
     /// True for each other seat that its page does not hear.
     pub deaf_to: Vec<bool>,
-    /// When its page last said anything.
+    /// The time at which its page last sent anything.
     pub heard_us: u64,
-    /// The last request to its page to say its digests anew, over this connection.
+    /// The last request to its page to send its digests again, over this connection.
     pub recheck: Option<u16>,
-    /// How often pages of this seat said that somebody told them something else than the server.
+    /// How often pages of this seat said that somebody sent them something else than the server.
     pub recounts: usize,
     /// Until when its page gets the inputs of the others from the server.
     pub helped_until_us: u64,
@@ -160,7 +160,7 @@ impl Seats {
         }
         seats.set_keys(&header.keys);
         changes.into_iter().for_each(|change| seats.note(change));
-        // An AI partner that plays for good stays, in whichever half the others come back.
+        // An AI partner that plays permanently stays, in whichever half the others come back.
         let tick_us = 1_000_000 / u64::from(header.tick_hz.max(1));
         for index in 0..seats.list.len() {
             if seats.is_for_good(index, through, tick_us) {
@@ -170,8 +170,8 @@ impl Seats {
         seats
     }
 
-    /// True if an AI partner has a seat for good, not only until its person comes back: by its controller, and for how
-    /// long it has had it.
+    /// True if an AI partner has a seat permanently, not only until its person comes back: by its controller, and by
+    /// the time for which it has had the seat.
     fn is_for_good(&self, index: usize, through: Tick, tick_us: u64) -> bool {
         let (state, rules) = (&self.list[index], &self.rules);
         let partner = rules.partner_controller();
@@ -249,7 +249,7 @@ impl Seats {
         self.others_live(seat).next().is_some()
     }
 
-    /// Updates who is gone, until when that is granted, and what follows for those whose time is up.
+    /// Updates who is gone, the time granted to them, and the consequence if that time is up.
     pub(super) fn handle_timeout(&mut self, at: Moment) {
         for index in 0..self.list.len() {
             if self.list[index].person {
@@ -267,7 +267,7 @@ impl Seats {
         if !missed {
             state.gone = None;
         } else if state.gone.is_none() {
-            // Nobody who comes and goes gets more time while nothing moves.
+            // People who come and go get no more time while nothing moves.
             let again = state.granted.filter(|(when, _)| *when == at.through);
             let until_us = again.map_or(at.now_us + grace_us, |(_, until_us)| until_us);
             state.gone = Some(if dropped { at.now_us } else { until_us });
@@ -361,7 +361,7 @@ impl Seats {
             }
             _ => {}
         }
-        // The others listen anew.
+        // The others start to listen again.
         for other in &mut self.list {
             other.deaf_to[seat.index()] = false;
         }
@@ -379,7 +379,7 @@ impl Seats {
             .silent_since(seat)
             .map(|since_us| at.now_us.saturating_sub(since_us));
         let state = &mut self.list[seat.index()];
-        // A page tells anew over a new connection whom it does not hear, and whether it is out of sight.
+        // Over a new connection, a page reports again whom it does not hear, and whether it is hidden.
         (state.unloading, state.hidden_us, state.recheck) = (false, None, None);
         state.begin_hearing();
         let is_same = life == Some(state.life) && key == state.key;
@@ -399,7 +399,7 @@ impl Seats {
     pub(super) fn handle_take_back(&mut self, at: Moment, seat: Seat) {
         let ready_us = at.now_us + self.rules.ready_us;
         let state = &mut self.list[seat.index()];
-        // The plan that it gets tells it everything.
+        // The plan that it gets has everything.
         (state.page, state.hidden_us) = (Page::Waiting, None);
         state.gone = Some(state.gone.unwrap_or(0).max(ready_us));
         let first = state.asked.filter(|(when, _)| *when == at.through);
@@ -412,7 +412,7 @@ impl Seats {
         (state.page, state.hidden_us) = (Page::Away, None);
     }
 
-    /// The page of a seat has loaded. One that was given up starts again.
+    /// Handles that the page of a seat has loaded. A seat that was given up starts again.
     pub(super) fn handle_ready(&mut self, at: Moment, seat: Seat) {
         let state = &mut self.list[seat.index()];
         match state.page {
@@ -422,8 +422,8 @@ impl Seats {
         }
     }
 
-    /// Has the AI partner of the stage play a seat for good, whatever the stage says of those who stay away. Its person leaves
-    /// it right after.
+    /// Lets the AI partner of the stage play a seat permanently, whatever the stage says about people who stay away.
+    /// Its person leaves the seat right after.
     pub(super) fn give_to_partner(&mut self, seat: Seat) {
         self.list[seat.index()].verdict = Some(Then::Bot);
     }
@@ -434,8 +434,8 @@ impl Seats {
         self.list[seat.index()].left = true;
     }
 
-    /// The time at which something is to be decided next although nothing came in, microseconds, and its reason. All
-    /// that was due by now is done.
+    /// Returns the time of the next decision if nothing comes in, microseconds, and its reason. Everything that was due
+    /// by now is done.
     pub(super) fn poll_timeout(&self, at: Moment) -> Option<(u64, &'static str)> {
         let rules = &self.rules;
         let mut all = Vec::new();

@@ -45,24 +45,24 @@ pub(super) struct Session {
     pub conn: Option<ConnId>,
     /// The public key of the page that came last.
     pub key: [u8; 32],
-    /// Where it is beyond its stage.
+    /// Its place beyond its stage.
     pub place: Place,
     /// The group that the last lobby made.
     pub group: Option<GroupId>,
-    /// When it first came to the lobby, microseconds; a match that is dissolved does not reset it.
+    /// The time at which it first came to the lobby, microseconds; a dissolved match does not reset it.
     pub since_us: Option<u64>,
     /// Since when it rests between two episodes, microseconds.
     pub rest_us: Option<u64>,
-    /// When it came to the stage at which it waits for its group, microseconds.
+    /// The time at which it reached the stage where it waits for its group, microseconds.
     pub came_us: Option<u64>,
-    /// When its page was closed in the lobby, microseconds.
+    /// The time at which its page was closed in the lobby, microseconds.
     pub away_us: Option<u64>,
     /// Until when the rules of the episode that ended while it was away grant it to come back, microseconds.
     pub granted_us: Option<u64>,
     /// The wait in the lobby that is not over.
     pub wait: Option<WaitRow>,
-    /// The factors whose level its participant can still change in this lobby, by their numbers among those that its
-    /// people share.
+    /// The factors whose level its participant can still change in this lobby, by their numbers among the factors that
+    /// its people share.
     pub open_factors: Vec<usize>,
     /// Matches for which its page did not get ready.
     pub failed: u8,
@@ -74,13 +74,14 @@ pub(super) struct Session {
     pub attendance: Attendance,
     /// Its payment, once it has ended.
     pub payment: Option<Payment>,
-    /// When its participant last gave a sign of life on a page, microseconds.
+    /// The time of its participant's last sign of life on a page, microseconds.
     pub active_us: u64,
-    /// When its stage was first shown, microseconds; 0 before that, `None` if that was before the server started.
+    /// The time at which its stage was first shown, microseconds; 0 before that, `None` if that was before the server
+    /// started.
     pub shown_us: Option<u64>,
     /// How often it may send drafts.
     pub drafts: Bucket,
-    /// True if its participant wants to leave, and the archive has yet to answer their uploads.
+    /// True if its participant wants to leave, and the archive has not yet answered their uploads.
     pub leaves: bool,
     /// How often it may write to its group.
     pub says: Bucket,
@@ -92,18 +93,18 @@ pub(super) struct Session {
     pub is_erased: bool,
     /// True if it came without a participant link.
     pub is_open_door: bool,
-    /// When it is forgotten, as nobody has begun it, microseconds.
+    /// The time at which it is forgotten, because nobody has begun it, microseconds.
     pub forgotten_us: Option<u64>,
 }
 
-/// Where a session is beyond its stage.
+/// The place of a session beyond its stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// On a page that it leaves by itself.
     Page,
     /// Waiting in this room.
     Lobby(Room),
-    /// At a lobby in which they have given up their place.
+    /// At a lobby in which they have lost their place.
     Aside,
     /// At a stage that it plays with this group, once the others have come too.
     Group(GroupId),
@@ -159,7 +160,7 @@ impl Session {
         !it.is_read(pages_ms) || self.shown_us.is_some_and(is_ahead)
     }
 
-    /// True if the time of a form is up, by what its page says of it and by what the server has seen.
+    /// True if the time of a form is up, by its page's report and by what the server has seen.
     pub(super) fn is_time_up(&self, now_us: u64, limit_s: u32, pages_ms: &[u32]) -> bool {
         let said_ms: u64 = pages_ms.iter().copied().map(u64::from).sum();
         let is_enough = |ms: u64| ms + AHEAD_MS >= u64::from(limit_s) * 1_000;

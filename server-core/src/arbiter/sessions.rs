@@ -37,13 +37,13 @@ pub(super) struct Sessions {
     by_ticket: BTreeMap<String, SessionId>,
     /// By the recruiter's identifier.
     by_identity: BTreeMap<(String, String), SessionId>,
-    /// When sessions are forgotten that nobody has begun.
+    /// The times at which sessions are forgotten that nobody has begun.
     forgetting: BTreeSet<(u64, SessionId)>,
-    /// When sessions without a page end.
+    /// The times at which sessions without a page end.
     expiring: BTreeSet<(u64, SessionId)>,
-    /// When the recorded data of sessions are erased.
+    /// The times at which the recorded data of sessions are erased.
     fading: BTreeSet<(u64, SessionId)>,
-    /// When the rest of a session is over, microseconds.
+    /// The time at which the rest of a session is over, microseconds.
     rests: BTreeMap<SessionId, u64>,
     /// A session ends so long after somebody was last there, microseconds.
     expires_us: Option<u64>,
@@ -74,7 +74,8 @@ impl IndexMut<SessionId> for Sessions {
 }
 
 impl Sessions {
-    /// None yet, with the participant links by the hash of their token; the clock is so far ahead of the machine's.
+    /// Creates a table without sessions, with the participant links by the hash of their token; the clock is this far
+    /// ahead of the machine's.
     pub(super) fn new(study: &Study, limits: &Limits, links: Vec<String>, ahead_us: u64) -> Self {
         let days = study.keeping.retention_days;
         Self {
@@ -194,8 +195,9 @@ impl Sessions {
         found.map(|(who, _)| *who)
     }
 
-    /// Makes a token that of the page that came last; earlier ones stay good, up to a number. `None` if it has it;
-    /// otherwise tells whether the draft has another reader now: it stays with the line of pages that wrote it.
+    /// Makes a token that of the newest page; earlier ones stay valid, up to a number. Returns `None` if the session
+    /// has this token already; otherwise whether the draft has another reader now: it stays with the line of pages that
+    /// wrote it.
     pub(super) fn set_token(&mut self, who: SessionId, token: &str, proof: Proof) -> Option<bool> {
         let latest = token_hash(token);
         let session = self.by_id.get_mut(&who)?;
@@ -291,7 +293,7 @@ impl Sessions {
         self[who].active_us = now_us;
     }
 
-    /// Forgets what was recorded of a participant; their attendance and payment stay.
+    /// Forgets the recorded data of a participant; their attendance and payment stay.
     pub(super) fn erase_session(&mut self, who: SessionId) {
         let session = &mut self[who];
         session.is_erased = true;
@@ -302,7 +304,8 @@ impl Sessions {
         key.map(|key| self.by_identity.remove(&key));
     }
 
-    /// When a session ends to which nobody comes back, or on whose open page nobody does anything, if the study says so.
+    /// Returns when a session ends if nobody comes back to it, or if nobody does anything on its open page, if the
+    /// study says so.
     fn end_us(&self, who: SessionId) -> Option<u64> {
         let session = self.by_id.get(&who)?;
         let after_us = self.expires_us.filter(|_| session.payment.is_none())?;
@@ -316,7 +319,8 @@ impl Sessions {
         (last_us > 0).then(|| last_us + after_us)
     }
 
-    /// When a session is forgotten that has not begun: nobody is there, and nothing in it was answered or played.
+    /// Returns when a session that has not begun is forgotten: nobody is there, and nothing in it was answered or
+    /// played.
     fn forget_us(&self, who: SessionId) -> Option<u64> {
         let session = self.by_id.get(&who)?;
         // A first stage may have several episodes.
@@ -340,7 +344,7 @@ impl Sessions {
         self.forgetting.extend(at_us.map(|at_us| (at_us, who)));
     }
 
-    /// Forgets the next session that nobody has begun, and gives it: whoever comes back begins anew.
+    /// Forgets the next session that nobody has begun, and returns it: a person who comes back begins again.
     pub(super) fn poll_forgotten(&mut self, now_us: u64) -> Option<(SessionId, Session)> {
         while let Some(&(_, who)) = self.forgetting.first().filter(|due| due.0 <= now_us) {
             let is_due = self.forget_us(who).is_some_and(|at_us| at_us <= now_us);
@@ -349,7 +353,7 @@ impl Sessions {
             if is_due && is_idle && session.group.is_none() {
                 return self.remove_session(who).map(|session| (who, session));
             }
-            // An episode may come to nothing without them.
+            // An episode may fail to start without them.
             let later_us = now_us.saturating_add(self.unbegun_us.0);
             let again_us = self.forget_us(who).map(|at_us| at_us.max(later_us));
             self.schedule_forgetting(who, again_us);
@@ -375,7 +379,8 @@ impl Sessions {
         Some(session)
     }
 
-    /// When the recorded data of a session are erased, if the study says so: some time after somebody was last there.
+    /// Returns when the recorded data of a session are erased, if the study says so: some time after somebody was last
+    /// there.
     fn fading_us(&self, who: SessionId) -> Option<u64> {
         let session = self.by_id.get(&who)?;
         let after_us = self.retention_us?;
@@ -410,7 +415,7 @@ impl Sessions {
         now_us.saturating_sub(self.ahead_us)
     }
 
-    /// Takes the next session whose recorded data are to be erased, by the machine's clock too.
+    /// Takes the next session whose recorded data must be erased, by the machine's clock too.
     pub(super) fn poll_faded(&mut self, now_us: u64) -> Option<SessionId> {
         let machine_us = self.machine_us(now_us);
         while let Some(&(at_us, who)) = self.fading.first().filter(|due| due.0 <= machine_us) {

@@ -1,5 +1,5 @@
-//! Signals between pages that connect by WebRTC: the server passes so many of them on, and no address of anybody where the
-//! study hides addresses.
+//! Signals between pages that connect by WebRTC: the server forwards a limited number of them, and nobody's address if
+//! the study hides addresses.
 
 use std::net::IpAddr;
 
@@ -42,8 +42,8 @@ impl Arbiter {
     }
 }
 
-/// A signal without any address but that of the relay; `None` if it names another one as a way to its sender, or is no
-/// signal.
+/// Returns a signal without any address except the relay's; `None` if it names another one as a way to its sender, or
+/// is not a signal.
 fn hide_addresses(data: &str, relay: Option<IpAddr>) -> Option<String> {
     let mut signal = signal::decode(data).ok()?;
     match &mut signal {

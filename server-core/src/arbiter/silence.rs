@@ -1,5 +1,5 @@
-//! Which pages say no inputs although others wait for them, and who gets help: what a page sends beside its inputs, and
-//! what others say of it, tells nothing.
+//! Pages that send no inputs although others wait for them, and pages that get help. What a page sends beside its
+//! inputs, and what others say about it, does not count.
 
 use protocol::{Controller, Seat, Tick};
 
@@ -8,39 +8,39 @@ use super::seats::{Moment, Page, SeatState, Seats};
 /// For how long a page gets the inputs of the others from the server, once it needed them, microseconds.
 const HELP_US: u64 = 10_000_000;
 
-/// How long ago somebody else must have been heard at most, when the time of a page is up, microseconds: every page says
-/// something each second. As long as nobody is heard, it is the server that hears nothing.
+/// The greatest age of the last message of somebody else when the time of a page is up, microseconds: every page sends
+/// something each second. If nobody is heard, the server itself hears nothing.
 const WITNESS_US: u64 = 500_000;
 
-/// For how long the server must have heard nothing of a page itself before another page's word on it counts,
+/// The time for which the server itself must have heard nothing of a page before another page's claim about it counts,
 /// microseconds: a page whose connection breaks has a new one within that time.
 const UNHEARD_US: u64 = 1_000_000;
 
-/// A page that keeps others waiting may play this many times slower than the episode. Slower, and its time runs out as if it
-/// said nothing: a page that says one input from time to time would otherwise hold everybody for hours.
+/// A page that keeps others waiting may play this many times slower than the episode. If it is slower, its time runs
+/// out as if it said nothing: a page that sends one input from time to time would otherwise hold everybody for hours.
 const SLOWEST: u64 = 5;
 
 impl Seats {
-    /// Since when a page has said no input although it keeps others waiting: silence means no inputs, whatever else a
-    /// page sends, and whatever others say of it.
+    /// Returns the time since which a page has sent no input although it keeps others waiting. Silence means no inputs,
+    /// whatever else a page sends, and whatever others say about it.
     pub(super) fn silent_since(&self, seat: Seat) -> Option<u64> {
         let state = &self.list[seat.index()];
-        // Of a hosted world a page says nothing while its person does nothing; but it answers views.
+        // In a hosted world, a page sends nothing while its person does nothing; but it answers views.
         let counts = self.rules.is_hosted || self.is_behind(seat);
         let since_us = state.lag.since_us.filter(|_| counts);
         since_us.map(|since_us| since_us.max(state.begins_us))
     }
 
-    /// True if somebody has said more inputs than the page of a seat, and no other person less: who waits for another
-    /// is not behind.
+    /// True if somebody has sent more inputs than the page of a seat, and no other person fewer: a page that waits for
+    /// another is not behind.
     fn is_behind(&self, seat: Seat) -> bool {
         let own = |other: Seat| self.list[other.index()].own;
         let is_ahead = |other: Seat| own(other) > own(seat);
         self.playing().all(|other| own(other) >= own(seat)) && self.others_live(seat).any(is_ahead)
     }
 
-    /// From when on it counts that a page that plays says that it does not hear a seat; `None` if nobody says so. Nobody's
-    /// word counts for as long as the server itself has heard the page.
+    /// Returns the time from which on it counts that a page that plays does not hear a seat; `None` if no page says so.
+    /// Such claims do not count for as long as the server itself has heard the page.
     pub(super) fn is_unheard_at(&self, seat: Seat) -> Option<u64> {
         let mut others = self.others_live(seat);
         let is_said = others.any(|other| self.list[other.index()].deaf_to[seat.index()]);
@@ -48,14 +48,15 @@ impl Seats {
         is_said.then(|| state.heard_us.max(state.begins_us) + UNHEARD_US)
     }
 
-    /// When a page that says no inputs counts as gone; in turns its person may think first. Nobody's word on it makes
-    /// that earlier while it is connected.
+    /// Returns the time at which a page that sends no inputs counts as gone; in turns, its person may think first.
+    /// Claims of others do not make it earlier while the page is connected.
     pub(super) fn is_silent_at(&self, seat: Seat) -> Option<u64> {
         Some(self.silent_since(seat)? + self.rules.choice_us + self.rules.still_us)
     }
 
-    /// Since when nobody has said an input, where nobody has said more than another: each may then wait for inputs that
-    /// only the server has, and a page that says no more than it hears keeps everybody waiting without being behind.
+    /// Returns the time since which nobody has sent an input, if nobody has sent more than another. Each page may then
+    /// wait for inputs that only the server has, and a page that sends no more than it hears keeps everybody waiting
+    /// without being behind.
     fn stands_since(&self, seat: Seat) -> Option<u64> {
         let own = self.list[seat.index()].own;
         let is_level = self
@@ -65,17 +66,18 @@ impl Seats {
             let state = &self.list[other.index()];
             state.said_us.max(state.begins_us)
         });
-        // Where nothing was said, there is nothing to give.
+        // If no page has sent inputs, there are none to give.
         let gives = is_level && own > Tick(0) && self.is_watched(seat);
         said_us.max().filter(|_| gives)
     }
 
-    /// When a page that says no inputs gets those of the others from the server: perhaps it waits for them.
+    /// Returns the time at which a page that sends no inputs gets those of the others from the server: perhaps it waits
+    /// for them.
     pub(super) fn is_helped_at(&self, seat: Seat) -> Option<u64> {
         if self.rules.is_hosted {
             return None;
         }
-        // Who keeps others waiting is helped before they count as gone. Where nobody does, there is no hurry.
+        // A page that keeps others waiting gets help before it counts as gone. If no page does, there is no hurry.
         let behind = self.silent_since(seat).zip(Some(self.rules.helped_us));
         let level = self.stands_since(seat).zip(Some(self.rules.still_us));
         let (since_us, after_us) = behind.or(level)?;
@@ -91,7 +93,7 @@ impl Seats {
                 let silent_at = self.is_silent_at(seat);
                 state.unloading || silent_at.is_some_and(|at_us| self.is_up(at, seat, at_us))
             }
-            // Peer to peer it may play on, until somebody says that it does not, or nothing moves.
+            // Peer to peer, it may continue to play, until somebody says that it does not, or nothing moves.
             Page::Away if state.controller == Controller::Human && !self.rules.is_hosted => {
                 let still_at = self.stands_still_at(at.moved_us, seat);
                 let mut times = self.is_unheard_at(seat).into_iter().chain([still_at]);
@@ -109,14 +111,15 @@ impl Seats {
         at_us <= at.now_us && others.any(is_heard)
     }
 
-    /// When a page without a connection counts as gone because nothing moves: others must have had the time to report.
+    /// Returns the time at which a page without a connection counts as gone because nothing moves: others must have had
+    /// the time to report.
     pub(super) fn stands_still_at(&self, moved_us: u64, seat: Seat) -> u64 {
         let watching = self.others_live(seat);
         let since_us = watching.map(|other| self.list[other.index()].begins_us);
         moved_us.max(since_us.min().unwrap_or(0)) + self.rules.choice_us + self.rules.still_us
     }
 
-    /// Takes note that a page hears another seat or does not. Who does not gets help, or for longer.
+    /// Notes whether a page hears another seat. A page that does not hear it gets help, or help for longer.
     pub(super) fn handle_silent(&mut self, now_us: u64, by: Seat, of: Seat, silent: bool) {
         let state = &mut self.list[by.index()];
         if let Some(deaf) = state.deaf_to.get_mut(of.index()) {

@@ -11,7 +11,7 @@ const SIMULATED: u64 = u64::from_le_bytes(*b"simulate");
 const ENOUGH: usize = 5;
 
 impl Arbiter {
-    /// The name of the AI partner for whom somebody waits at their lobby as if for a person.
+    /// Returns the name of the AI partner for which somebody waits at their lobby as if for a person.
     pub(super) fn awaited_ai_partner(&self, who: SessionId) -> Option<&str> {
         let progress = &self.sessions[who].progress;
         let awaited = self.study.lobby(progress.index())?.partner.as_ref()?;
@@ -19,8 +19,9 @@ impl Arbiter {
         partner.origin.as_ref().map(|origin| origin.name.as_str())
     }
 
-    /// How long somebody waits for such an AI partner, microseconds: as long as one of those who were matched with people
-    /// here lately, or within the bounds of the study if these are too few. `None` for who waits for people.
+    /// Returns the time that somebody waits for such an AI partner, microseconds: as long as one of the people who were
+    /// recently matched with people here, or within the bounds of the study if these are too few. `None` for somebody
+    /// who waits for people.
     pub(super) fn simulated_wait_us(&self, who: SessionId) -> Option<u64> {
         self.awaited_ai_partner(who)?;
         let progress = &self.sessions[who].progress;

@@ -69,7 +69,7 @@ struct Stage {
     asked: Vec<(Era, crate::language_model::ModelRequest)>,
 }
 
-/// Names and tokens of a server that finds so many rows at its start: none has those of the server before.
+/// Names and tokens of a server that finds this many rows at its start: they differ from those of the server before.
 fn random(rows: usize) -> Random {
     let (mut state, mut wide) = (0_u8, 0_u64);
     Box::new(move |bytes: &mut [u8]| {
@@ -88,7 +88,7 @@ impl Stage {
         Self::of(2, limits, |_| {})
     }
 
-    /// The example study, for groups of so many, with other terms.
+    /// The example study, for groups of this many people, with other terms.
     fn of(people: u8, limits: Limits, terms: impl FnOnce(&mut Env)) -> Self {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");
         let (mut study, facts) = catalog::read_study(&dir).unwrap();
@@ -236,7 +236,7 @@ impl Stage {
         self.sent.remove(&ConnId(conn)).unwrap_or_default()
     }
 
-    /// A page comes in; gives its session token.
+    /// Lets a page enter; returns its session token.
     fn enter(&mut self, conn: u64, entry: Entry) -> String {
         self.say(conn, ClientMessage::hello(entry));
         match self.sent[&ConnId(conn)].first() {
@@ -304,7 +304,7 @@ impl Stage {
 }
 
 impl Stage {
-    /// People in a running episode on connections from 1 on; gives its era and their tokens.
+    /// Puts people into a running episode on connections from 1 on; returns its era and their tokens.
     fn crowd(&mut self, people: u64) -> (Era, Vec<String>) {
         let tokens = (1..=people).map(|conn| self.queue(conn)).collect();
         let era = self.plan(1).unwrap().era;
@@ -323,7 +323,7 @@ impl Stage {
         self.say(conn, ClientMessage::Silent { era, seat, silent });
     }
 
-    /// The page of a connection says that it does not hear a seat without a connection, until that counts.
+    /// Lets the page of a connection say that it does not hear a seat without a connection, until that counts.
     fn miss(&mut self, conn: u64, era: Era, seat: u8) {
         self.silent(conn, era, seat, true);
         let play = self.arbiter.episodes.play_mut(era);
@@ -349,7 +349,7 @@ impl Stage {
         self.hear(conn).into_iter().find_map(found)
     }
 
-    /// The page of a connection says its own inputs up to a tick, from those on that are durable.
+    /// Lets the page of a connection send its own inputs up to a tick, from the durable ones on.
     fn archive(&mut self, conn: u64, era: Era, life: u8, ticks: u32) {
         let first = self.own(conn, era);
         let len = ticks.saturating_sub(first.0) as usize;
@@ -363,7 +363,7 @@ impl Stage {
         self.say(conn, ClientMessage::Upload(upload));
     }
 
-    /// Every page that plays says its own inputs up to a tick.
+    /// Lets every page that plays send its own inputs up to a tick.
     fn archive_all(&mut self, era: Era, ticks: u32) {
         let Some(play) = self.arbiter.episodes.play_mut(era) else {
             return;

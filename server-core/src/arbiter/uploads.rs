@@ -9,8 +9,8 @@ use super::seats::Page;
 use super::{Appended, Arbiter, Effect, Place, SessionId, Work};
 
 impl Arbiter {
-    /// Passes an upload on, if its ticks are due and its page plays, or played until just now: of the latter the
-    /// archive takes only the notes.
+    /// Forwards an upload, if its ticks are due and its page plays, or played until just now. From a page that played
+    /// until just now, the archive takes only the notes.
     pub(super) fn handle_upload(&mut self, now_us: u64, who: SessionId, upload: Upload) {
         let (era, limits) = (upload.era, &self.limits);
         let noop = self.find_noop(era);
@@ -36,7 +36,7 @@ impl Arbiter {
         let end = end.map(|end| end.saturating_sub(u64::from(ahead)));
         let end = end.filter(|end| *end > 0);
         let due_us = end.map(|end| play.t0_us + end * 1_000_000 / u64::from(tick_hz.max(1)));
-        // Notes alone may come as soon as the start is told, and no turn is ever due.
+        // Notes alone may come as soon as the pages know the start, and no turn is ever due.
         let is_early = due_us.is_some_and(|due_us| due_us > now_us + early_us);
         if is_early && !episode.header.rules.turns && !play.is_hosted() {
             return self.turn_away(now_us, who);
@@ -69,7 +69,7 @@ impl Arbiter {
         }
     }
 
-    /// A page proves that somebody told it something else than the server; the archive looks at the proof.
+    /// Takes a page's proof that somebody sent it something else than the server; the archive checks the proof.
     pub(super) fn handle_recount(&mut self, who: SessionId, era: Era, recount: Recount) {
         let most = self.limits.recounts;
         let Some((play, by)) = self.episodes.seat_mut(era, who) else {
@@ -83,7 +83,7 @@ impl Arbiter {
         }
     }
 
-    /// True if the archive has yet to answer uploads of a session's page.
+    /// True if the archive has not yet answered all uploads of a session's page.
     pub(super) fn is_awaited(&self, who: SessionId) -> bool {
         match self.sessions[who].place {
             Place::Episode(era, _) => self.episodes.is_awaited(era, who),

@@ -16,8 +16,8 @@ use super::sessions::Sessions;
 use super::{Arbiter, Effect, Place, SessionId, WaitEnd, WaitRow, WaitedFor, Write};
 use crate::lobby::{self, JoinRefused, LobbyEvent, LobbyRules, MatchRules, WaitState};
 
-/// After how long people whose pages were too far apart may be measured again, microseconds: a bad moment of a network is
-/// over by then, and nobody is called out of the waiting room for nothing every few seconds.
+/// The time after which people whose pages were too far apart may be measured again, microseconds. A bad moment of a
+/// network is over by then, and nobody is called out of the waiting room without success every few seconds.
 const AGAIN_US: u64 = 30_000_000;
 
 /// The part of the waiting time by which an AI partner that is not disclosed may come earlier.
@@ -49,7 +49,7 @@ impl Arbiter {
         let mut company = self.sessions[who].progress.company(&self.study);
         let lobby = self.study.lobby(stage)?;
         if lobby.matching.reunite.is_some() {
-            // Those who were a group come together again; who was in none is alone.
+            // People who were a group come together again; a person who was in no group is alone.
             let group = self.earlier_group(stage, who);
             let group = group.and_then(|key| self.groups.get(key));
             let own = &self.sessions[who].participant;
@@ -65,7 +65,7 @@ impl Arbiter {
         Some(company)
     }
 
-    /// The room of a lobby stage for those who may become a group; it is made when the first of them comes.
+    /// Returns the room of a lobby stage for people who may become a group; it is made when the first of them comes.
     pub(super) fn room(&mut self, stage: u16, who: SessionId) -> Option<Room> {
         let company = self.company_at(stage, who)?;
         let simulated_us = self.simulated_wait_us(who);
@@ -106,7 +106,7 @@ impl Arbiter {
         self.groups.find_earlier(who, is_it)
     }
 
-    /// Has those rooms settled in which groups come together again: somebody has moved, who may be one who is missing.
+    /// Lets the rooms be settled in which groups come together again: somebody has moved, and may be a missing member.
     pub(super) fn touch_reunions(&mut self) {
         let is_reunion = |stage: u16| {
             let lobby = self.study.lobby(stage);
@@ -213,7 +213,7 @@ impl Arbiter {
         }
     }
 
-    /// A person gives a sign of life, or comes back to the lobby.
+    /// Handles that a person gives a sign of life, or comes back to the lobby.
     pub(super) fn handle_here(&mut self, now_us: u64, who: SessionId) {
         self.note_sign(now_us, who);
         match self.sessions[who].place {
@@ -289,7 +289,7 @@ impl Arbiter {
         }
     }
 
-    /// True if a group that comes together again is here as far as it still can be, and somebody is missing for good.
+    /// True if everybody of a reunited group who can still come is here, and somebody will never come.
     fn is_complete(&self, stage: u16, room: Room) -> bool {
         let Some(lobby) = self.lobbies.get(room) else {
             return false;
@@ -331,7 +331,7 @@ impl Arbiter {
         }
     }
 
-    /// People who come together again have the places that they had.
+    /// Gives people who come together again the places that they had.
     fn in_old_places(&self, room: Room, people: &mut [SessionId]) {
         let stage = self.stage_of_room(room).map(|(stage, _)| stage);
         let first = people.first().copied();
@@ -409,7 +409,8 @@ impl Arbiter {
         self.tell_session(who, ServerMessage::Waiting(waiting));
     }
 
-    /// The limits of the lobby whose group plays this match for the first time; later on nothing parts it any more.
+    /// Returns the limits of the lobby whose group plays this match for the first time; later, nothing separates the
+    /// group any more.
     fn limits_of(&self, episode: &EpisodeState) -> Option<(Room, &Matching)> {
         let group = episode.group.and_then(|key| self.groups.get(key));
         let group = group.filter(|group| !group.is_kept)?;

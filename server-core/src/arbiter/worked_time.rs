@@ -1,4 +1,4 @@
-//! How long somebody has been there, and whose time is not stored yet: plain data.
+//! The time for which somebody has been there, and the people whose time is not stored yet: plain data.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use super::session::SessionId;
 /// the gap counts as the study grants for a sign of life.
 const SAVE_EACH_US: u64 = 60_000_000;
 
-/// How long somebody has been there, as the server heard it.
+/// The time for which somebody has been there, as the server heard it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Attendance {
     /// Time that counts as worked, microseconds.
     pub spent_us: u64,
-    /// When their page was last there, microseconds; 0 for never.
+    /// The time at which their page was last there, microseconds; 0 for never.
     pub seen_us: u64,
     /// Until when the time is settled: their last sign of life, or the end of a wait, microseconds; 0 for never.
     pub acted_us: u64,
@@ -43,7 +43,7 @@ impl Attendance {
 #[derive(Debug, Default)]
 pub(super) struct Unsaved {
     sessions: BTreeSet<SessionId>,
-    /// When it is to be stored, microseconds.
+    /// The time at which it must be stored, microseconds.
     due_us: Option<u64>,
 }
 

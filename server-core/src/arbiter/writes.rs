@@ -1,4 +1,4 @@
-//! Durable changes, as the arbiter gives them to its shell.
+//! Durable changes that the arbiter gives to its shell.
 
 use protocol::Era;
 use protocol::control::EndReason;
@@ -31,7 +31,7 @@ pub enum Write {
         progress: study::Progress,
         /// When it began.
         attendance: Attendance,
-        /// Its payment, if it has ended at once.
+        /// Its payment, if it has ended immediately.
         payment: Option<Box<Payment>>,
     },
     /// A session that has not begun is forgotten, and its link is unused again.
@@ -128,7 +128,7 @@ pub enum Write {
         /// The new value.
         detail: String,
     },
-    /// A researcher corrected a payment; one that is marked as paid stays as it is.
+    /// A researcher corrected a payment; a payment that is marked as paid does not change.
     Correction {
         /// Pseudonym.
         participant: String,

@@ -35,7 +35,7 @@ impl Audience {
         }
     }
 
-    /// The readers in words, for the audit trail; empty for one person, who is named beside it.
+    /// Describes the readers in words, for the audit trail; empty for one person, whom another column names.
     pub(super) fn detail(&self) -> String {
         match self {
             Self::Participant(_) => String::new(),
@@ -50,14 +50,14 @@ impl Audience {
 pub struct DeskMessageText {
     /// Its text.
     pub text: String,
-    /// Set if it is a question that is to be answered in time.
+    /// Set if it is a question with a time limit.
     pub check: Option<CheckText>,
 }
 
-/// The terms of a question that is to be answered in time.
+/// The terms of a question with a time limit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckText {
-    /// The answers to choose from; none if the answer is written.
+    /// The answers to choose from; empty if the person types the answer.
     #[serde(default)]
     pub choices: Vec<String>,
     /// The right answer; empty if there is none.
@@ -110,7 +110,7 @@ impl CheckText {
     }
 }
 
-/// The text of a message as it is stored, without what nobody can see; `None` if it is empty or too long.
+/// Returns the text of a message as it is stored, without invisible characters; `None` if it is empty or too long.
 pub fn clean_desk_text(text: &str) -> Option<String> {
     // No character has more bytes; so a text that is far too long is not looked through.
     if text.len() > 4 * MAX_DESK_TEXT {

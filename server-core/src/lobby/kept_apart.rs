@@ -1,11 +1,11 @@
-//! Pairs of people who are kept apart in a lobby, for good or until they may be measured again.
+//! Pairs of people who are kept apart in a lobby, permanently or until they may be measured again.
 
 use std::collections::BTreeMap;
 
-/// How often two people are measured at most.
+/// The most measurements of two people.
 pub(super) const MOST_MEASURED: u8 = 3;
 
-/// When the path between two people is measured again.
+/// The time at which the path between two people is measured again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum MeasureAgain {
     /// From this time on, microseconds.
@@ -18,7 +18,7 @@ enum MeasureAgain {
 pub(super) struct Pair {
     /// How often they were found too far apart.
     measured: u8,
-    /// When they may be put together, if nobody else can be found for either.
+    /// The time at which they may be put together, if nobody else can be found for either.
     again: MeasureAgain,
 }
 
@@ -78,7 +78,7 @@ impl<P: Copy + Ord> KeptApart<P> {
             .map(|(people, _)| *people)
     }
 
-    /// When two of these people may be measured again next, microseconds, after this time.
+    /// Returns the next time after this one at which two of these people may be measured again, microseconds.
     pub(super) fn next_us(&self, after_us: u64, is_here: impl Fn(P) -> bool) -> Option<u64> {
         let at_us = |((one, other), pair): (&(P, P), &Pair)| match pair.again {
             MeasureAgain::At(at_us) if is_here(*one) && is_here(*other) => Some(at_us),

@@ -11,7 +11,7 @@ pub struct MovingPerson<P> {
 }
 
 impl<P: Copy + Ord> Lobby<P> {
-    /// Takes somebody out who is to wait elsewhere; `None` if they do not wait here.
+    /// Takes somebody out who will wait elsewhere; `None` if they do not wait here.
     pub fn take_out(&mut self, person: P) -> Option<MovingPerson<P>> {
         let at = self.find(person)?;
         let waiting = self.waiting.remove(at)?;

@@ -8,8 +8,8 @@ impl<P: Copy + Ord> Lobby<P> {
         self.follows()
     }
 
-    /// Gives somebody who waits the waiting time of the lobby once more, from the end of theirs or from now on; true if
-    /// they wait here and their time ends.
+    /// Gives somebody who waits the waiting time of the lobby again, from the end of theirs or from now on; returns
+    /// true if they wait here and their time ends.
     pub fn extend_wait(&mut self, now_us: u64, person: P) -> bool {
         let Some(at) = self.find(person).filter(|_| self.follows()) else {
             return false;
@@ -23,7 +23,7 @@ impl<P: Copy + Ord> Lobby<P> {
         true
     }
 
-    /// Lets somebody who waits go on without other people; true if they wait here.
+    /// Lets somebody who waits continue without other people; returns true if they wait here.
     pub fn form_alone(&mut self, person: P) -> bool {
         let is_here = self.handle_leave(person);
         if is_here {

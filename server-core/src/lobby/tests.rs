@@ -185,7 +185,7 @@ fn people_who_are_kept_apart_wait_for_others() {
     assert_eq!(join(&mut lobby, 1, 8), None);
     assert_eq!(join(&mut lobby, 2, 9), formed(&[7, 9]));
     assert_eq!(join(&mut lobby, 3, 7), None);
-    // An AI partner for the one is none for the other.
+    // An AI partner for one person is none for the other.
     assert_eq!(handle_timeout(&mut lobby, 1_001), formed(&[8]));
 }
 
@@ -211,7 +211,7 @@ fn a_group_that_an_ai_partner_completes_is_one_that_the_study_wants() {
     let alone = |who: u32| LobbyEvent::Formed(vec![who]);
     assert_eq!(at_the_end(2, &[1, 3]), [alone(1), alone(3)]);
     assert_eq!(at_the_end(3, &[1, 3]), [alone(1), alone(3)]);
-    // As many together as are wanted, also past somebody who does not fit.
+    // As many people together as are wanted, also past somebody who does not fit.
     let pair = LobbyEvent::Formed(vec![1, 2]);
     assert_eq!(at_the_end(4, &[1, 2]), [pair]);
     let three = LobbyEvent::Formed(vec![1, 3, 2]);
@@ -397,7 +397,7 @@ fn could_be(people: &[u32], size: usize, fits: &dyn Fn(&[u32]) -> bool) -> bool 
     })
 }
 
-/// A lobby, and what is known of it from outside.
+/// A lobby, and what is known about it from outside.
 struct Model {
     lobby: Lobby<u32>,
     rules: LobbyRules,

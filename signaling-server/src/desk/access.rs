@@ -33,7 +33,7 @@ enum Secret<'a> {
 
 fn find_secret(headers: &HeaderMap) -> Option<Secret<'_>> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    // A proxy before the server may have a password of its own there.
+    // A proxy before the server may have its own password there.
     let token = text(header::AUTHORIZATION).and_then(read_bearer);
     if let Some(token) = token {
         return Some(Secret::Token(token));
@@ -55,7 +55,7 @@ fn read_bearer(value: &str) -> Option<&str> {
 }
 
 impl Desk {
-    /// The key of whoever asks, if it is good.
+    /// Returns the key of the request, if it is valid.
     pub(super) async fn find_key(&self, headers: &HeaderMap) -> Result<DeskKey, DeskError> {
         let _permit = self.requests.try_acquire().map_err(|_| DeskError::Busy)?;
         let (secret, kind) = match find_secret(headers).ok_or(DeskError::SignedOut)? {
@@ -66,7 +66,7 @@ impl Desk {
         found.ok_or(DeskError::SignedOut)
     }
 
-    /// The key of whoever asks, if it may do this much.
+    /// Returns the key of the request, if it has this role.
     pub(super) async fn require_role(
         &self,
         headers: &HeaderMap,
@@ -93,7 +93,7 @@ impl Desk {
         Ok(key)
     }
 
-    /// Enters into the audit trail what somebody did with keys.
+    /// Enters a use of keys into the audit trail.
     pub(super) async fn audit(&self, key: &DeskKey, deed: &str) -> Result<(), DeskError> {
         let entry = format!("{} ({}): {deed}", key.name, key.role.name());
         Ok(self.store.append_audit(COMMAND, &entry).await?)
@@ -114,7 +114,7 @@ impl SignIns for Desk {
     }
 }
 
-/// The body of a request, or what is wrong with it.
+/// Returns the body of a request, or its fault.
 pub(super) fn read_body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, DeskError> {
     match body {
         Ok(Json(body)) => Ok(body),

@@ -1,4 +1,4 @@
-//! Why the dashboard does not answer a request, and what whoever asked reads then.
+//! The reasons why the dashboard does not answer a request, and the texts for the user.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -8,7 +8,7 @@ use server_core::desk::OrderRefused;
 use store::StoreError;
 use store::desk_keys::{DeskRole, KeyRefused};
 
-/// Why a request is not answered.
+/// The reason why a request is not answered.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DeskError {
     #[error(

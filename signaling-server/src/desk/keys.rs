@@ -1,4 +1,4 @@
-//! Keys of others: links for researchers, tokens for programs, and the list from which each can be revoked.
+//! Keys for others: links for researchers, tokens for programs, and the list in which each can be revoked.
 
 use std::sync::Arc;
 

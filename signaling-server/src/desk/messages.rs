@@ -1,4 +1,4 @@
-//! Messages between researchers and participants: what is written, read and asked.
+//! Messages between researchers and participants: texts, reads, and questions.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ struct ShownCheck {
     within_s: u16,
     answer: Option<String>,
     answered_us: Option<u64>,
-    /// True if the answer is the right one; none if there is no right one.
+    /// True if the answer is the right one; `None` if there is no right one.
     correct: Option<bool>,
 }
 
@@ -93,7 +93,7 @@ impl Desk {
         text: String,
         check: Option<CheckText>,
     ) -> Answer {
-        // What is wrong with a text that nobody can read is told by the arbiter.
+        // The arbiter reports the fault of an invisible text.
         let text = clean_desk_text(&text).unwrap_or_default();
         let message = DeskMessageText { text, check };
         self.carry_out(headers, DeskOrder::WriteMessage { to, message })
@@ -118,7 +118,7 @@ pub(super) async fn list_of(
     desk.show_messages(&headers, Some(&participant)).await
 }
 
-/// A message that is to be written.
+/// A message to write.
 #[derive(Debug, Deserialize)]
 pub(super) struct WantedMessage {
     text: String,
@@ -159,7 +159,7 @@ pub(super) async fn write_to_participant(
         .await
 }
 
-/// A question that is to be asked.
+/// A question to ask.
 #[derive(Debug, Deserialize)]
 pub(super) struct WantedCheck {
     text: String,

@@ -132,7 +132,7 @@ mod tests {
 
     use super::*;
 
-    /// The routes above, read from this very file: what is added there has to be described.
+    /// Reads the routes above from this file: added routes must be described.
     fn routes() -> BTreeSet<String> {
         let (text, _) = include_str!("mod.rs").split_once("#[cfg(test)]").unwrap();
         let parts = text

@@ -21,7 +21,7 @@ use super::call::DeskCall;
 use super::error::DeskError;
 use super::state::Desk;
 
-/// How long an order may take to become durable until its sender is told to look later.
+/// The time that an order may take to become durable before its sender is asked to look later.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most letters of a reason.
@@ -30,7 +30,7 @@ const LONGEST_REASON: usize = 200;
 pub(super) type Answer = Result<Json<Value>, DeskError>;
 
 impl Desk {
-    /// Has an order carried out; returns once what it changed is durable.
+    /// Lets an order be carried out; returns once its changes are durable.
     pub(super) async fn carry_out(&self, headers: &HeaderMap, order: DeskOrder) -> Answer {
         let key = self.require_change(headers, DeskRole::Act).await?;
         let name = order.name();
@@ -39,7 +39,7 @@ impl Desk {
         Ok(Json(json!({ "done": name })))
     }
 
-    /// Has an order of a researcher carried out whose right to it is known; returns once what it changed is durable.
+    /// Lets an order of an authorised researcher be carried out; returns once its changes are durable.
     ///
     /// # Errors
     /// A sentence, if it is refused.
@@ -156,7 +156,7 @@ pub(super) async fn move_to_room(
     desk.carry_out(&headers, order).await
 }
 
-/// How somebody's part is to end.
+/// The wanted end of somebody's session.
 #[derive(Debug, Deserialize)]
 pub(super) struct WantedEnd {
     outcome: Outcome,
@@ -177,7 +177,7 @@ pub(super) async fn end_session(
     desk.carry_out(&headers, order).await
 }
 
-/// The reason of a change as it is stored, or what is wrong with it.
+/// Returns the reason of a change as it is stored, or its fault.
 fn read_reason(reason: &str) -> Result<String, DeskError> {
     let reason = reason.trim().to_owned();
     let is_fit = !reason.is_empty()
@@ -192,11 +192,11 @@ fn read_reason(reason: &str) -> Result<String, DeskError> {
     }
 }
 
-/// How somebody's part is to end whose seat goes to an AI partner.
+/// The wanted end of a session whose seat goes to an AI partner.
 #[derive(Debug, Deserialize)]
 pub(super) struct WantedGift {
     outcome: Outcome,
-    /// In the smallest unit of the currency; none for the bonus of the outcome.
+    /// In the smallest unit of the currency; `None` for the bonus of the outcome.
     bonus: Option<u64>,
     #[serde(default)]
     reason: String,

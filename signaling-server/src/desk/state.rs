@@ -1,4 +1,4 @@
-//! The state of the dashboard: its keys, the study as it was seen last, and the ways to the driver.
+//! The state of the dashboard: its keys, the last overview of the study, and the channels to the driver.
 
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
@@ -15,13 +15,13 @@ use super::view::Snapshot;
 use crate::disk::DiskRoom;
 use crate::world_faults::WorldFaults;
 
-/// The most streams of news that are open at once.
+/// The most streams of news that are open at the same time.
 const STREAMS: usize = 32;
 
-/// The most requests that look a key up at once.
+/// The most requests that look a key up at the same time.
 const REQUESTS: usize = 32;
 
-/// The most downloads that are written at once: each keeps a processor busy.
+/// The most downloads that are written at the same time: each keeps a processor busy.
 const DOWNLOADS: usize = 1;
 
 /// The parts of a server that its dashboard uses.
@@ -80,13 +80,13 @@ impl Desk {
         }))
     }
 
-    /// Closes the database, before somebody deletes its file: the last connection to a deleted one removes the log of the
-    /// file that has its name by then.
+    /// Closes the database, before somebody deletes its file: the last connection to a deleted file removes the log of
+    /// the new file with the same name.
     pub async fn close(&self) {
         self.store.close().await;
     }
 
-    /// Makes a link that signs one browser in, to administer; gives its part behind the address of the server.
+    /// Makes a link that signs one browser in as an administrator; returns its part after the address of the server.
     ///
     /// # Errors
     /// The file of keys failed.

@@ -22,7 +22,7 @@ use super::state::Desk;
 /// The formats of tables.
 const FORMATS: [&str; 3] = ["csv", "parquet", "jsonl"];
 
-/// The bytes that are read at once.
+/// The bytes of one read.
 const PART: usize = 64 * 1024;
 
 /// The archive of the tables of a data folder in a format, as an open file without a name; or what went wrong.

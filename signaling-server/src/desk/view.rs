@@ -26,7 +26,7 @@ const SHARED_US: u64 = 400_000;
 /// The pace of a stream.
 const EACH: Duration = Duration::from_secs(1);
 
-/// After how many looks a stream says something although nothing has changed.
+/// The number of looks after which a stream sends something although nothing has changed.
 const AT_LEAST: u32 = 10;
 
 /// A study as it is seen.
@@ -73,7 +73,7 @@ impl Desk {
         Ok(snapshot)
     }
 
-    /// Forgets what was seen: something was changed.
+    /// Forgets the last overview, because something was changed.
     pub(super) async fn look_again(&self) {
         *self.seen.lock().await = None;
     }
@@ -108,7 +108,7 @@ pub(super) async fn stream_events(
     Ok((told, Body::new(body)).into_response())
 }
 
-/// Sends what is seen whenever it changes, until the browser or the server goes or the key is revoked.
+/// Sends the overview whenever it changes, until the browser or the server is gone or the key is revoked.
 async fn send_events(
     desk: Arc<Desk>,
     headers: HeaderMap,

@@ -19,17 +19,17 @@ pub(super) struct HookEvent {
     pub(super) facts: Value,
 }
 
-/// Makes events, and remembers what was told already.
+/// Makes events, and remembers which were sent already.
 #[derive(Debug)]
 pub(super) struct EventMaker {
     study: Arc<Study>,
     /// The visit at which each participant was last.
     visits: BTreeMap<String, (u16, u16)>,
-    /// The participants whose end was told.
+    /// The participants whose end was sent.
     ended: BTreeSet<String>,
 }
 
-/// The participant of whom nothing may be told any more that was recorded before.
+/// Returns the participant about whom no earlier record may be sent any more.
 pub(super) fn find_gone(write: &Write) -> Option<&str> {
     match write {
         Write::Withdrawal { participant, .. }
@@ -96,7 +96,7 @@ impl EventMaker {
         }
     }
 
-    /// Where somebody has come, and how they ended; nothing if both are known.
+    /// Makes the events for somebody's position and end; nothing if both are known.
     fn tell_place(
         &mut self,
         participant: &str,

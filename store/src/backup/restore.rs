@@ -1,4 +1,4 @@
-//! Restores a backup, into a data folder with a database of its own or into a new database that several servers share.
+//! Restores a backup, into a data folder with its own database or into a new database that several servers share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,7 +21,7 @@ use crate::{FILE, StudyStore};
 pub struct RestoredBackup {
     /// The new data folder.
     pub data: PathBuf,
-    /// When the study was as it is in there: microseconds since the Unix epoch.
+    /// The time of the study's state in the backup: microseconds since the Unix epoch.
     pub at_unix_us: u64,
     /// Number of files in the backup.
     pub files: usize,
@@ -53,7 +53,7 @@ impl fmt::Display for RestoredBackup {
 /// Restores a backup into a new data folder, and into an empty PostgreSQL database if one is named.
 ///
 /// # Errors
-/// That is no whole backup, there is something in the folder or the database, or what the database or the disk says. The
+/// The archive is not a whole backup, the folder or the database is not empty, or the database or the disk fails. The
 /// folder is not made then, and the database stays empty.
 pub async fn restore_backup(
     file: &Path,
@@ -160,7 +160,7 @@ fn unpack(file: &Path, to: &Path) -> anyhow::Result<Contents> {
     if let Some(path) = missing.into_keys().next() {
         bail!("{} has no {path}: it is not complete", file.display());
     }
-    // A study without an episode has none of them.
+    // A study without episodes has no such files.
     fs::create_dir_all(to.join(archive::FOLDER))?;
     Ok(contents)
 }
@@ -179,7 +179,7 @@ mod tests {
     use super::super::{ListedFile, write_archive};
     use super::*;
 
-    /// An archive of two files, of which the list says these lengths.
+    /// Makes an archive of two files, with these lengths in its list.
     fn packed(dir: &Path, listed: [(&str, u64); 2]) -> PathBuf {
         let files = listed.map(|(path, bytes)| {
             let from = dir.join(path.replace(['/', '.'], "_"));

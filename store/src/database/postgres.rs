@@ -17,7 +17,7 @@ const TABLES_VERSION: usize = 19;
 
 const FUNCTIONS: &str = include_str!("functions.sql");
 
-/// The migrations of what only a shared database has. Each comes with the functions as they are now.
+/// The migrations of the tables that only a shared database has. Each comes with the functions as they are now.
 const SHARED_MIGRATIONS: [&str; 1] = [include_str!("objects.sql")];
 
 /// The step of a version for each of them. Programs that know none of them refuse such a version as a newer one.
@@ -33,10 +33,10 @@ const IDLE_MS: u64 = 3_000;
 /// For how long a connection is waited for.
 const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 
-/// Connects to a database, with this many connections at most; `reads` if nothing is to be written.
+/// Connects to a database, with this many connections at most; `reads` if nothing will be written.
 ///
 /// # Errors
-/// [`StoreError::Address`] if that is no address; [`StoreError::Server`] if nobody answers there.
+/// [`StoreError::Address`] if the address is invalid; [`StoreError::Server`] if nobody answers there.
 pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgPool, StoreError> {
     let options = PgConnectOptions::from_str(address)
         .map_err(StoreError::Address)?
@@ -44,7 +44,7 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
         .options([
             ("search_path", SCHEMA.to_owned()),
             ("synchronous_commit", "on".to_owned()),
-            // What has waited for a lock must see what was written meanwhile.
+            // A statement that has waited for a lock must see what was written meanwhile.
             ("default_transaction_isolation", "read committed".to_owned()),
             (
                 "idle_in_transaction_session_timeout",
@@ -69,8 +69,8 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
     }
 }
 
-/// Makes the tables and functions, or brings them up to date. `migrations` are those for SQLite. Functions are written only
-/// with a migration, so a change of `functions.sql` needs one: of SQLite's, or of [`SHARED_MIGRATIONS`].
+/// Makes the tables and functions, or updates them. `migrations` are those for SQLite. Functions are written only with
+/// a migration, so a change of `functions.sql` needs one: of SQLite's, or of [`SHARED_MIGRATIONS`].
 ///
 /// # Errors
 /// [`StoreError::Older`] if a server of an older version uses the tables, [`StoreError::Newer`] if a newer program made
@@ -130,8 +130,8 @@ fn list_scripts(version: usize, shared: usize, migrations: &[&str]) -> Vec<Strin
     scripts
 }
 
-/// The two versions in the one of a database: of the tables that SQLite has as well, of which this program knows so many,
-/// and of those that only a shared database has.
+/// Splits a database's version into its two parts: the version of the tables that SQLite also has (this program knows
+/// `known` of them), and the version of the tables that only a shared database has.
 ///
 /// # Errors
 /// [`StoreError::Newer`]
@@ -147,7 +147,7 @@ fn split_version(found: i64, known: usize) -> Result<(usize, usize), StoreError>
         })
 }
 
-/// How many migrations the tables that SQLite has as well have; `known` is how many there are.
+/// Returns the number of migrations of the tables that SQLite also has; `known` is the number that exist.
 ///
 /// # Errors
 /// [`StoreError`]

@@ -1,4 +1,4 @@
-//! Takes in what a server without a disk has kept: changes with their times, and the logs of episodes.
+//! Takes in the data of a server without a disk: changes with their times, and the logs of episodes.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -33,8 +33,8 @@ impl Persistence {
         Ok(all.collect())
     }
 
-    /// Takes in changes, each with the time at which it was made, microseconds since the Unix epoch, and the log of each
-    /// episode by its id. Sessions are numbered from `first` on. The store has to be one that is told the time.
+    /// Takes in changes, each with its time, microseconds since the Unix epoch, and the log of each episode by its id.
+    /// Sessions are numbered from `first` on. The store must be one that gets its time from its caller.
     ///
     /// # Errors
     /// The database failed, or the folder has another log of the same name.

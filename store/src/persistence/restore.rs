@@ -168,7 +168,7 @@ impl Persistence {
         Ok(())
     }
 
-    /// Issues participant links until `wanted` of them are not finished; gives their tokens.
+    /// Issues participant links until `wanted` of them are not finished; returns their tokens.
     ///
     /// # Errors
     /// The secret of the data folder or the database failed.

@@ -1,4 +1,4 @@
-//! Episodes that were withdrawn by everybody whom they have something of are gone from the folder.
+//! Episodes from which everybody with data in them has withdrawn are gone from the folder.
 
 use std::fs;
 use std::path::Path;
@@ -82,7 +82,7 @@ async fn withdraw(persistence: &Persistence, participant: &str) {
     persistence.write(write).await.unwrap();
 }
 
-/// The episodes that have a file, which are those that the database knows.
+/// The episodes that have a file, which are the episodes that the database knows.
 async fn left(persistence: &Persistence, data: &DataDir) -> Vec<String> {
     let known = persistence.store.episodes().await.unwrap();
     let known: Vec<String> = known.into_iter().map(|episode| episode.id).collect();

@@ -77,7 +77,7 @@ impl SharedLogs {
     }
 }
 
-/// Where the logs of episodes are written.
+/// The place to which the logs of episodes are written.
 #[derive(Clone, Debug)]
 pub struct EpisodeFiles {
     dir: PathBuf,

@@ -1,8 +1,8 @@
 //! Moves the logs of ended episodes into an object store, while the study runs.
 //!
-//! An object is written and read before the database names it, and the rows of its log go with that, in one transaction.
-//! Whatever is between, a crash or another server, leaves at most an object that nothing names. Names of objects have the
-//! generation of their server, so that one which was put to sleep can neither replace nor delete what its successor wrote.
+//! An object is written and read before the database names it; in the same transaction, the rows of its log are
+//! deleted. A crash or another server in between leaves at most an object that nothing names. Names of objects have the
+//! generation of their server, so a server that was paused can neither replace nor delete the objects of its successor.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -42,14 +42,14 @@ pub(super) struct LogMover {
     /// The folder of the objects of this database.
     folder: String,
     generation: i64,
-    /// How many objects it has written.
+    /// The number of objects that it has written.
     count: u64,
-    /// When it deleted objects that nothing names, if none came since.
+    /// The time at which it deleted objects that nothing names, if no new ones came since.
     swept: Option<Instant>,
 }
 
 impl LogMover {
-    /// A mover for the server of a generation, whose writes are those of `pool`.
+    /// Makes a mover for the server of a generation, which writes through `pool`.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -102,10 +102,10 @@ impl LogMover {
         }))
     }
 
-    /// Deletes what is to be deleted, and moves every log that is to be moved.
+    /// Deletes all objects that must be deleted, and moves every log that must be moved.
     ///
     /// # Errors
-    /// The database or the object store failed. What is not done is done the next time.
+    /// The database or the object store failed. The next call does the rest.
     pub(super) async fn tidy(&mut self) -> anyhow::Result<()> {
         if self.swept.is_none_or(|at| at.elapsed() >= SWEEPS_EACH) {
             self.sweep().await?;
@@ -162,11 +162,11 @@ impl LogMover {
 
     /// Deletes objects that nothing names: those of a crash, and of a server that lost the study.
     ///
-    /// The names are listed before this server is sure to have the study still. Later servers write other names than those
-    /// that were there by then, so none of theirs is deleted.
+    /// The names are listed before this server checks that it still has the study. Later servers write other names than
+    /// those that were there by then, so none of theirs is deleted.
     ///
     /// # Errors
-    /// The database or the object store failed; the next time goes on.
+    /// The database or the object store failed; the next call continues.
     pub(super) async fn sweep(&self) -> anyhow::Result<()> {
         let found = self.objects.list(&self.folder).await?;
         let mut transaction = self.pool.begin_write().await?;
@@ -184,7 +184,7 @@ impl LogMover {
     /// Deletes the objects of logs that were erased, replaced or moved again.
     ///
     /// # Errors
-    /// The database or the object store failed; the next time goes on.
+    /// The database or the object store failed; the next call continues.
     pub(super) async fn delete_leftovers(&self) -> anyhow::Result<()> {
         let sql = "SELECT object FROM object_leftovers";
         for row in query(sql).fetch_all(&self.pool).await? {
@@ -199,8 +199,8 @@ impl LogMover {
     }
 }
 
-/// The folder of a database's objects. A copy of the database has another one, so that it deletes none of the original's
-/// objects because it does not know them.
+/// Returns the folder of a database's objects. A copy of the database has another one, so that it does not delete
+/// objects of the original that it does not know.
 async fn find_folder(pool: &Pool) -> Result<String, StoreError> {
     let sql = "SELECT system_identifier || '-' || oid AS folder FROM pg_control_system(), pg_database \
                WHERE datname = current_database()";
@@ -255,7 +255,7 @@ pub(super) async fn find_address_if_there(pool: &Pool) -> Result<Option<String>,
 /// The object store that the database names, or else the data folder.
 ///
 /// # Errors
-/// They name different ones, or the environment lacks what is needed to use it.
+/// They name different ones, or the environment lacks the settings that it needs.
 pub(super) fn check_objects(
     known: Option<String>,
     chosen: Option<String>,

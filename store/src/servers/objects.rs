@@ -1,5 +1,5 @@
-//! An object store, such as Amazon S3 or Garage, in which the logs of ended episodes lie. The database says which object has
-//! a log, and what its bytes are; an object that it does not name is none.
+//! An object store, such as Amazon S3 or Garage, for the logs of ended episodes. The database says which object has a
+//! log, and what its bytes are; an object that it does not name does not count.
 
 mod http;
 
@@ -16,8 +16,8 @@ use protocol::hash::sha256_hex;
 /// The variables of the environment without which no object store is used.
 const CREDENTIALS: [&str; 2] = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"];
 
-/// For how long a request is repeated while the store fails, and the longest time between two tries. Whoever asks tries
-/// again by itself, or says that the store does not answer.
+/// The time for which a request is repeated while the store fails, and the longest time between two tries. The caller
+/// tries again by itself, or reports that the store does not answer.
 const REPEATS_WITHIN: Duration = Duration::from_secs(10);
 const REPEATS_EACH: Duration = Duration::from_secs(1);
 
@@ -31,14 +31,14 @@ pub(crate) struct Objects {
     prefix: String,
 }
 
-/// A log that lies in an object store.
+/// A log in an object store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct StoredObject {
     /// The object's name below the prefix.
     pub(crate) name: String,
     /// Its bytes.
     pub(crate) length: usize,
-    /// The SHA-256 of them, lower-case hex.
+    /// Their SHA-256, lower-case hex.
     pub(crate) sha256: String,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn read_address(address: &str) -> anyhow::Result<(&str, &str)> {
 }
 
 impl Objects {
-    /// An object store, with what the environment says of it. Nothing is asked yet.
+    /// Opens an object store with the settings of the environment, without a request.
     ///
     /// # Errors
     /// The environment has no credentials, or names an endpoint that cannot be used.

@@ -1,5 +1,5 @@
-//! Logs of episodes as a database has them that several servers share: the beginning of an ended one may lie in an object,
-//! and the rest in rows.
+//! Logs of episodes in a database that several servers share: the beginning of an ended log may be in an object, and
+//! the rest in rows.
 
 use anyhow::Context as _;
 use protocol::hash::sha256_hex;
@@ -9,7 +9,7 @@ use crate::database::value::Row;
 use crate::database::{On, Pool, postgres, query};
 use crate::error::StoreError;
 
-/// How often a log is read anew because it was moved meanwhile.
+/// How often a log is read again because it was moved meanwhile.
 const MOST_TRIES: usize = 3;
 
 /// A log, without its bytes.
@@ -90,7 +90,7 @@ pub(super) async fn list_logs(pool: &Pool) -> Result<Vec<ListedLog>, StoreError>
     Ok(logs.collect::<Result<_, sqlx::Error>>()?)
 }
 
-/// The bytes of a log; `None` if there is no such log.
+/// Reads the bytes of a log; `None` if there is no such log.
 ///
 /// # Errors
 /// The database or the object store failed.
@@ -118,7 +118,7 @@ pub(super) async fn read_log(
     }
 }
 
-/// A log as it is at one time; `None` if there is no such log.
+/// Reads a log as it is at one time; `None` if there is no such log.
 ///
 /// # Errors
 /// [`StoreError`]

@@ -14,7 +14,7 @@ use super::shared_log::{list_logs, read_log};
 use crate::data_folder::{DataDir, replace_file, secret, write_private};
 use crate::database::{Pool, query};
 
-/// The folders whose files are named by what is in them, so that a file of one name is the same everywhere.
+/// The folders whose files are named by their content, so that a file of one name is the same everywhere.
 const FOLDERS: [&str; 3] = ["modules", "networks", "studies"];
 
 /// The secrets that every server of a study needs: participant links, links to replays and TURN work at each of them.
@@ -105,8 +105,8 @@ async fn list_shared(pool: &Pool) -> anyhow::Result<BTreeSet<String>> {
     Ok(shared)
 }
 
-/// True for a file that servers share and that is no secret. Nothing else is ever written into a data folder, whoever wrote
-/// into the database.
+/// True for a file that servers share and that is not a secret. Nothing else is ever written into a data folder,
+/// whatever the database contains.
 pub(super) fn is_shared_path(path: &str) -> bool {
     path.split_once('/').is_some_and(|(folder, name)| {
         FOLDERS.contains(&folder) && !name.starts_with('.') && !name.contains(['/', '\\'])
@@ -124,7 +124,7 @@ pub(super) fn list_own(data: &Path) -> io::Result<BTreeSet<String>> {
     Ok(own)
 }
 
-/// The names in a folder; none if there is no such folder.
+/// Lists the names in a folder; empty if there is no such folder.
 pub(super) fn list_names(folder: &Path) -> io::Result<Vec<String>> {
     if !folder.try_exists()? {
         return Ok(Vec::new());
@@ -133,11 +133,11 @@ pub(super) fn list_names(folder: &Path) -> io::Result<Vec<String>> {
     let names = entries
         .into_iter()
         .map(|entry| entry.file_name().into_string());
-    // A name that is no text is none of ours.
+    // A name that is not text is not one of ours.
     Ok(names.filter_map(Result::ok).collect())
 }
 
-/// Makes the logs of episodes in a data folder those of the study. Whatever else is there was never acknowledged, or is
+/// Makes the logs of episodes in a data folder those of the study. All other logs there were never acknowledged, or are
 /// erased by now.
 ///
 /// # Errors

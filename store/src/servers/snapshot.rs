@@ -20,11 +20,11 @@ use crate::table_copy::{copy_rows, find_rows};
 /// For how long PostgreSQL waits for the next statement of a copy, which reads and writes files in between.
 const PATIENCE: &str = "SET LOCAL idle_in_transaction_session_timeout = '300s'";
 
-/// A log whose beginning lies in an object, by its path in a data folder.
+/// A log whose beginning is in an object, by its path in a data folder.
 type MovedLog = (String, LogParts);
 
-/// Copies the study in a database as it is at one time, also while a server has it: rows into an empty store, logs and files
-/// into a folder. False if a log was erased or moved meanwhile; the copy is then to be made anew.
+/// Copies the study in a database as it is at one time, also while a server has it: rows into an empty store, logs and
+/// files into a folder. Returns false if a log was erased or moved meanwhile; the copy must then be made again.
 ///
 /// # Errors
 /// The database is of another version; the database, the object store or the disk failed.
@@ -55,7 +55,7 @@ pub(crate) async fn copy_study(
     Ok(is_whole)
 }
 
-/// Writes what servers share beside rows and logs, apart from secrets that a server makes anew.
+/// Writes the files that servers share beside rows and logs, except secrets that a server makes again.
 async fn copy_files(reading: &mut Transaction, folder: &Path) -> anyhow::Result<()> {
     let sql = "SELECT path FROM shared_files ORDER BY path";
     for row in query(sql).fetch_all(&mut **reading).await? {
@@ -70,7 +70,7 @@ async fn copy_files(reading: &mut Transaction, folder: &Path) -> anyhow::Result<
     Ok(())
 }
 
-/// Writes the logs that are in rows; gives the others.
+/// Writes the logs that are in rows; returns the others.
 async fn copy_logs(reading: &mut Transaction, folder: &Path) -> anyhow::Result<Vec<MovedLog>> {
     let sql = "SELECT path FROM episode_parts UNION SELECT path FROM episode_objects ORDER BY path";
     let mut moved = Vec::new();
@@ -88,7 +88,7 @@ async fn copy_logs(reading: &mut Transaction, folder: &Path) -> anyhow::Result<V
     Ok(moved)
 }
 
-/// Writes the logs that lie in objects; false if one of them lies there no more.
+/// Writes the logs that are in objects; returns false if one of them is no longer there.
 async fn fetch_moved(pool: &Pool, moved: &[MovedLog], folder: &Path) -> anyhow::Result<bool> {
     if moved.is_empty() {
         return Ok(true);
@@ -115,7 +115,7 @@ fn write_file(folder: &Path, path: &str, bytes: &[u8]) -> anyhow::Result<()> {
     fs::write(&file, bytes).with_context(|| format!("{} cannot be written", file.display()))
 }
 
-/// True for the path of a log in a data folder. Nothing else is written there, whoever wrote into the database.
+/// True for the path of a log in a data folder. Nothing else is written there, whatever the database contains.
 fn is_log_path(path: &str) -> bool {
     let name = path.strip_prefix(archive::FOLDER);
     let name = name.and_then(|rest| rest.strip_prefix('/'));

@@ -114,7 +114,7 @@ async fn what_the_first_server_acknowledged_is_at_the_second_and_the_first_write
     assert!(refused.contains("another server has taken"), "{refused}");
     assert_eq!(taken.sessions().await.unwrap().len(), 1);
 
-    // The second one goes on with the log.
+    // The second one continues the log.
     let (files, runtime) = (two.episode_files(), Handle::current());
     let path = two.episodes().join("e-1.coplay");
     let resumed = move || {
@@ -152,13 +152,13 @@ async fn a_server_that_comes_later_waits_until_the_first_stops_or_is_silent() {
     choose_database(&third, two.lease().unwrap().address()).unwrap();
     let refused = join_alone(third).await.unwrap_err().to_string();
     assert!(refused.contains("has the study"), "{refused}");
-    // Tables are not changed under a server that knows them as they were.
+    // Tables are not changed under a server that knows their earlier form.
     let pool = Pool::Postgres(two.lease().unwrap().pool.clone(), Writer::Command);
     let older = query("UPDATE schema_version SET version = version - 1");
     older.execute(&pool).await.unwrap();
     let refused = StudyStore::open(two.path()).await.map(drop);
     assert!(matches!(refused, Err(StoreError::Older)), "{refused:?}");
-    // Nobody tells a server that was stopped in the middle that it is over: it finds out.
+    // Nobody informs a server that was stopped in the middle that it has lost the study: it finds out.
     query("UPDATE servers SET generation = generation + 1")
         .execute(&pool)
         .await

@@ -1,4 +1,4 @@
-//! A database of its own for every data folder of a test, where a PostgreSQL server for tests is named.
+//! A separate database for every data folder of a test, if a PostgreSQL server for tests is named.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,7 +24,7 @@ pub(crate) fn server() -> Option<String> {
     std::env::var(VARIABLE).ok().filter(|it| !it.is_empty())
 }
 
-/// Makes a new database; gives its address.
+/// Makes a new database; returns its address.
 pub(crate) async fn make_database(server: &str) -> String {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);

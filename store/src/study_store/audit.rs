@@ -1,4 +1,4 @@
-//! The audit trail: uses of what is not for everybody.
+//! The audit trail: uses of data that are not for everybody.
 
 use super::StudyStore;
 use crate::database::query;
@@ -8,7 +8,7 @@ use crate::{AuditEntry, StoreError};
 const FIRST: usize = 16;
 
 impl StudyStore {
-    /// Records what a command showed or wrote; once this has returned, it may do so.
+    /// Records what a command will show or write; the command may do so once this has returned.
     pub async fn append_audit(&self, command: &str, action: &str) -> Result<(), StoreError> {
         query("INSERT INTO audit (command, action) VALUES (?, ?)")
             .bind(command)

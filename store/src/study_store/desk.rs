@@ -9,7 +9,7 @@ use super::payments::PAID_AND_WITHDRAWN;
 use crate::database::query;
 use crate::{Intervention, PayState, StoreError};
 
-/// The command that the audit trail names for what was done at the dashboard.
+/// The command that the audit trail names for interventions at the dashboard.
 const COMMAND: &str = "desk";
 
 /// The counter with the state of recruitment.
@@ -40,7 +40,8 @@ impl StudyStore {
         Ok(places)
     }
 
-    /// Sets the places, all of them or none: one number in all, or one for each treatment. None is left of those before.
+    /// Sets the places, all of them or none: one total number, or one for each treatment. They replace all earlier
+    /// ones.
     pub async fn set_places(&self, places: &[u32]) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;
         query("DELETE FROM counters WHERE name LIKE ? || '%'")
@@ -57,7 +58,7 @@ impl StudyStore {
         transaction.commit().await
     }
 
-    /// Enters into the audit trail what a researcher did.
+    /// Enters a researcher's intervention into the audit trail.
     pub async fn append_intervention(&self, done: &Intervention) -> Result<(), StoreError> {
         let entry = serde_json::to_string(done).expect("it is plain data");
         self.append_audit(COMMAND, &entry).await
@@ -77,8 +78,8 @@ impl StudyStore {
         Ok(read.collect())
     }
 
-    /// Changes a payment, and enters it into the ledger. False if it is marked as paid: it stays as it is then, as the money
-    /// is gone.
+    /// Changes a payment, and enters it into the ledger. Returns false if it is marked as paid: it then does not
+    /// change, because the money was paid.
     pub async fn correct_payment(
         &self,
         participant: &str,

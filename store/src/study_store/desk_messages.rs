@@ -39,7 +39,7 @@ impl StudyStore {
         Ok(())
     }
 
-    /// Stores when the messages of one side before a number were read for the first time; `own` for those that the
+    /// Stores the time at which the messages of one side before a number were first read; `own` for messages that the
     /// participant wrote.
     pub async fn mark_desk_messages_read(
         &self,
@@ -89,7 +89,8 @@ impl StudyStore {
         self.empty_log().await
     }
 
-    /// All messages, by participant in the order of the exchange; those of one participant alone if one is named.
+    /// Returns all messages, by participant in the order of the exchange; only those of one participant if one is
+    /// named.
     pub async fn desk_messages(&self, of: Option<&str>) -> Result<Vec<DeskMessage>, StoreError> {
         // A folder that is only read may be older than the table.
         if self.version().await? < FIRST {

@@ -1,4 +1,4 @@
-//! Episodes, whose steps are in files of their own.
+//! Episodes, whose steps are in separate files.
 
 use archive::Fingerprint;
 use protocol::control::EndReason;
@@ -14,7 +14,7 @@ use crate::database::query;
 use crate::known_logs::LogEntry;
 use crate::reason_name;
 
-/// Episodes with what was drawn for their group, and the visits and people of their seats as JSON.
+/// Episodes with the draws for their group, and the visits and people of their seats as JSON.
 const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN sessions USING (participant) \
                         WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study, (SELECT study_version FROM members \
                         JOIN sessions USING (participant) WHERE members.group_id = groups.id ORDER BY seat LIMIT 1) AS study_version, (SELECT json_group_object(seat, visit) FROM players \
@@ -22,14 +22,14 @@ const EPISODES: &str = "SELECT episodes.*, draw, (SELECT study FROM members JOIN
                         WHERE players.episode = episodes.id) AS participants FROM episodes JOIN groups ON groups.id = group_id";
 
 impl StudyStore {
-    /// Makes a running episode, its group and the group's members; a group that is there stays as it is.
+    /// Makes a running episode, its group and the group's members; an existing group stays as it is.
     pub async fn create_episode(&self, new: &NewEpisode) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;
         let people = || {
             let seats = (0_u8..).zip(&new.participants);
             seats.filter(|(_, participant)| !participant.is_empty())
         };
-        // Of a group that a lobby made, everything is there already.
+        // Everything of a group that a lobby made is there already.
         let sql =
             "INSERT INTO groups (id, stage, draw, size) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING";
         let made = query(sql)
@@ -129,8 +129,8 @@ impl StudyStore {
         Ok(rows.iter().map(episode).collect::<Result<_, _>>()?)
     }
 
-    /// The ended episodes of a stage that the person of a session played at their last visit to it, oldest first, each
-    /// with their seat; empty if there is no such session.
+    /// Lists the ended episodes of a stage that the person of a session played at their last visit to it, oldest first,
+    /// each with their seat; empty if there is no such session.
     pub async fn list_last_episodes(
         &self,
         token_hash: &str,

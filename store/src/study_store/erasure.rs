@@ -13,13 +13,13 @@ use crate::Withdrawn;
 use crate::WithdrawnSeat;
 use crate::database::{Transaction, query};
 
-/// Forgets what a language model was told of a participant, and what it said. What that cost still counts.
+/// Forgets the prompts and answers of language models for a participant. Their cost still counts.
 const FORGET_WORDS: &str = "UPDATE model_calls SET prompt = '', answer = '', directive = '', refusal = '' WHERE participant = ?";
 
 impl StudyStore {
-    /// Withdraws what was recorded of a participant: their answers, times, waits and messages are gone, or all messages of
-    /// their groups, and their episodes, or those of their groups, are marked. The recruiter's identifier is gone as soon
-    /// as no payment is due. The first receipt stands.
+    /// Withdraws the recorded data of a participant. Their answers, times, waits and messages are deleted, or all
+    /// messages of their groups, and their episodes, or those of their groups, are marked. The recruiter's identifier
+    /// is deleted as soon as no payment is due. The first receipt stays.
     pub async fn withdraw(
         &self,
         participant: &str,
@@ -59,8 +59,8 @@ impl StudyStore {
     }
 
     /// Empties the database's log, in which everything that was written since it was last emptied can still be read. It
-    /// waits for nobody: while another program reads the database, [`Self::has_erased_log`] says that it is still to be done.
-    /// A PostgreSQL server has its own log, which is its administrator's.
+    /// waits for nobody: while another program reads the database, [`Self::has_erased_log`] says that this must still
+    /// be done. A PostgreSQL server has its own log, for which its administrator is responsible.
     pub(crate) async fn empty_log(&self) -> Result<(), StoreError> {
         let Some(pool) = self.pool.sqlite() else {
             return Ok(());
@@ -84,7 +84,7 @@ impl StudyStore {
         Ok(())
     }
 
-    /// True if the database's log still has what was erased, because another program read the database.
+    /// True if the database's log still has erased data, because another program read the database.
     pub(crate) fn has_erased_log(&self) -> bool {
         self.has_erased_log.load(Ordering::Relaxed)
     }
@@ -119,7 +119,7 @@ impl StudyStore {
             .collect::<Result<_, _>>()?)
     }
 
-    /// The seats of people who withdrew in ended episodes, whose files still have what came from their pages.
+    /// Lists the seats of people who withdrew in ended episodes whose files still have data from their pages.
     pub async fn list_withdrawn_seats(&self) -> Result<Vec<WithdrawnSeat>, StoreError> {
         let rows = query(WITHDRAWN_SEATS).fetch_all(&self.pool).await?;
         let seats = rows.iter().map(|row| {
@@ -151,7 +151,7 @@ impl StudyStore {
         self.empty_log().await
     }
 
-    /// Erases what was recorded of a participant: the recruiter's identifier, answers, times and waits, and these
+    /// Erases the recorded data of a participant: the recruiter's identifier, answers, times and waits, and these
     /// episodes, whose files are gone. Their session stays with its outcome and payment.
     pub async fn erase(&self, participant: &str, episodes: &[String]) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;
@@ -175,7 +175,7 @@ impl StudyStore {
         self.empty_log().await
     }
 
-    /// How many withdrawals, erased sessions and rewritten files of episodes there were: it grows with every erasure.
+    /// Counts withdrawals, erased sessions and rewritten files of episodes: the counts grow with every erasure.
     pub(crate) async fn count_erasures(&self) -> Result<[i64; 3], StoreError> {
         let version = self.version().await?;
         let mut counts = [0; 3];

@@ -13,7 +13,7 @@ use crate::database::query;
 use crate::gone_name;
 
 impl StudyStore {
-    /// Makes a group, or brings it up to date. Its people stay; who is gone stays gone.
+    /// Makes a group, or updates it. Its people stay; people who are gone stay gone.
     pub async fn save_group(&self, group: &Group) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;
         let sql = "INSERT INTO groups (id, stage, draw, size, has_ai, talk, wait) VALUES (?, ?, ?, ?, ?, ?, ?) \

@@ -44,7 +44,7 @@ impl StudyStore {
         Ok(made)
     }
 
-    /// The key of the data folder; `None` if it has none yet.
+    /// Finds the key of the data folder; `None` if it has none yet.
     async fn find_key(
         &self,
         transaction: &mut Transaction,
@@ -73,8 +73,8 @@ impl StudyStore {
         Ok(row.map(|row| row.try_get("id")).transpose()?)
     }
 
-    /// Stores a recruiter's identifier, in place of an earlier one. Of somebody who is erased, or who withdrew and has no
-    /// payment due, none is stored.
+    /// Stores a recruiter's identifier, in place of an earlier one. Stores none for a person who is erased, or who
+    /// withdrew and has no payment due.
     pub async fn set_identity(
         &self,
         participant: &str,

@@ -1,9 +1,9 @@
-//! The ledger of payments: whoever changes, adds or removes a row that says who is paid what is found out by it. It has
-//! the payments, the marks that they were made, a hash of each recruiter's identifier, and one of the log of each episode.
+//! The ledger of payments: it shows if somebody changes, adds or removes a row that decides a payment. It has the
+//! payments, the marks that they were made, a hash of each recruiter's identifier, and one of the log of each episode.
 //!
 //! Every entry has a hash over itself and the entry before. That shows a row that was changed by hand or by another
-//! program. It cannot stop somebody who writes the whole ledger anew, or cuts off its end: to notice that, a researcher
-//! notes its last hash.
+//! program. It cannot stop somebody who writes the whole ledger again, or cuts off its end: to notice that, a
+//! researcher notes its last hash.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,7 +24,7 @@ const FIRST: usize = 14;
 pub(super) const WHOLE: usize = 15;
 /// The entry of a payment that is older than the ledger.
 const EARLIER: &str = "earlier";
-/// The entry of a session whose payment was taken back because it goes on.
+/// The entry of a session whose payment was taken back because it continues.
 const REOPENED: &str = "reopened";
 /// The entry of a payment that was made.
 const PAID: &str = "paid";
@@ -194,7 +194,8 @@ struct Entries {
 }
 
 impl StudyStore {
-    /// The ledger, and the rows that are not as they were stored. Empty for databases that are older than the ledger.
+    /// Returns the ledger, and the rows that were changed after they were stored. Empty for databases that are older
+    /// than the ledger.
     ///
     /// # Errors
     /// [`StoreError`]
@@ -203,7 +204,7 @@ impl StudyStore {
         if version < FIRST {
             return Ok(LedgerState::default());
         }
-        // All rows as they were at one time, also while a server writes.
+        // Reads all rows as they were at one time, also while a server writes.
         let mut transaction = self.pool.begin_read().await?;
         let mut state = LedgerState::default();
         let mut entries = read_entries(&mut transaction, &mut state).await?;
@@ -223,7 +224,7 @@ impl StudyStore {
     }
 }
 
-/// Adds the payments that are not as they were stored.
+/// Adds the payments that were changed after they were stored.
 async fn check_payments(
     transaction: &mut Transaction,
     version: usize,
@@ -268,7 +269,8 @@ async fn check_payments(
     Ok(())
 }
 
-/// Adds the recruiters' identifiers that are not as they were stored. Of somebody who withdrew or is erased none is left.
+/// Adds the recruiters' identifiers that were changed after they were stored. People who withdrew or are erased have
+/// none left.
 async fn check_identifiers(
     transaction: &mut Transaction,
     version: usize,

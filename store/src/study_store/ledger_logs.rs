@@ -14,7 +14,7 @@ use crate::known_logs::{ERASED, LogEntry, fits_last};
 /// The first version of the database whose ledger has them.
 pub(super) const FIRST: usize = 20;
 
-/// The seats of people who withdrew from ended episodes, and whose files may still have what came from their pages.
+/// The seats of people who withdrew from ended episodes whose files may still have data from their pages.
 pub(super) const WITHDRAWN_SEATS: &str = "SELECT episodes.id AS episode, path, sessions.participant AS participant FROM withdrawals \
                                           JOIN sessions ON sessions.id = session JOIN members USING (participant) \
                                           JOIN episodes USING (group_id) WHERE state = 'ended' AND NOT EXISTS (SELECT 1 FROM \

@@ -32,7 +32,7 @@ impl StudyStore {
         Ok(())
     }
 
-    /// All messages, those of the oldest group first, in the order of the group.
+    /// Returns all messages, those of the oldest group first, in the order of the group.
     pub async fn messages(&self) -> Result<Vec<StoredChatMessage>, StoreError> {
         // A folder that is only read may be older than the table.
         let version = self.version().await?;

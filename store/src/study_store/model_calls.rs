@@ -12,7 +12,7 @@ use crate::{ModelCall, StoreError};
 pub(super) const FIRST: usize = 18;
 
 impl StudyStore {
-    /// Keeps a request, or what has become of one.
+    /// Stores a request, or its result.
     pub async fn save_model_call(&self, stage: &str, row: &ModelCallRow) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;
         query("DELETE FROM model_calls WHERE episode = ? AND number = ?")
@@ -55,7 +55,7 @@ impl StudyStore {
         transaction.commit().await
     }
 
-    /// All requests, in the order in which they were made.
+    /// Returns all requests, in their order.
     pub async fn model_calls(&self) -> Result<Vec<ModelCall>, StoreError> {
         // A folder that is only read may be older than the table.
         if self.version().await? < FIRST {

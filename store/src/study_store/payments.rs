@@ -21,8 +21,8 @@ impl StudyStore {
         Ok(rows.iter().map(payment).collect::<Result<_, _>>()?)
     }
 
-    /// Marks the payments of these sessions as made; if one of them is not due, or is another amount than this one in all,
-    /// marks none. Returns their number.
+    /// Marks the payments of these sessions as made. If one of them is not due, or has another total, marks none.
+    /// Returns their number.
     pub async fn mark_paid(&self, made: &[(String, u64)]) -> Result<usize, StoreError> {
         let mut transaction = self.pool.begin_write().await?;
         for (session, total) in made {
@@ -38,7 +38,7 @@ impl StudyStore {
             }
             append_mark(&mut transaction, session).await?;
         }
-        // Of those who withdrew, the identifier stayed for the payment alone.
+        // The identifiers of people who withdrew stayed only for the payment.
         let forgotten = query(PAID_AND_WITHDRAWN).execute(&mut *transaction).await?;
         transaction.commit().await?;
         if forgotten.rows_affected() > 0 {
@@ -48,7 +48,7 @@ impl StudyStore {
     }
 }
 
-/// Writes what a session is paid; the first payment stands.
+/// Writes the payment of a session; the first payment stays.
 pub(super) async fn keep_payment(
     transaction: &mut Transaction,
     participant: &str,

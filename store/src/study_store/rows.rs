@@ -28,7 +28,7 @@ pub(super) fn plain_identifier(row: &Row) -> Result<Identifier, sqlx::Error> {
     })
 }
 
-/// A count as it is stored; never negative, whatever the file holds.
+/// Reads a stored count; never negative, whatever the file contains.
 pub(super) fn count(row: &Row, column: &str) -> Result<u64, sqlx::Error> {
     let stored: i64 = row.try_get(column)?;
     Ok(stored.max(0).cast_unsigned())

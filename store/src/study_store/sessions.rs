@@ -1,4 +1,4 @@
-//! Sessions: whose they are, where they stand, and what was answered.
+//! Sessions: their participants, their positions, and their answers.
 
 use server_core::arbiter::Attendance;
 use server_core::token::token_hash;
@@ -50,8 +50,9 @@ impl StudyStore {
         transaction.commit().await
     }
 
-    /// Forgets a session that has not begun, with what was noted of it: the recruiter's identifier and waits. One that has
-    /// an answer, a group or a payment all the same stays, without its link and identifier, by which somebody may begin.
+    /// Forgets a session that has not begun, with its other data: the recruiter's identifier and waits. If it
+    /// nevertheless has an answer, a group or a payment, it stays, without its link and identifier, by which somebody
+    /// may begin.
     pub async fn forget_session(&self, participant: &str) -> Result<(), StoreError> {
         let mut transaction = self.pool.begin_write().await?;
         let sql = "SELECT 1 FROM sessions WHERE participant = ?1 AND outcome IS NULL AND erased_at IS NULL \
@@ -147,7 +148,7 @@ impl StudyStore {
         }
     }
 
-    /// Lets a session go on that has ended without pay: its outcome and its payment are forgotten.
+    /// Lets a session continue that has ended without pay: its outcome and its payment are forgotten.
     pub async fn reopen_session(
         &self,
         participant: &str,
@@ -218,7 +219,7 @@ fn row_of(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX - 1) + 1
 }
 
-/// Writes where a session stands, and what it is paid if it is over.
+/// Writes the position of a session, and its payment if it is over.
 async fn keep_place(
     transaction: &mut Transaction,
     participant: &str,
@@ -246,7 +247,7 @@ async fn keep_place(
     }
 }
 
-/// Adds what a participant gave to a stage.
+/// Adds a participant's answers to a stage.
 async fn save_answers(
     transaction: &mut Transaction,
     participant: &str,

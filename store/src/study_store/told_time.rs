@@ -1,7 +1,7 @@
-//! Times of rows by a clock that is told, not by the machine's: for rehearsals, whose time is virtual.
+//! Times of rows by a given clock, not by the machine's: for rehearsals, whose time is virtual.
 //!
-//! The tables give their rows the time themselves. Triggers of the connection alone put the told time in its place, so
-//! nothing of it is in the file.
+//! The tables give their rows the time themselves. Triggers that exist only in the connection replace it with the given
+//! time, so nothing of it is in the file.
 
 use sqlx::{AssertSqlSafe, Row as _, raw_sql};
 
@@ -16,7 +16,7 @@ const CLOCK: &str =
 const COLUMNS: &str = "SELECT m.name, c.name FROM main.sqlite_schema AS m, pragma_table_info(m.name) AS c \
                        WHERE m.type = 'table' AND c.type = 'TEXT' AND (c.name = 'at' OR c.name LIKE '%\\_at' ESCAPE '\\')";
 
-/// Has the connection write told times from now on.
+/// Makes the connection write given times from now on.
 pub(super) async fn follow(pool: &Pool) -> Result<(), StoreError> {
     let pool = pool.sqlite().ok_or(StoreError::NeedsFile)?;
     raw_sql(CLOCK).execute(pool).await?;
@@ -70,7 +70,7 @@ mod tests {
         }
         store.keep_study("hash", "{}").await.unwrap();
         store.close().await;
-        // The file is like that of a server.
+        // The file is like a server's.
         let store = StudyStore::open(dir.path()).await.unwrap();
         let links = store.links().await.unwrap().into_iter();
         let at: Vec<String> = links.map(|link| link.created_at).collect();

@@ -1,7 +1,7 @@
-//! The bounds of a formula: the least and the greatest number that it can give, whatever its variables turn out to be, and
+//! The bounds of a formula: the least and the greatest number that it can give, for any values of its variables, and
 //! whether it may have no value.
 //!
-//! Bounds are safe and not always tight: a formula never gives more than its upper bound, and may never come to it.
+//! Bounds are safe and not always tight: a formula never gives more than its upper bound, and may never reach it.
 
 mod fold;
 mod narrow;
@@ -16,7 +16,7 @@ use narrow::Narrowed;
 /// The most items of a written list that are looked at one by one.
 const MAX_ITEMS: usize = 16;
 
-/// Steps of an evaluation that an operation takes at most, with what it copies, as a rule.
+/// The most steps of an evaluation that an operation usually takes, including its copies.
 const STEPS_EACH: f64 = 20.0;
 
 /// A range of numbers, both ends included.
@@ -28,7 +28,7 @@ pub(crate) struct Bounds {
     pub most: f64,
 }
 
-/// Everything that a value may be, as far as it is known before anybody comes.
+/// All possible values, as far as they are known before any participant comes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Possible {
     /// Anything at all.
@@ -41,11 +41,11 @@ pub(crate) enum Possible {
     /// A list whose items are known one by one.
     Items(Vec<Possible>),
     Record(BTreeMap<String, Possible>),
-    /// A variable or field that may not be there.
+    /// A variable or field that may be missing.
     Unsure(Box<Possible>),
 }
 
-/// Everything that a formula may come to.
+/// All possible results of a formula.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct FormulaBounds {
     /// The numbers that it can give.
@@ -133,7 +133,7 @@ impl Possible {
         Self::Record(fields.map(|(name, of)| (name.to_owned(), of)).into())
     }
 
-    /// The same where it may not be there.
+    /// The same for a value that may be missing.
     pub(crate) fn unsure(self) -> Self {
         Self::Unsure(Box::new(self))
     }
@@ -170,7 +170,7 @@ impl Possible {
     }
 }
 
-/// The bounds of a formula over these variables; others may be anything, and may not be there.
+/// Finds the bounds of a formula over these variables; others may be anything, and may be missing.
 pub(crate) fn find_bounds(expr: &Expr, variables: &BTreeMap<String, Possible>) -> FormulaBounds {
     let mut walk = Walk {
         variables,
@@ -195,7 +195,7 @@ struct Walk<'a> {
     narrowed: Narrowed<'a>,
     /// True if something may have no value.
     may_fail: bool,
-    /// How often the loops around evaluate what is walked through, at most.
+    /// The most times that the loops around evaluate the current part.
     times: f64,
     /// Operations that are evaluated, at most.
     steps: f64,
@@ -273,7 +273,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Something that may not be there.
+    /// Takes a value that may be missing.
     fn sure(&mut self, known: Option<Possible>) -> Possible {
         match known {
             Some(Possible::Unsure(value)) => {

@@ -7,7 +7,7 @@ use super::types::{Type, Types};
 use super::usage::usage;
 use crate::problem::hint;
 
-/// Type-checks what is written. Gives the tree and its type, or every fault.
+/// Type-checks a written formula. Returns the tree and its type, or every fault.
 pub(super) fn check(written: &Written, types: &Types) -> Result<(Expr, Type), Vec<Fault>> {
     let mut check = Check {
         types,
@@ -24,7 +24,7 @@ pub(super) fn check(written: &Written, types: &Types) -> Result<(Expr, Type), Ve
 pub(super) struct Typed {
     pub expr: Expr,
     pub of: Type,
-    /// Where it starts.
+    /// The place where it starts.
     pub start: usize,
 }
 
@@ -75,7 +75,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Reads all parts, so that the faults of each are told.
+    /// Reads all parts, so that the faults of each are reported.
     pub(super) fn all(&mut self, parts: &'a [Written]) -> Option<Vec<Typed>> {
         let read: Vec<Option<Typed>> = parts.iter().map(|part| self.read(part)).collect();
         read.into_iter().collect()

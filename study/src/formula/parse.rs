@@ -1,7 +1,7 @@
-//! From the text of a formula to what is written there, and where.
+//! Parses the text of a formula into its parts, with their places.
 //!
-//! The `cel` crate reads the text. Its offsets and messages end here: what cannot be part of a formula is refused in
-//! words for authors, and the rest becomes [`Written`].
+//! The `cel` crate reads the text. Its offsets and messages stay in this module: it refuses what cannot be part of a
+//! formula in words for authors, and the rest becomes [`Written`].
 
 use cel::Env;
 use cel::common::ast::{Expr, IdedExpr, LiteralValue, SourceInfo, operators};
@@ -34,14 +34,14 @@ pub(super) enum What {
     Field(Box<Written>, String),
     /// An operator with its operands, in order.
     Operator(Op, Vec<Written>),
-    /// A function: what stands before the dot, its name, what stands in the brackets.
+    /// A function: the part before the dot, its name, the arguments in the brackets.
     Call(Option<Box<Written>>, String, Vec<Written>),
 }
 
 /// An error in a formula.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Fault {
-    /// Where, in bytes from the start of the text.
+    /// Its place, in bytes from the start of the text.
     pub at: usize,
     /// The error and its fix.
     pub message: String,
@@ -147,9 +147,9 @@ fn quoted(text: &str, start: usize) -> Result<usize, Fault> {
     Ok(at + 1)
 }
 
-/// Puts what the parser says first into words.
+/// Puts the first message of the parser into words.
 fn explain(text: &str, errors: &[ParseError]) -> Fault {
-    // What is incomplete comes with an error that says where it ends.
+    // An incomplete formula has an error that says where it ends.
     let vague =
         |error: &&ParseError| error.msg.starts_with("Incomplete") || error.msg.starts_with("No `");
     let error = errors.iter().find(|error| !vague(error)).or(errors.first());
@@ -232,7 +232,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Where the token of a node stands.
+    /// Returns the place of a node's token.
     fn token(&self, id: u64) -> usize {
         let start = self
             .info
@@ -245,7 +245,7 @@ impl Reader<'_> {
             .unwrap_or(0)
     }
 
-    /// Where the name before a bracket stands.
+    /// Returns the place of the name before a bracket.
     fn name(&self, bracket: usize) -> usize {
         let before = self.text[..bracket].trim_end();
         before.trim_end_matches(is_name).len()

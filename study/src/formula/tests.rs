@@ -1,4 +1,4 @@
-//! Formulas as authors write them: what they give, and what is said of faults.
+//! Formulas as authors write them: their values, and the messages about faults.
 
 use std::collections::BTreeMap;
 
@@ -408,7 +408,7 @@ fn templates_are_texts_with_formulas() {
     }
 }
 
-/// Blocks of the page for authors: lines of `formula  → value`, and of `formula  ✗ what is said`.
+/// Blocks of the page for authors: lines of `formula  → value`, and of `formula  ✗ message`.
 #[test]
 fn the_examples_of_the_page_are_true() {
     let page = include_str!("../../../docs/formulas.md");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// The variables that a formula may name, and their types. Whoever offers variables declares them.
+/// The variables that a formula may name, and their types. The code that offers variables declares them.
 pub type Types = BTreeMap<String, Type>;
 
 /// The type of a value, as far as it is known before evaluation.

@@ -1,4 +1,4 @@
-//! Where in the file it stands that an environment cannot be opened, and in what words.
+//! The place in the file, and the words, of the report that an environment cannot be opened.
 
 use super::HostCheck;
 use crate::host::EnvFault;
@@ -101,7 +101,7 @@ impl HostCheck<'_> {
         )
     }
 
-    /// The path of the values that a name can stand for at a stage: at a block around it, or in the design.
+    /// Returns the path of the values that a name can stand for at a stage: at a block around it, or in the design.
     fn values_of(&self, stage: &str, name: &str) -> Option<String> {
         let mut around = Some(stage);
         while let Some(path) = around {

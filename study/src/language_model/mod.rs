@@ -1,7 +1,8 @@
-//! A language model of the study: an AI partner that writes messages, and may tell the policy of its seat what to do. In
-//! the file: `language_model` of one of `partners`.
+//! A language model of the study: an AI partner that writes messages, and may give directives to the policy of its
+//! seat. In the file: `language_model` of one of `partners`.
 //!
-//! The study says where it is, when it is asked, with which words, and what it may cost. Its key is no part of the study.
+//! The study says where it is, when it is asked, with which words, and what it may cost. Its key is not part of the
+//! study.
 
 pub(crate) mod read;
 mod transcript;
@@ -18,25 +19,25 @@ pub struct LanguageModel {
     pub name: String,
     /// The name that participants read.
     pub shown_as: String,
-    /// Where its answers come from.
+    /// The source of its answers.
     #[serde(flatten)]
     pub provider: ModelProvider,
     /// The name of the model, as its provider has it.
     pub model: String,
-    /// The text that it is told before anything else; may refer to names of the study.
+    /// The text that it gets before anything else; may refer to names of the study.
     pub prompt: String,
     /// Further keys of the request, such as `temperature`.
     pub parameters: Map<String, Value>,
     /// The most tokens of an answer.
     pub max_tokens: u32,
-    /// When it is asked.
+    /// The times at which it is asked.
     #[serde(flatten)]
     pub schedule: AskSchedule,
     /// Seconds after which a request has failed, with all that are repeated.
     pub timeout_s: u16,
-    /// How often a request is repeated at most.
+    /// The most repetitions of a request.
     pub retries: u8,
-    /// How its messages are shown.
+    /// The way in which its messages are shown.
     #[serde(flatten)]
     pub style: WritingStyle,
     /// The stand-in for an answer that does not come.
@@ -48,7 +49,7 @@ pub struct LanguageModel {
     pub limits: SpendingLimits,
 }
 
-/// Where the answers of a language model come from.
+/// The source of the answers of a language model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "provider", rename_all = "snake_case")]
 pub enum ModelProvider {
@@ -64,7 +65,7 @@ pub enum ModelProvider {
     },
 }
 
-/// When a language model is asked.
+/// The times at which a language model is asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AskSchedule {
     /// True if it is asked when an episode begins.
@@ -76,7 +77,7 @@ pub struct AskSchedule {
     pub every_s: Option<u16>,
 }
 
-/// How the messages of a language model are shown.
+/// The way in which the messages of a language model are shown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WritingStyle {
     /// The longest message, characters; a longer one is cut.
@@ -101,9 +102,9 @@ pub struct Fallback {
 /// The price of tokens, in units of a currency for a million of them. That is a millionth of the unit for each token.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TokenPrice {
-    /// Of those of a prompt.
+    /// For tokens of a prompt.
     pub input: f64,
-    /// Of those of an answer.
+    /// For tokens of an answer.
     pub output: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The recorded transcript that stands in for a language model in tests and rehearsals.
+//! The recorded transcript that replaces a language model in tests and rehearsals.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -36,7 +36,7 @@ pub struct RecordedAnswer {
     pub output_tokens: u32,
 }
 
-/// How a request of a transcript fails.
+/// The way in which a request of a transcript fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RecordedFailure {

@@ -15,8 +15,8 @@ pub struct LobbyOutline {
     pub cells: usize,
     /// The factors whose level is the same for all of a group.
     pub same: Vec<String>,
-    /// How long people wait on average until their group is complete, minutes, if one person arrives a minute. Twice as
-    /// many arrivals halve it.
+    /// The mean time that people wait until their group is complete, minutes, if one person arrives per minute. Twice
+    /// as many arrivals halve it.
     pub wait_min: f64,
 }
 
@@ -41,7 +41,7 @@ impl Study {
         let same = &lobby.matching.sharing.shared;
         let cells = same.iter().filter_map(levels);
         let cells = cells.fold(1_usize, usize::saturating_mul);
-        // Whoever comes first waits for all others of the group, whoever comes last for nobody.
+        // The first person waits for all others of the group, the last person for nobody.
         let others = f64::from(lobby.group_size.saturating_sub(1)) / 2.0;
         LobbyOutline {
             id: id.to_owned(),
@@ -51,7 +51,8 @@ impl Study {
         }
     }
 
-    /// Factors of participants about which a lobby says nothing: people with different levels are put together.
+    /// Warns of factors of participants about which a lobby says nothing: people with different levels are put
+    /// together.
     pub(super) fn warn_of_free_factors(&self, warn: &impl Fn(&str, String)) {
         for (stage, path) in self.timeline.iter().zip(&self.paths) {
             let StageKind::Lobby(lobby) = &stage.kind else {

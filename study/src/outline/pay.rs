@@ -1,4 +1,4 @@
-//! Pay before a study runs: the least and the most that each outcome can come to, and warnings about it.
+//! Pay before a study runs: the least and the greatest pay of each outcome, and warnings about it.
 
 use std::collections::BTreeMap;
 
@@ -25,12 +25,12 @@ pub struct OutcomePay {
     /// The pay rule; `None` if the study has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pay: Option<String>,
-    /// The amounts that it can come to; `None` if nothing is paid.
+    /// The possible amounts; `None` if nothing is paid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amount: Option<PayBounds>,
 }
 
-/// The amounts that a pay rule can come to, in units of the currency.
+/// The possible amounts of a pay rule, in units of the currency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PayBounds {
     /// The currency.
@@ -81,7 +81,7 @@ impl Study {
         })
     }
 
-    /// The amounts that a rule can come to, over all treatments.
+    /// Returns the possible amounts of a rule, over all treatments.
     fn pay_bounds(
         &self,
         outcome: Outcome,
@@ -202,7 +202,7 @@ impl Study {
         }
     }
 
-    /// The outcomes of those who do not come to the last stage by themselves.
+    /// Lists the outcomes of people who do not reach the last stage by themselves.
     fn outcomes_that_cut(&self) -> impl Iterator<Item = Outcome> + '_ {
         let of_stages = self.timeline.iter().filter_map(|stage| match &stage.kind {
             StageKind::Screening(it) => Some(it.or_else),
@@ -255,7 +255,7 @@ impl Study {
         }
     }
 
-    /// Ways out of people who gave their time, of which a study that pays says nothing.
+    /// Warns of outcomes of people who gave their time, if a study that pays says nothing about them.
     fn warn_of_unpaid(&self, warn: &impl Fn(&str, String)) {
         for outcome in self.outcomes() {
             let is_usual = matches!(
@@ -278,7 +278,7 @@ impl Study {
         }
     }
 
-    /// A rule for withdrawals that nobody comes to, or that lowers the pay.
+    /// Warns of a rule for withdrawals that never applies, or that lowers the pay.
     fn warn_of_withdrawal(&self, warn: &impl Fn(&str, String)) {
         let ways = &self.recruitment.outcomes;
         let Some(way) = ways.get(&Outcome::Withdrew) else {
@@ -308,7 +308,7 @@ impl PayBounds {
     }
 }
 
-/// Returns whether everybody who comes to the end of some nodes has passed the last lobby in them.
+/// Returns whether everybody who reaches the end of some nodes has passed the last lobby in them.
 fn passes_last_lobby(nodes: &[Node], study: &Study) -> bool {
     let is_lobby = |node: &Node| match node {
         Node::Stage(stage) => study.lobby(*stage).is_some(),
@@ -331,7 +331,7 @@ fn has_lobby(nodes: &[Node], study: &Study) -> bool {
     })
 }
 
-/// The amounts that a rule comes to: nothing where it has no value.
+/// Returns the amounts of a rule: nothing if it has no value.
 fn paid(found: FormulaBounds, scale: f64) -> Bounds {
     let nothing = found.may_fail.then_some(Bounds::only(0.0));
     in_units(
@@ -340,7 +340,7 @@ fn paid(found: FormulaBounds, scale: f64) -> Bounds {
     )
 }
 
-/// An amount as it is paid: never negative, in whole units of the currency.
+/// Returns an amount as it is paid: never negative, in whole units of the currency.
 fn in_units(bounds: Bounds, scale: f64) -> Bounds {
     bounds.each(|amount| (amount.clamp(0.0, MAX_AMOUNT) * scale).round() / scale)
 }

@@ -1,5 +1,5 @@
-//! Values in Markdown pages: what stands in double braces is taken out before Markdown and HTML are read, which would
-//! change it, and a mark stands in its place until a participant reads the page.
+//! Values in Markdown pages. The content of double braces is taken out before Markdown and HTML are read, because they
+//! would change it. A mark stands in its place until a participant reads the page.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::formula::Types;
 use crate::inset::{Braces, Inset, InsetScope};
 use crate::problem::ProblemReport;
 
-/// Around the number of a mark. Nobody writes it, and neither Markdown nor HTML change it.
+/// The character around the number of a mark. Nobody writes it, and neither Markdown nor HTML change it.
 const MARK: char = '\u{1}';
 
 /// A formula that stood in braces, and where its mark begins.
@@ -17,7 +17,7 @@ pub(super) struct Marked {
     offset: usize,
 }
 
-/// The values of a page, and what stands in their braces until they are read, by the numbers of their marks.
+/// The values of a page, and the content of their braces until they are read, by the numbers of their marks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct PageInsets {
     unread: BTreeMap<usize, Braces>,
@@ -27,8 +27,8 @@ pub(super) struct PageInsets {
 // A formula of a text has no number that is not equal to itself.
 impl Eq for PageInsets {}
 
-/// The Markdown with marks for what stands in double braces on one line. A mark is as long as what it stands for, so that
-/// places behind it stay where they are.
+/// Returns the Markdown with marks for double braces on one line. A mark is as long as the text that it replaces, so
+/// that places behind it do not move.
 pub(super) fn mark(markdown: &str) -> (String, Vec<Marked>) {
     let (mut marked, mut sources) = (String::with_capacity(markdown.len()), Vec::new());
     if markdown.contains(MARK) {
@@ -62,12 +62,12 @@ pub(super) fn mark(markdown: &str) -> (String, Vec<Marked>) {
     (marked, sources)
 }
 
-/// Returns whether a value is to be set into a text, an attribute or an address.
+/// Returns whether a value will be set into a text, an attribute or an address.
 pub(super) fn is_marked(text: &str) -> bool {
     text.contains(MARK) || text.contains("%01") || text.contains("{{")
 }
 
-/// A text with what stood in braces, as it was written.
+/// Returns a text with the original content of its braces.
 pub(super) fn unmark(text: &str, sources: &[Marked]) -> String {
     replace(text, |number| {
         sources
@@ -114,7 +114,7 @@ impl PageInsets {
         self.unread.values()
     }
 
-    /// Reads what stands in the braces.
+    /// Reads the content of the braces.
     pub(super) fn read(&mut self, types: &Types, report: &ProblemReport) {
         let read = self.unread.iter().filter_map(|(number, braces)| {
             let inset = Inset::read(braces, types, report)?;

@@ -27,7 +27,7 @@ pub(crate) fn sanitised(html: &str) -> String {
 pub(super) fn cleaner() -> ammonia::Builder<'static> {
     let is_media = |element: &str, attribute: &str, value: &str| match (element, attribute) {
         ("img" | "video" | "track", "src") => value.starts_with(FOLDER),
-        // A link without a scheme leads to the study's own server, which has nothing but the study.
+        // A link without a scheme leads to the study's own server, which has only the study.
         ("a", "href") => value.contains(':'),
         _ => true,
     };

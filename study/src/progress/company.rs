@@ -13,8 +13,8 @@ use crate::timeline::route::{Visit, route};
 /// The key that people who wait in a lobby share to become a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Company {
-    /// As canonical JSON: the visits that they will make together, the values of `for_each` there, and the levels of other
-    /// factors than those of `levels`.
+    /// The canonical JSON of the visits that they will make together, the values of `for_each` there, and the levels of
+    /// other factors than those of `levels`.
     pub way: String,
     /// Their levels of the factors of [`Study::company_factors`], in that order.
     pub levels: Vec<String>,
@@ -43,7 +43,7 @@ impl Study {
 }
 
 impl Progress {
-    /// The company of a participant who waits in a lobby.
+    /// Returns the company of a participant who waits in a lobby.
     pub fn company(&self, study: &Study) -> Company {
         let route = route(study, &self.assignment);
         let is_lobby = |visit: &Visit<'_>| study.lobby(visit.stage).is_some();
@@ -92,7 +92,7 @@ impl Progress {
         let passed = route(study, &self.assignment);
         let passed = passed.iter().take(usize::from(self.at));
         let mut passed: BTreeSet<u16> = passed.map(|visit| visit.stage).collect();
-        // Who came back to the lobby has seen what follows it.
+        // A participant who came back to the lobby has seen what follows it.
         passed.extend(self.entered.iter().filter(|stage| **stage != self.stage));
         let is_open = |name: &String| {
             let here = study.uses.get(usize::from(self.stage));

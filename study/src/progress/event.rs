@@ -11,31 +11,31 @@ use crate::outcome::Outcome;
 pub enum ProgressEvent<'a> {
     /// The page says that the person is done with a stage.
     StageDone {
-        /// Position of its visit, as the page was told.
+        /// Position of its visit, as the page knows it.
         at: u16,
         /// Answers, for a survey.
         answers: &'a [Answer],
     },
     /// The time of a form is up, and these are the answers so far.
     TimeUp {
-        /// Position of its visit, as the page was told.
+        /// Position of its visit, as the page knows it.
         at: u16,
         /// Answers, complete or not.
         answers: &'a [Answer],
     },
-    /// The page says what the person has done of a stage so far.
+    /// The page sends what the person has done of a stage so far.
     Drafted {
-        /// Position of its visit, as the page was told.
+        /// Position of its visit, as the page knows it.
         at: u16,
         /// The operation, or the part that is done.
         draft: &'a Draft,
     },
     /// The person comes back from a page of another site.
     Returned,
-    /// The person withdraws what was recorded of them, at a debrief that lets them. What they gave is still there for the
-    /// payment; [`super::Progress::withdraw_given`] forgets it.
+    /// The person withdraws their data, at a debrief that allows it. The data are still there for the payment;
+    /// [`super::Progress::withdraw_given`] forgets them.
     Withdrawn {
-        /// Position of its visit, as the page was told.
+        /// Position of its visit, as the page knows it.
         at: u16,
     },
     /// The lobby made a group with the participant in it.
@@ -49,7 +49,7 @@ pub enum ProgressEvent<'a> {
     EpisodeEnded(&'a Episode),
     /// The page of a partner failed in the first episode of the group: back to its lobby, for another group.
     Rematched,
-    /// The server ends the way: nobody came to play, time ran out, something broke.
+    /// The server ends the session: nobody came to play, time ran out, or something failed.
     Cut(Outcome),
     /// The participant leaves on purpose.
     Left,

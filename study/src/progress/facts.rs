@@ -53,7 +53,7 @@ impl PartnerKind {
         }
     }
 
-    /// How formulas and tables name it.
+    /// Returns its name in formulas and tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -67,7 +67,7 @@ impl PartnerKind {
 /// An episode that is over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
-    /// Why it ended.
+    /// The reason why it ended.
     pub reason: EndReason,
     /// The score of the group.
     pub score: i64,
@@ -82,7 +82,7 @@ pub struct Episode {
     /// The participant's seat.
     #[serde(default)]
     pub seat: u8,
-    /// True if it succeeded by the stage's own criterion; none where the stage has none.
+    /// True if it succeeded by the stage's own criterion; `None` if the stage has no criterion.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub success: Option<bool>,
 }
@@ -134,7 +134,7 @@ impl Episode {
         .into()
     }
 
-    /// Its facts for formulas. Where seats were not kept apart, the own score is that of the group.
+    /// Returns its facts for formulas. If seats have no separate scores, the seat's score is the group's.
     pub(crate) fn value(&self) -> formula::Value {
         let reason = match self.reason {
             EndReason::Played => "played",

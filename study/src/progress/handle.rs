@@ -189,7 +189,7 @@ impl Progress {
         self.enter(study, lobby as u16)
     }
 
-    /// Takes what a page has measured, or that the person gives up.
+    /// Takes the measurements of a page, or the message that the person gives up.
     fn screen(
         &mut self,
         study: &Study,
@@ -214,15 +214,15 @@ impl Progress {
         })
     }
 
-    /// Keeps what was measured, once nothing stands before that any more.
+    /// Keeps the measurements, once nothing prevents it any more.
     fn record_measured(&mut self, study: &Study) {
         if study.may_record(self.stage) {
             self.facts.screening = self.measured.take().or(self.facts.screening.take());
         }
     }
 
-    /// Goes on to the next episode of the visit, perhaps after a rest, or past the last one. A visit of which an episode
-    /// could not be played ends with it. Each of its episodes so far has succeeded or not.
+    /// Continues with the next episode of the visit, perhaps after a rest, or with the next visit. A visit ends if one
+    /// of its episodes could not be played. Each of its episodes so far has succeeded or not.
     fn another(
         &mut self,
         study: &Study,

@@ -7,8 +7,8 @@ use crate::stage::lobby::Matching;
 use crate::study::Study;
 
 impl Matching {
-    /// Returns whether people who wait in the lobby are a group that it wants. A formula that asks for something that is not
-    /// there, such as an answer to a question that was passed over, does not hold.
+    /// Returns whether people who wait in the lobby are a group that it wants. A formula does not hold if it uses
+    /// something that is missing, such as an answer to a question that was passed over.
     pub fn is_wanted(&self, study: &Study, members: &[&Progress]) -> bool {
         let Some(wanted) = &self.composition else {
             return true;

@@ -11,8 +11,8 @@ use crate::study::Study;
 use crate::timeline::tree::{Bindings, Guard};
 
 impl ParticipantFacts {
-    /// The values of what formulas can ask: an env stage by its id, with the list of its `episodes`; `answers` by stage
-    /// and item; what the `screening` measured; and what names stand for.
+    /// Returns the values that formulas can use: an env stage by its id, with the list of its `episodes`; `answers` by
+    /// stage and item; the measurements of the `screening`; and the values of names.
     pub fn scope(&self, study: &Study, bindings: &Bindings) -> BTreeMap<String, formula::Value> {
         let mut scope = BTreeMap::new();
         let measured = self.screening.as_deref().map(Measured::value);
@@ -59,7 +59,7 @@ impl Guard {
     }
 }
 
-/// A value as formulas know it; they have none for nothing.
+/// Converts a value for formulas, which have no value for null.
 fn known(value: &Value) -> Option<formula::Value> {
     serde_json::from_value(value.clone()).ok()
 }

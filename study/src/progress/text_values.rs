@@ -12,7 +12,7 @@ use crate::stage::StageKind;
 use crate::study::Study;
 
 impl Progress {
-    /// The values for a text as they are now.
+    /// Returns the present values for a text.
     pub(super) fn text_values<'a>(&'a self, study: &'a Study) -> InsetScope<'a> {
         let mut values = self.facts().scope(study, &self.bindings(study));
         if let Some(bonus) = &study.bonus

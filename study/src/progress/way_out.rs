@@ -5,8 +5,8 @@ use crate::page::TextPage;
 use crate::recruitment::Provider;
 use crate::study::Study;
 
-/// The page at the end of a way out that has one: the study's own, else the built-in one for participants who have
-/// not begun what the study is about. Everybody else reads the last page of the study.
+/// Returns the page for an outcome that has one: the study's own, else the built-in one for participants who have not
+/// begun the main part of the study. Everybody else reads the last page of the study.
 pub(super) fn way_out(study: &Study, outcome: Outcome) -> Option<TextPage> {
     let own = study.recruitment.outcomes.get(&outcome);
     if let Some(page) = own.and_then(|way| way.page.as_ref()) {

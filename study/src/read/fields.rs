@@ -27,7 +27,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Tells what the block is.
+    /// Describes the block.
     pub(crate) fn about(&self, doc: &'static str) {
         if let Some(sketch) = self.whole.sketch {
             sketch.change(|block| block.doc = doc);
@@ -103,7 +103,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Lets some keys pass that nobody reads, and tells which of them are there.
+    /// Lets some keys pass that nobody reads, and returns those that are there.
     pub(crate) fn pass(
         &mut self,
         keys: &'static [&'static str],
@@ -146,7 +146,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Where the block stands.
+    /// Returns the place of the block.
     pub(crate) fn at(&self) -> LineColumn {
         self.whole.node.at
     }
@@ -182,7 +182,7 @@ impl<'a> Key<'a> {
         self.require(example, read)
     }
 
-    /// Reads a value that must be there, as nothing else says the same; `example` shows how to write it.
+    /// Reads a value that must be there, because nothing else says the same; `example` shows how to write it.
     pub(crate) fn require<T>(
         self,
         example: &str,

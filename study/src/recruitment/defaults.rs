@@ -1,4 +1,4 @@
-//! The rules of outcomes that the file says nothing of.
+//! The rules of outcomes that the file does not mention.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,9 @@ use super::{NOTHING, PayTerms, RecruiterAction, WayOut};
 use crate::formula::{Formula, Types};
 use crate::outcome::Outcome;
 
-/// Adds the rules of outcomes that the file says nothing of: whoever came to the end, or was left by a partner, is paid in
-/// full; whoever could not go on is paid the time; others return the submission. A withdrawal has no rule of its own.
+/// Adds the rules of outcomes that the file does not mention. People who reached the end, or whom a partner left, are
+/// paid in full; people who could not continue are paid the time; others return the submission. A withdrawal has no
+/// separate rule.
 pub(super) fn fill_in(
     mut outcomes: BTreeMap<Outcome, WayOut>,
     pay_terms: &PayTerms,

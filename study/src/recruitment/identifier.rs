@@ -1,5 +1,5 @@
-//! The form of recruiters' identifiers for participants. Whoever types an address can write anything into it, so a text
-//! that no recruiter would have written is not an identifier.
+//! The form of recruiters' identifiers for participants. Anybody can type anything into an address, so a text that no
+//! recruiter would have written is not an identifier.
 
 use serde::{Serialize, Serializer};
 use survey::Pattern;
@@ -62,14 +62,14 @@ pub fn is_prolific_id(text: &str) -> bool {
     text.len() == 24 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Tells if an identifier is that of a worker of Mechanical Turk.
+/// Returns whether an identifier is that of a worker of Mechanical Turk.
 ///
 /// Source: API reference of Amazon Mechanical Turk, `WorkerId`: `^A[A-Z0-9]+$`, at most 64 characters.
 pub fn is_mturk_worker(text: &str) -> bool {
     text.starts_with('A') && text.len() > 1 && is_mturk_entity(text)
 }
 
-/// Tells if an identifier is that of an assignment or HIT of Mechanical Turk.
+/// Returns whether an identifier is that of an assignment or HIT of Mechanical Turk.
 ///
 /// Source: API reference of Amazon Mechanical Turk, `AssignmentId`: `^[A-Z0-9]+$`, at most 64 characters.
 pub fn is_mturk_entity(text: &str) -> bool {

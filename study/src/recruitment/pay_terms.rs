@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::limits::MAX_MONEY;
 use crate::read::{Cursor, Fields};
 
-/// How long a sign of life counts if the file does not say it, seconds: about as long as a page of 700 words takes.
+/// The time that a sign of life counts if the file does not say it, seconds: about the time for a page of 700 words.
 const USUAL_IDLE_S: u32 = 180;
 
 /// The most minutes of time that are paid, if the file says neither this nor how long the study takes.
@@ -38,14 +38,14 @@ pub struct PayTerms {
 }
 
 impl PayTerms {
-    /// The most minutes of time that are paid: as the file says, or twice the minutes that the study takes.
+    /// Returns the most minutes of time that are paid: as the file says, or twice the minutes that the study takes.
     pub fn most_time_minutes(&self) -> f64 {
         let twice = self.minutes.map(|minutes| 2.0 * minutes);
         let most = self.max_time_minutes.or(twice);
         most.unwrap_or(USUAL_MOST_MINUTES)
     }
 
-    /// Returns whether the file says, in one way or the other, how much time is paid at most.
+    /// Returns whether the file limits the paid time, in one way or the other.
     pub fn has_time_limit(&self) -> bool {
         self.max_time_minutes.or(self.minutes).is_some()
     }

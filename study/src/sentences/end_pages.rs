@@ -1,4 +1,4 @@
-//! The last pages of studies that have none of their own, in every language that pages speak.
+//! The last pages of studies without their own, in every language that pages speak.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ impl Sentences {
             format!("end_{outcome}_text"),
             "end_close".to_owned(),
         ];
-        // A language without a word of it reads what its main language says, else English.
+        // A language without its own text shows that of its main language, else English.
         let own = self.0.iter();
         let own = own.filter(|(_, own)| keys.iter().any(|key| own.contains_key(key)));
         let own = own.map(|(tag, _)| tag.as_str());

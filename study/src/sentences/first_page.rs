@@ -9,8 +9,9 @@ use crate::study::Study;
 const FIRST: &str = "first_";
 
 impl Study {
-    /// The sentences of the first second by name, in each language of the study, its main language first. In a language
-    /// that pages do not speak, they are in English. A study without sentences of its own has the program's, and gives none.
+    /// Returns the sentences of the first second by name, in each language of the study, its main language first. In a
+    /// language that pages do not speak, they are in English. A study without its own sentences uses the program's; the
+    /// list is then empty.
     pub fn first_sentences(&self) -> Vec<(String, BTreeMap<String, String>)> {
         let mut all: Vec<(String, BTreeMap<String, String>)> = Vec::new();
         if self.sentences.is_empty() {

@@ -7,11 +7,11 @@ use crate::recruitment::WayOut;
 use crate::stage::StageKind;
 use crate::study::Study;
 
-/// The sentence that says what a withdrawal means.
+/// The sentence about the meaning of a withdrawal.
 const MEANS: &str = "withdraw_means";
 
 impl Study {
-    /// The sentences that pages of this study read: its own, and what a withdrawal means here.
+    /// Returns the sentences for pages of this study: its own, and the meaning of a withdrawal here.
     pub fn page_sentences(&self) -> Sentences {
         let mut all = self.sentences.clone();
         let Some(name) = self.find_withdrawal_pay() else {
@@ -21,7 +21,7 @@ impl Study {
             all.0.entry(language.to_owned()).or_default();
         }
         for (language, own) in &mut all.0 {
-            // Otherwise it says of the pay what the researchers want it to say.
+            // Otherwise, it says about the pay what the researchers want.
             if own.contains_key(name) || !own.contains_key(MEANS) {
                 let whole = [MEANS, name].map(|name| self.sentences.find(language, name));
                 own.insert(MEANS.to_owned(), whole.join(" ").trim().to_owned());
@@ -30,7 +30,8 @@ impl Study {
         all
     }
 
-    /// The sentence on what a withdrawal changes about the pay; `None` if nobody can withdraw, or nobody who could is paid.
+    /// Returns the sentence about the effect of a withdrawal on the pay; `None` if nobody can withdraw, or nobody who
+    /// could is paid.
     fn find_withdrawal_pay(&self) -> Option<&'static str> {
         let may_withdraw = |kind: &StageKind| match kind {
             StageKind::Debrief(debrief) => debrief.allow_withdraw,
@@ -71,7 +72,7 @@ impl Study {
         self.last_outcome().into_iter().chain(broken).collect()
     }
 
-    /// Returns whether a rule may come to more than nothing: not if everything that it names is nothing.
+    /// Returns whether a rule may pay more than nothing: not if everything that it names is nothing.
     fn may_pay(&self, way: &WayOut) -> bool {
         let terms = &self.recruitment.pay_terms;
         if way.pay.is_none() || terms.currency.is_none() {

@@ -33,10 +33,10 @@ pub struct AiPartner {
     /// The origin of one that `partners` names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<PartnerOrigin>,
-    /// The language model that tells it what to do.
+    /// The language model that gives it directives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language_model: Option<Box<LanguageModel>>,
-    /// The buttons by which people tell it what to do.
+    /// The buttons by which people give it directives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buttons: Option<Box<DirectiveButtons>>,
 }
@@ -84,12 +84,12 @@ fn is_none_of_1000(permille: &u16) -> bool {
     *permille == 0
 }
 
-/// The file in the name of a model that is not to be told from people: pages get the name.
+/// The file in the name of a model that must not be distinguishable from people: pages get the name.
 const BLINDED: &str = "ai";
 
 impl AiPartner {
-    /// Enters the name under which it plays: that of its model, which the host has compiled, without its file if pages
-    /// must not learn it, and with what is imperfect.
+    /// Enters the name under which it plays: the name of its model, which the host has compiled, without its file if
+    /// pages must not learn it, and with its imperfections.
     pub(crate) fn enter_name(&mut self, compiled: Option<&str>) {
         let name = compiled.unwrap_or(&self.policy);
         let (file, hash) = match model_sha256(name) {
@@ -122,7 +122,7 @@ pub struct Model {
     /// True if it chooses only among actions that may have an effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub action_mask: bool,
-    /// The encoding of the observation that it takes; without it, its shapes tell.
+    /// The encoding of the observation that it takes; without it, its shapes decide.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observation: Option<String>,
     /// The parity certificate beside the model.
@@ -154,7 +154,7 @@ pub struct CompiledModel {
 /// No name of a study can begin so.
 pub const PARTNER_AT: &str = "partner@";
 
-/// The name under which the file of an episode says that it is a demonstration. No name of a study can be so.
+/// The name under which the file of an episode says that it is a demonstration. No name of a study can be like this.
 pub const DEMONSTRATION: &str = "demonstration@";
 
 /// Returns whether the names in the file of an episode say that it is a demonstration.
@@ -262,10 +262,10 @@ pub(crate) const POLICY: &str = "The policy of the AI partner. `cook` follows ru
     `cook:wait` and `follow` do nothing until a button or a language model tells them what, `environment` is the function that the \
     `policy` of an environment in Python names. Or the file of an ONNX model in the study folder, at most 32 MiB ([agents.md](agents.md)).";
 
-/// A policy as it is written: its name, and the bytes of one that is a file.
+/// A policy as it is written: its name, and the bytes if it is a file.
 pub(crate) type WrittenPolicy = (String, Option<Vec<u8>>);
 
-/// Reads how an AI partner plays, but for its policy.
+/// Reads how an AI partner plays, except its policy.
 pub(crate) fn read_fields(
     source: Source<'_>,
     fields: &mut Fields<'_>,
@@ -351,7 +351,7 @@ pub(crate) fn read_fields(
     })
 }
 
-/// The certificate that lies beside a model, if there is one.
+/// Reads the certificate beside a model, if there is one.
 fn certificate(dir: &StudyFolder, model: &str) -> Option<Arc<[u8]>> {
     let file = format!("{model}{CERTIFICATE}");
     let len = dir.find_len(&file).ok()??;

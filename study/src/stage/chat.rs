@@ -15,16 +15,16 @@ pub struct Chat {
     /// The page above the chat.
     #[serde(rename = "file", skip_serializing_if = "Option::is_none")]
     pub page: Option<TextPage>,
-    /// Seconds before one can go on.
+    /// Seconds before a member can continue.
     pub min_s: u32,
-    /// Seconds after which all go on.
+    /// Seconds after which all continue.
     pub max_s: u32,
-    /// How they write.
+    /// The terms of their writing.
     #[serde(flatten)]
     pub writing: Writing,
 }
 
-/// How people write to each other.
+/// The terms on which people write to each other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Writing {
     /// The longest message, characters.
@@ -45,8 +45,8 @@ impl Writing {
 }
 
 impl Writing {
-    /// A message as it is kept and shown: text alone, without control characters (but line breaks) and without those that
-    /// turn the direction of what stands around them. None if nothing is left, or too much.
+    /// Returns a message as it is kept and shown: only text, without control characters (except line breaks) and
+    /// without characters that change the direction of the text around them. `None` if nothing is left, or too much.
     pub fn cleaned(&self, message: &str) -> Option<String> {
         let most = usize::from(self.max_length);
         // No character has more bytes; so a message that is far too long is not looked through.
@@ -61,7 +61,7 @@ impl Writing {
         fits.then(|| text.to_owned())
     }
 
-    /// Returns whether a draft has what is written and not sent: texts, each under the number that its message will have.
+    /// Returns whether a draft has unsent texts, each under the number that its message will have.
     pub(crate) fn may_keep(&self, draft: &Draft) -> bool {
         let most = usize::from(self.max_length);
         draft.answers.iter().all(|Answer { name, value }| {
@@ -71,7 +71,7 @@ impl Writing {
     }
 }
 
-/// The longest message of a study that does not say, characters.
+/// The longest message if the study does not say, characters.
 const LENGTH: u16 = 500;
 
 const DOC: &str = "Time in which the members of a group write to each other. The chat starts for all members at \

@@ -1,4 +1,4 @@
-//! Checks of stages beside those that come before them.
+//! Checks of stages against the stages before them.
 
 use super::{Stage, StageKind, WatchClip};
 use crate::problem::hint;
@@ -44,7 +44,7 @@ fn check_consent(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
 
 /// Reports quizzes that send people back to a stage that is not before them.
 fn check_quizzes(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
-    // A stage that has faults of its own may be the one.
+    // A stage with faults may be the one.
     let before = |at: usize| {
         stages[..at]
             .iter()
@@ -78,7 +78,7 @@ fn check_clips(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
         let Some(StageKind::Watch(watch)) = stage.as_ref().map(|stage| &stage.kind) else {
             continue;
         };
-        // A stage that has faults of its own may be the one.
+        // A stage with faults may be the one.
         let before: Option<Vec<&Stage>> = stages[..at].iter().map(Option::as_ref).collect();
         let Some(before) = before else { continue };
         let is_env = |stage: &&&Stage| matches!(stage.kind, StageKind::Env(_));

@@ -1,4 +1,4 @@
-//! The consent that people give before anything of them is recorded.
+//! The consent that people give before anything about them is recorded.
 
 use protocol::control::Answer;
 use serde::Serialize;
@@ -15,7 +15,7 @@ pub struct Consent {
     /// The page.
     #[serde(rename = "file")]
     pub page: TextPage,
-    /// The outcome of those who do not agree.
+    /// The outcome of people who do not agree.
     #[serde(rename = "else")]
     pub or_else: Outcome,
 }
@@ -40,8 +40,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Consen
 pub const AGREED: &str = "agreed";
 
 impl Consent {
-    /// Returns whether the answers are those of a person who agrees: one named [`AGREED`], with the SHA-256 of the text that was
-    /// agreed to. Who does not agree gives none, so that nothing is there to be kept.
+    /// Returns whether the answers are those of a person who agrees: one named [`AGREED`], with the SHA-256 of the
+    /// agreed text. A person who does not agree gives no answer, so that nothing is kept.
     ///
     /// # Errors
     /// A [`EventRefusal`] if they are neither, or of another text.

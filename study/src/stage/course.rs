@@ -1,5 +1,4 @@
-//! The episodes of an env stage: how many there are, what they begin with, what ends them, and what formulas may ask
-//! while one is played.
+//! The episodes of an env stage: their number, their start, their end, and what formulas may use during an episode.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +11,7 @@ use crate::progress::Episode;
 use crate::read::{Cursor, Fields};
 use crate::timeline::tree::Bindings;
 
-/// How many episodes an env stage has, what they begin with and what ends them.
+/// The number of episodes of an env stage, their start and their end.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EnvCourse {
     /// Episodes at most.
@@ -20,15 +19,15 @@ pub struct EnvCourse {
     /// The conditions that end an episode or the stage early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// The sources of the episodes' seeds; empty if each episode has a seed of its own.
+    /// The sources of the episodes' seeds; empty if each episode has its own seed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub seed: Vec<String>,
-    /// The way in which time goes on.
+    /// The way in which time passes.
     pub mode: Mode,
-    /// In turns, the seconds that a person has for a choice; none without a limit.
+    /// In turns, the seconds that a person has for a choice; `None` without a limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_limit_s: Option<u32>,
-    /// The name of the action that is chosen for a person whose time is up; none for the one that does nothing.
+    /// The name of the action that is chosen for a person whose time is up; `None` for the no-op.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_default: Option<String>,
 }
@@ -45,7 +44,7 @@ pub struct Until {
     /// Ends the stage after this many episodes that succeeded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_successes: Option<u16>,
-    /// Only so many of the last episodes count towards `min_successes`.
+    /// The number of the last episodes that count towards `min_successes`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of_last: Option<u16>,
     /// Ends the stage after this many episodes.
@@ -53,7 +52,7 @@ pub struct Until {
     pub max_episodes: Option<u16>,
 }
 
-/// The way in which time goes on.
+/// The way in which time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -84,8 +83,8 @@ impl EnvCourse {
             && enough.is_none_or(|enough| successes < usize::from(enough))
     }
 
-    /// Tells if an episode that was played to its end succeeded; none if the stage has no criterion of its own. A formula
-    /// that has no value makes it fail.
+    /// Returns whether an episode that was played to its end succeeded; `None` if the stage has no criterion. A formula
+    /// without a value makes it fail.
     pub(crate) fn judge(&self, episode: &Episode, names: &Bindings) -> Option<bool> {
         let success = self.until.as_ref()?.success.as_ref()?;
         let mut scope = match episode.value() {
@@ -102,7 +101,7 @@ impl EnvCourse {
         Some(success.eval(&scope) == Ok(formula::Value::Bool(true)))
     }
 
-    /// The seed of an episode, if the study says what it is drawn from. Equal values give equal seeds.
+    /// Returns the seed of an episode, if the study names its sources. Equal values give equal seeds.
     pub(crate) fn seed(&self, of: Seeding<'_>) -> Option<u64> {
         if self.seed.is_empty() {
             return None;
@@ -133,7 +132,7 @@ pub(crate) struct Seeding<'a> {
     pub study: u64,
     /// The seed of the participant.
     pub participant: u64,
-    /// The seed of their group; that of the participant if they have none.
+    /// The seed of their group; the participant's seed if they have no group.
     pub group: u64,
     /// Which episode of the visit, from 0.
     pub episode: u16,
@@ -196,7 +195,7 @@ pub(super) fn read(fields: &mut Fields<'_>) -> Option<EnvCourse> {
     })
 }
 
-/// Reads how long people may take for a choice, and what is chosen for them after that.
+/// Reads the time that people may take for a choice, and the choice for them after that.
 fn turn_limit(
     fields: &mut Fields<'_>,
     mode: Option<Mode>,
@@ -223,7 +222,7 @@ fn turn_limit(
     (limit, action)
 }
 
-/// Reads what ends episodes and the stage; the formula is read once it is known what names stand for.
+/// Reads what ends episodes and the stage; the formula is read once the meanings of names are known.
 fn until(place: &Cursor<'_>) -> Option<Until> {
     let plain = place.may(!place.is_block()).then(|| {
         place.text(1_000)?;

@@ -15,9 +15,9 @@ pub struct Debrief {
     /// The page.
     #[serde(rename = "file")]
     pub page: TextPage,
-    /// True if they may withdraw what was recorded of them.
+    /// True if they may withdraw their data.
     pub allow_withdraw: bool,
-    /// The lobbies of which it tells that they were simulated.
+    /// The lobbies that it reveals as simulated.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reveals: Vec<String>,
 }
@@ -51,10 +51,10 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Debrie
 const WITHDRAW: &str = "withdraw";
 
 impl Debrief {
-    /// Returns whether the answers are those of a person who withdraws what was recorded of them.
+    /// Returns whether the answers are those of a person who withdraws their data.
     ///
     /// # Errors
-    /// A [`EventRefusal`] if they are neither that nor none.
+    /// A [`EventRefusal`] if there are other answers.
     pub fn withdraws(&self, answers: &[Answer]) -> Result<bool, EventRefusal> {
         match answers {
             [] => Ok(false),

@@ -1,4 +1,4 @@
-//! The buttons by which people tell an AI partner what to do. In the file: `buttons` of one of `partners`.
+//! The buttons by which people give an AI partner directives. In the file: `buttons` of one of `partners`.
 
 use std::collections::BTreeSet;
 

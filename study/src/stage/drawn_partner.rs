@@ -1,4 +1,4 @@
-//! A partner whom the study draws: the name of one of `partners`, or a text that factors make one of.
+//! A partner that the study draws: the name of one of `partners`, or a text that becomes such a name by factors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,22 @@ use super::ai_partner::AiPartner;
 use crate::timeline::fill;
 use crate::timeline::tree::Bindings;
 
-/// A partner whom the study draws.
+/// A partner that the study draws.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct DrawnPartner {
     /// The text in the file: a name of `partners`, or one with `{{ factor }}` in it.
     pub text: String,
-    /// The AI partners that it may come to, by name.
+    /// The possible AI partners, by name.
     #[serde(skip)]
     pub choices: BTreeMap<String, AiPartner>,
-    /// The names among those that it may come to that are people.
+    /// The possible names that are people.
     #[serde(skip)]
     pub people: BTreeSet<String>,
 }
 
 impl DrawnPartner {
-    /// One of which it is not known yet what it may come to.
+    /// Creates one whose possible partners are not known yet.
     pub(crate) fn of(text: String) -> Self {
         Self {
             text,
@@ -31,14 +31,13 @@ impl DrawnPartner {
         }
     }
 
-    /// The name where names stand for these values: of an AI partner, of a pool, or of a person. `None` if a name in the
-    /// text stands for nothing.
+    /// Returns the name with these values for names: of an AI partner, of a pool, or of a person. `None` if a name in
+    /// the text stands for nothing.
     pub(crate) fn name(&self, bindings: &Bindings) -> Option<String> {
         fill::word(&self.text, bindings)
     }
 
-    /// The AI partner where names stand for these values, a pool among them for the member that was drawn; `None` for a
-    /// person.
+    /// Returns the AI partner with these values for names, for a pool its drawn member; `None` for a person.
     pub fn ai_partner(&self, bindings: &Bindings) -> Option<&AiPartner> {
         let name = self.name(bindings)?;
         let member = bindings.get(&name).map(|level| level.name.as_str());

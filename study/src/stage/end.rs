@@ -10,7 +10,7 @@ use crate::read::Fields;
 /// The last page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndStage {
-    /// The outcome of those who come here by the whole way.
+    /// The outcome of people who come here by the whole route.
     pub outcome: Outcome,
     /// The page.
     #[serde(rename = "file")]

@@ -32,16 +32,16 @@ pub struct Env {
     pub env: String,
     /// Environment version.
     pub version: String,
-    /// The module of an environment of one's own; none for one that the program brings.
+    /// The module of the researcher's own environment; `None` for a built-in one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<ModuleFile>,
-    /// The file of a grid world, whose contents are parameters; none for an environment that is a program.
+    /// The file of a grid world, whose contents are parameters; `None` for an environment that is a program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub world: Option<WorldFile>,
-    /// An environment in Python; none for any other.
+    /// An environment in Python; `None` for any other.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub python: Option<PythonWorld>,
-    /// Where it is stepped.
+    /// The place where it is stepped.
     #[serde(skip_serializing_if = "RunOn::is_page")]
     pub run: RunOn,
     /// The players, one entry a seat.
@@ -51,10 +51,10 @@ pub struct Env {
     pub seat: Option<SeatChoice>,
     /// Parameters, as JSON; the environment knows them.
     pub config: Value,
-    /// How many episodes, and what ends them.
+    /// The number of episodes, and what ends them.
     #[serde(flatten)]
     pub course: EnvCourse,
-    /// The longest prediction, ticks; none for what [`Env::window`] makes of the tick rate.
+    /// The longest prediction, ticks; `None` for the default of [`Env::window`] by the tick rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<u8>,
     /// Bounds of the input delay.
@@ -99,11 +99,11 @@ impl RunOn {
 /// Controls and displays around the picture.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Screen {
-    /// The effect of a key that is held.
+    /// The effect of a held key.
     pub capture: Capture,
     /// True if there are buttons to touch.
     pub touch: bool,
-    /// Seconds that are counted before tick 0; none for a short while, or none at all in turns.
+    /// Seconds of the countdown before tick 0; `None` for a short one, or no countdown in turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub countdown_s: Option<u8>,
     /// The numbers beside the picture.
@@ -114,12 +114,12 @@ pub struct Screen {
     pub rest: Option<Rest>,
     /// True if the page asks for the whole screen.
     pub fullscreen: bool,
-    /// How people write to each other while they play; none if they do not.
+    /// The terms on which people write to each other while they play; `None` if they do not write.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chat: Option<Writing>,
 }
 
-/// The effect of a key that is held.
+/// The effect of a held key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Capture {
@@ -146,7 +146,7 @@ pub struct Rest {
     pub page: TextPage,
     /// Seconds for which it is shown at least.
     pub min_s: u32,
-    /// Seconds after which the next episode begins by itself; none for never.
+    /// Seconds after which the next episode begins by itself; `None` for never.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_s: Option<u32>,
 }
@@ -170,7 +170,7 @@ impl fmt::Debug for ModuleFile {
 }
 
 impl Env {
-    /// Where its world is stepped.
+    /// Returns where its world is stepped.
     pub fn way(&self) -> EnvWay {
         match self.run {
             RunOn::Page => EnvWay::Module,
@@ -276,7 +276,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let demonstration = fields
         .key("demonstration", doc)
         .or(false, |place| place.flag());
-    // How a stage is walked is read with the blocks.
+    // The way in which a stage is walked is read with the blocks.
     let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
         .key("after_each", doc)
@@ -388,7 +388,7 @@ fn gauge(source: Source<'_>, place: &Cursor<'_>) -> Option<HudGauge> {
     let value = value.need("score", |place| place.text(1_000));
     fields.done();
     value?;
-    // It is read once it is known what names stand for.
+    // It is read once the meanings of names are known.
     Some(HudGauge {
         label: label?,
         value: TextTemplate::default(),
@@ -463,7 +463,7 @@ fn environment_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Environment>
     })
 }
 
-/// The parameters of a file, and those of a stage over them.
+/// Merges the parameters of a file with those of a stage, which have priority.
 fn over(mut file: Map<String, Value>, config: Value) -> Value {
     if let Value::Object(config) = config {
         file.extend(config);

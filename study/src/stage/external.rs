@@ -18,7 +18,7 @@ pub struct External {
     pub code: Option<String>,
     /// True if only its way back, or the code, leads on.
     pub must_return: bool,
-    /// The outcome of those who cannot do it; none if they cannot say so.
+    /// The outcome of people who cannot do it; `None` if they cannot say so.
     #[serde(rename = "else", skip_serializing_if = "Option::is_none")]
     pub or_else: Option<Outcome>,
 }
@@ -32,7 +32,7 @@ const PLACEHOLDERS: [&str; 2] = ["participant", "return"];
 /// The name of the answer of those who type in a code.
 const CODE: &str = "code";
 
-/// The name of the answer of those who give up.
+/// The name of the answer of people who give up.
 const CANNOT: &str = "cannot";
 
 pub(super) fn read(fields: &mut Fields<'_>) -> Option<External> {
@@ -78,7 +78,7 @@ pub enum ExternalExit {
 }
 
 impl External {
-    /// Where the answers of a participant lead.
+    /// Returns where the answers of a participant lead.
     ///
     /// # Errors
     /// A [`EventRefusal`] if they lead nowhere.

@@ -50,11 +50,11 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Instru
     })
 }
 
-/// How much shorter than its least time a page may have been shown, milliseconds: clocks differ.
+/// The tolerance below the least time of a page, milliseconds: clocks differ.
 const SLACK_MS: u32 = 1_000;
 
 impl Instructions {
-    /// Returns whether every page was shown for its least time, by what the participant's page says, milliseconds.
+    /// Returns whether every page was shown for its least time, by the report of the participant's page, milliseconds.
     pub fn is_read(&self, pages_ms: &[u32]) -> bool {
         let least_ms = (self.min_s * 1_000).saturating_sub(SLACK_MS);
         let shown = |page: usize| pages_ms.get(page).copied().unwrap_or(0);

@@ -15,7 +15,7 @@ use crate::read::Cursor;
 use crate::timeline::tree::Bindings;
 
 impl Env {
-    /// The rules that the study adds to the environment, where names stand for these values as JSON.
+    /// Returns the rules that the study adds to the environment, with these values for names, as JSON.
     pub fn rules(&self, names: &[(String, String)]) -> Rules {
         let until = self
             .course
@@ -35,7 +35,7 @@ impl Env {
         templates.any(protocol::rules::asks_rewards)
     }
 
-    /// How long a person may take for a choice, if there is a limit.
+    /// Returns the time that a person may take for a choice, if there is a limit.
     pub fn turn(&self, facts: &EnvFacts) -> Option<TurnLimit> {
         let limit_s = self.course.turn_limit_s?;
         let default = self.course.turn_default.as_ref();
@@ -70,15 +70,15 @@ impl Env {
 pub struct HudFacts {
     /// Which episode of the visit it is, from 0.
     pub episode: u16,
-    /// How many there are at most.
+    /// The most episodes that there can be.
     pub episodes: u16,
-    /// How many of those before succeeded.
+    /// The number of earlier ones that succeeded.
     pub successes: u16,
     /// The seat.
     pub seat: u8,
 }
 
-/// The values that names stand for as formulas know them; what happens in the episode goes first.
+/// Returns the values of names for formulas; facts of the episode have priority.
 fn values(names: &[(String, String)]) -> BTreeMap<String, formula::Value> {
     let live = live(Mode::Ticks);
     let names = names.iter().filter(|(name, _)| !live.contains_key(name));
@@ -105,7 +105,7 @@ pub fn live(mode: Mode) -> Types {
     numbers.chain(of_seats).collect()
 }
 
-/// The variables of the texts beside a running episode: those of its formulas, and those of [`HudFacts`].
+/// Returns the variables of the texts beside a running episode: those of its formulas, and those of [`HudFacts`].
 pub(crate) fn of_episode(mode: Mode) -> Types {
     let told = ["episode", "episodes", "successes", "seat"];
     let told = told.map(|name| (name.to_owned(), Type::Number));
@@ -177,7 +177,7 @@ fn success(place: &Cursor<'_>, env: &Env, mut names: Types) -> Option<Formula> {
     Some(formula)
 }
 
-/// Reports what the seeds of a stage cannot be drawn from: names that stand for nothing, and people who are not alone.
+/// Reports impossible sources of a stage's seeds: names that stand for nothing, and people who are not alone.
 pub(crate) fn check_seed(place: &Cursor<'_>, env: &Env, names: &[&str], has_group: bool) {
     for (at, name) in env.course.seed.iter().enumerate() {
         let key = format!("seed[{at}]");
@@ -188,7 +188,7 @@ pub(crate) fn check_seed(place: &Cursor<'_>, env: &Env, names: &[&str], has_grou
                     "several people play here, and all need the same seed; write `group`",
                 );
             }
-            // Where several play, that there is a lobby is asked of the stage itself.
+            // If several people play, the check of the stage itself requires a lobby.
             "group" if !has_group && env.people() == 1 => {
                 place.wrong_at(&key, "there is no group here, as no lobby comes before this stage; write `participant`");
             }

@@ -21,7 +21,7 @@ pub struct Lobby {
     /// The rules of matching.
     #[serde(rename = "match")]
     pub matching: Matching,
-    /// How people are asked whether they are still there.
+    /// The way in which people are asked whether they are still there.
     pub presence: PresenceCheck,
     /// Seconds until `on_timeout`.
     pub timeout_s: u32,
@@ -34,14 +34,15 @@ pub struct Lobby {
     pub rematch: bool,
     /// The AI partner; there if `on_timeout` is `bot` or `ask`.
     pub bot: Option<AiPartner>,
-    /// The partner for whom one waits, if the study draws that: a person, or an AI partner that comes as if it were one.
+    /// The partner for which a participant waits, if the study draws it: a person, or an AI partner that comes as if it
+    /// were one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub partner: Option<DrawnPartner>,
     /// The bounds of the time after which such an AI partner comes, seconds, as long as too few people have waited here to
     /// draw one of their times.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulated_wait_s: Option<[u16; 2]>,
-    /// The outcome of those who leave without a group.
+    /// The outcome of people who leave without a group.
     #[serde(rename = "else")]
     pub or_else: Outcome,
 }
@@ -49,7 +50,7 @@ pub struct Lobby {
 /// The rules of matching.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Matching {
-    /// The order of those who wait.
+    /// The order of the people who wait.
     pub order: MatchOrder,
     /// The longest round trip between two pages of a group, milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +77,7 @@ pub struct Matching {
 /// The factors of participants that the people of a group share, known once the timeline is read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sharing {
-    /// All of them: they split the waiting room.
+    /// All shared factors: they split the waiting room.
     pub shared: BTreeSet<String>,
     /// The factors whose levels may differ within a group.
     pub free: BTreeSet<String>,
@@ -84,7 +85,7 @@ pub struct Sharing {
     pub asked: Vec<String>,
 }
 
-/// The order of those who wait.
+/// The order of the people who wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MatchOrder {
@@ -95,7 +96,7 @@ pub enum MatchOrder {
     Random,
 }
 
-/// How people who wait are asked whether they are still there.
+/// The way in which people who wait are asked whether they are still there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct PresenceCheck {
     /// Seconds of waiting until they are asked.

@@ -1,4 +1,4 @@
-//! The stage types: one module each with what it holds, how its fields are read and what they mean.
+//! The stage types: one module each, with its data, the reader of its fields, and their meanings.
 
 use protocol::control::{Answer, Draft, Farewell, StageView};
 use serde::Serialize;
@@ -184,7 +184,7 @@ impl StageKind {
         }
     }
 
-    /// How people write to each other there, if they do.
+    /// Returns the terms on which people write to each other there, if they do.
     pub fn writing(&self) -> Option<&Writing> {
         match self {
             Self::Env(env) => env.screen.chat.as_ref(),
@@ -233,7 +233,7 @@ impl StageKind {
         }
     }
 
-    /// Checks what is done of a stage so far: that it is one of those that can be half done, and asks for what is there.
+    /// Checks a draft: that its stage can be half done, and that it has only items of the stage.
     ///
     /// # Errors
     /// A [`EventRefusal`] with the name of the item, or of the kind of stage.
@@ -256,8 +256,8 @@ impl StageKind {
 }
 
 impl Stage {
-    /// The view of the participant's page, in a language. What depends on the participant, such as the outcome of
-    /// an end stage and the attempts at a quiz, [`crate::Progress::view`] puts in, and what they take along, the server.
+    /// Returns the view of the participant's page, in a language. [`crate::Progress::view`] adds what depends on the
+    /// participant, such as the outcome of an end stage and the attempts at a quiz; the server adds codes and pay.
     pub fn view(&self, language: &str) -> StageView {
         self.view_with(language, &|page| page.html(language).to_owned())
     }
@@ -347,8 +347,8 @@ const TYPES: [(&str, Type); 11] = [
     ("end", Type::End),
 ];
 
-/// Reads a stage, but for how it is walked. Its id comes too, as far as it is one, so that ids are compared even beside
-/// other faults.
+/// Reads a stage, except how it is walked. Also returns its id, as far as it has one, so that ids are compared even if
+/// there are other faults.
 pub(crate) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> (Option<String>, Option<Stage>) {
     let doc = "The name of the stage in the data. Unique in the study.";
     let id = fields.key("id", doc).need("how", |place| place.id());

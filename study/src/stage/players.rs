@@ -64,7 +64,7 @@ pub enum AnySeat {
 pub enum SeatChoice {
     /// The same for all, from 0.
     Fixed(u8),
-    /// Each seat with equal probability, at each visit anew.
+    /// Each seat with equal probability, drawn again at each visit.
     Random(AnySeat),
     /// A text with a name in it that stands for the number.
     Drawn(String),
@@ -81,8 +81,8 @@ impl Env {
         seated.chain(&self.on_disconnect.bot)
     }
 
-    /// The players in the order of the seats, where names stand for these values. `visit` is what a seat is drawn from at
-    /// a visit.
+    /// Returns the players in the order of the seats, with these values for names. `visit` is the source of a seat that
+    /// is drawn at a visit.
     pub fn seated(&self, bindings: &Bindings, visit: &mut Rng) -> Vec<&Player> {
         let mut players: Vec<&Player> = self.players.iter().collect();
         let seat = match &self.seat {
@@ -103,7 +103,7 @@ impl Env {
 }
 
 impl Player {
-    /// The AI partner that it is, where names stand for these values.
+    /// Returns its AI partner, with these values for names.
     pub fn ai_partner<'a>(&'a self, bindings: &Bindings) -> Option<&'a AiPartner> {
         match self {
             Self::Bot(bot) => Some(bot),
@@ -174,7 +174,7 @@ fn named_player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
             place.wrong(format!("`{text}` has no policy, so it cannot play; write `assistant: {text}` at this stage, or give it a `policy`"));
             None
         }
-        // What it can come to is entered with the names of the study.
+        // The possible partners are entered with the names of the study.
         Some(NamedPartner::Pool(_) | NamedPartner::Person) => {
             Some(Player::Drawn(DrawnPartner::of(text)))
         }

@@ -22,7 +22,7 @@ const MAX_FILES: usize = 100;
 /// An environment in Python.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PythonWorld {
-    /// Its description, for whoever opens it: `docs/host-protocol.md` has the keys.
+    /// Its description, for the host that opens it: `docs/host-protocol.md` has the keys.
     pub world: Map<String, Value>,
     /// The Python files of the study folder, in alphabetical order.
     pub files: Vec<PythonFile>,
@@ -103,7 +103,7 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<PythonWorld
             }
             false => None,
         };
-    // A function that chooses, draws or wraps may lie in the study folder, too.
+    // A function that chooses, draws or wraps may be in the study folder, too.
     let names_file = named? || Value::Object(world.clone()).to_string().contains(".py");
     let files = match names_file {
         true => python_files(source, place)?,
@@ -117,7 +117,7 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<PythonWorld
     })
 }
 
-/// Reads the key that names the environment. True if it lies in the study folder.
+/// Reads the key that names the environment. Returns true if it is in the study folder.
 fn read_name(
     source: Source<'_>,
     place: &Cursor<'_>,
@@ -154,7 +154,7 @@ fn read_name(
     Some(*key == "python")
 }
 
-/// Reads the keys that describe it further. Whoever opens the environment checks them against it.
+/// Reads the keys that describe it further. The host that opens the environment checks them against it.
 fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
     let keys = [
         (
@@ -251,7 +251,7 @@ fn read_limits(fields: &mut Fields<'_>) -> Option<Option<Map<String, Value>>> {
     })
 }
 
-/// The Python files of the study folder: the environment may import any of them.
+/// Lists the Python files of the study folder: the environment may import any of them.
 fn python_files(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec<PythonFile>> {
     let mut names = source.dir.list_names("");
     names.retain(|name| name.ends_with(".py"));

@@ -1,4 +1,4 @@
-//! Questions that have right answers: who has them may go on.
+//! Questions that have right answers: a participant who gives them may continue.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,9 +22,9 @@ use crate::text::{self, Text};
 pub struct Quiz {
     /// The questions; at least one.
     pub items: Vec<QuizQuestion>,
-    /// How often a participant may try.
+    /// The number of attempts.
     pub attempts: u8,
-    /// The stage before, from which another attempt begins; none for the quiz itself.
+    /// The stage before, from which another attempt begins; `None` for the quiz itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_from: Option<String>,
     /// The outcome of those who have no attempt left.
@@ -94,7 +94,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Quiz> 
     })
 }
 
-/// Reads the questions; adds what stands in the braces of their texts.
+/// Reads the questions; adds the content of the braces in their texts.
 fn questions(
     source: Source<'_>,
     place: &Cursor<'_>,

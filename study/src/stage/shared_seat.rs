@@ -16,7 +16,7 @@ const MAX_PROPOSALS: usize = 4;
 /// The key by which a person gives the seat away and takes it back.
 const KEY: &str = "KeyH";
 
-/// How the people of an env stage share their seats with AI partners.
+/// The way in which the people of an env stage share their seats with AI partners.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SharedSeat {
     /// The partners: a single one that plays, or several that propose.
@@ -38,7 +38,7 @@ pub enum Sharing {
     Handover,
     /// The same, and corrects the partner while a key is down.
     Override,
-    /// Chooses among what the partners propose.
+    /// Chooses among the proposals of the partners.
     Choose,
 }
 

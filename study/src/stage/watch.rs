@@ -1,5 +1,4 @@
-//! Replays of episodes that participants watch again: they rate one while it plays, mark spans of it, or choose
-//! between two.
+//! Replays of episodes that participants watch: they rate one while it plays, mark spans of it, or choose between two.
 //!
 //! This module must not know where a replay comes from, nor how it is shown.
 
@@ -42,7 +41,7 @@ pub struct Watch {
 pub struct WatchClip {
     /// The env stage of the episode.
     pub stage: String,
-    /// The number of the episode among those of the last visit to the stage, from 1; `None` for the last one.
+    /// The number of the episode in the last visit to the stage, from 1; `None` for the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub episode: Option<u16>,
     /// The picture.
@@ -115,7 +114,7 @@ pub struct ChooseTask {
 const DOC: &str = "Participants watch episodes of theirs again. They can rate one while it plays, mark spans of it and \
                    explain them, or choose between two.";
 
-/// The time from sample to sample of a study that does not say, milliseconds.
+/// The time between samples if the study does not say, milliseconds.
 const EVERY_MS: u16 = 500;
 
 /// The most labels of spans.
@@ -323,7 +322,7 @@ fn question(source: Source<'_>, fields: &mut Fields<'_>, example: &str) -> Optio
 }
 
 impl Watch {
-    /// The task of a page, as JSON in a language; `turned` says whether the second clip is on the left.
+    /// Returns the task of a page, as JSON in a language; `turned` says whether the second clip is on the left.
     pub fn task(&self, language: &str, turned: bool) -> String {
         let say = |text: &Text| text.in_language(language).to_owned();
         let count = self.clips.len();

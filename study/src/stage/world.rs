@@ -42,7 +42,7 @@ impl WorldFile {
         report.result(world)
     }
 
-    /// A problem of the parameter at a path, where it stands in the file.
+    /// Returns a problem of the parameter at a path, at its place in the file.
     pub fn problem(&self, path: &str, message: &str) -> Problem {
         let report = ProblemReport::new(&self.file);
         report.problem(self.node.locate(path), path, message)

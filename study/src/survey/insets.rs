@@ -1,4 +1,4 @@
-//! Values in the texts of a form: formulas in double braces, filled in when a participant comes to the form.
+//! Values in the texts of a form: formulas in double braces, filled in when a participant reaches the form.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::problem::ProblemReport;
 pub(crate) struct FormInsets {
     /// The text in the braces, until it is known what there is to name.
     unread: Vec<Braces>,
-    /// The values, by what stands in the braces.
+    /// The values, by the content of the braces.
     read: BTreeMap<String, Inset>,
 }
 
@@ -25,7 +25,7 @@ impl FormInsets {
         self.unread.extend(braces);
     }
 
-    /// Reads what stands in the braces; reports what is wrong with it.
+    /// Reads the content of the braces; reports its faults.
     pub(crate) fn read(&mut self, types: &Types, report: &ProblemReport) {
         for braces in &self.unread {
             if let Some(inset) = Inset::read(braces, types, report) {

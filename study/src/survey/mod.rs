@@ -26,7 +26,7 @@ pub use ::survey::MAX_ANSWER;
 pub struct Survey {
     /// The SurveyJS document, its texts in every language that they have, its HTML sanitised.
     pub surveyjs: Value,
-    /// The items that show whether people read what they answer.
+    /// The items that show whether people read the questions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attention: Option<Attention>,
     /// The form. It follows from the document.
@@ -46,7 +46,7 @@ pub struct Survey {
     pub(crate) insets: FormInsets,
 }
 
-/// The items that show whether people read what they answer.
+/// The items that show whether people read the questions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Attention {
     /// Their names.
@@ -60,7 +60,7 @@ pub struct Attention {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// The data say who failed; nothing else happens.
+    /// The data show who failed; nothing else happens.
     Flag,
 }
 
@@ -69,9 +69,9 @@ pub enum Purpose {
 pub struct Mark {
     /// Name of the item.
     pub item: String,
-    /// True if it was answered right; what was left out was not.
+    /// True if the answer was right; a missing answer is not right.
     pub correct: bool,
-    /// True if it says that the person did not read: it is an item of `attention`, and not right.
+    /// True if it shows that the person did not read: it is an item of `attention`, and not right.
     pub flag: bool,
 }
 
@@ -137,8 +137,8 @@ fn settle(value: &mut Value, language: &str) {
     }
 }
 
-/// Puts choices and rows into the order that the document wants; what is drawn, from a seed for each element. Gives what
-/// was drawn.
+/// Puts choices and rows into the order that the document wants; random orders are drawn, from a seed for each element.
+/// Returns the drawn orders.
 fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<ShownOrder> {
     let mut drawn = Vec::new();
     let elements = match value {
@@ -185,7 +185,7 @@ fn arrange(value: &mut Value, rng: &mut dyn FnMut() -> Rng) -> Vec<ShownOrder> {
     drawn
 }
 
-/// Checks that answers, which need not be complete nor right, are to questions of a form, each once. Gives their values.
+/// Checks that answers are to questions of a form, each once; they need not be complete or right. Returns their values.
 pub(crate) fn check_names(form: &Form, answers: &[Answer]) -> Result<Values, EventRefusal> {
     let mut values = Values::new();
     for answer in answers {
@@ -217,7 +217,7 @@ impl Survey {
         }
     }
 
-    /// Names of what it asks.
+    /// Names of its questions.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let asking = self.form.items().filter(|item| item.asks());
         asking.map(|item| item.name.as_str())
@@ -240,8 +240,9 @@ impl Survey {
         document
     }
 
-    /// The document in a language, with choices and rows in the order that one participant finds them in: `seed` is
-    /// theirs, `position` that of the visit. The same arguments give the same order, always; what was drawn comes too.
+    /// Returns the document in a language, with choices and rows in the order for one participant: `seed` is theirs,
+    /// `position` is the position of the visit. The same arguments always give the same order. Also returns the drawn
+    /// orders.
     pub fn arranged(&self, language: &str, seed: u64, position: u16) -> (Value, Vec<ShownOrder>) {
         let mut document = self.in_language(language);
         let mut number = 0;
@@ -253,8 +254,8 @@ impl Survey {
         (document, drawn)
     }
 
-    /// The marks of the items that have a right answer: those that are answered, and those of `attention` that were
-    /// shown.
+    /// Returns the marks of the items that have a right answer: those that are answered, and shown items of
+    /// `attention`.
     pub fn marks(&self, answers: &[Answer]) -> Vec<Mark> {
         let attention = self.attention.as_ref().map(|attention| &attention.items);
         let values = check_names(&self.form, answers).unwrap_or_default();
@@ -290,8 +291,8 @@ impl Survey {
         }
     }
 
-    /// Checks the answers that are there when the time is up: names, kinds, and that nothing is answered that was not
-    /// asked. They need not be complete, nor follow the rules of the form.
+    /// Checks the answers that are there when the time is up: names, kinds, and that only shown questions have answers.
+    /// They need not be complete, nor follow the rules of the form.
     ///
     /// # Errors
     /// A [`EventRefusal`] with the name of the item.
@@ -304,12 +305,12 @@ impl Survey {
         }
     }
 
-    /// Seconds in which it is to be answered; `None` for as long as it takes.
+    /// The time limit for the answers, seconds; `None` for no limit.
     pub fn time_limit_s(&self) -> Option<u32> {
         self.form.time_limit_s
     }
 
-    /// The answers that are there before the participant gives any, as a page tells them.
+    /// Returns the answers that are there before the participant gives any, as a page sends them.
     pub fn default_answers(&self) -> Vec<Answer> {
         let answer = |(name, value): (String, Value)| Answer {
             name,

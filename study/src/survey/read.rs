@@ -1,4 +1,4 @@
-//! Reads forms, and says where one has a fault.
+//! Reads forms, and reports the places of faults.
 
 mod attention;
 mod braces;
@@ -224,7 +224,7 @@ fn form(dir: &StudyFolder, file: &str, place: &Cursor<'_>) -> Option<Survey> {
     Some(survey)
 }
 
-/// Reports names that are there twice, and conditions that ask for what is not there or not asked yet.
+/// Reports duplicate names, and conditions about questions that do not exist or come later.
 fn check_names(parts: &[Part<'_>]) {
     let mut names = BTreeSet::new();
     for part in parts {
@@ -267,7 +267,7 @@ fn check_names(parts: &[Part<'_>]) {
     }
 }
 
-/// Reports right answers and answers given beforehand that an element does not take.
+/// Reports right answers and default answers that an element does not take.
 fn check_values(survey: &Survey, parts: &[Part<'_>]) -> Option<()> {
     let mut whole = Some(());
     for part in parts {
@@ -354,7 +354,7 @@ fn elements<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a
     Some(read.into_iter().flatten().collect())
 }
 
-/// Reads an element, with those that stand in it.
+/// Reads an element, with those inside it.
 fn element<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     place.named("element", |place| {
         let mut fields = place.fields("an element")?;
@@ -433,13 +433,13 @@ fn element<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>
             correct,
             default,
         }));
-        // What stands in a panel comes after the panel's own condition.
+        // The content of a panel comes after the panel's own condition.
         parts.extend(inner?);
         Some(parts)
     })
 }
 
-/// Reads what stands in a panel.
+/// Reads the content of a panel.
 fn panel<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     kinds::report_answer_keys(fields);
     let inner = fields.key("elements", "The elements of the panel.");

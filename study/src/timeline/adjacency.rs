@@ -8,13 +8,13 @@ use super::tree::{Block, Node};
 use crate::design::Design;
 use crate::stage::{Stage, StageKind};
 
-/// Which stages may be next to each other. `None` stands for the beginning and the end.
+/// The pairs of stages that may be next to each other. `None` stands for the beginning and the end.
 #[derive(Debug, Default)]
 pub(crate) struct Adjacency {
     pairs: BTreeSet<(Option<u16>, Option<u16>)>,
 }
 
-/// How a node begins and ends.
+/// The possible beginnings and ends of a node.
 struct Shape {
     first: BTreeSet<u16>,
     last: BTreeSet<u16>,
@@ -23,7 +23,7 @@ struct Shape {
 }
 
 impl Adjacency {
-    /// Of a timeline; stages that could not be read have none.
+    /// Finds the pairs of a timeline; stages that could not be read have none.
     pub(crate) fn of(tree: &[Node], stages: &[Option<Stage>], design: &Design) -> Self {
         let mut found = Self::default();
         let is_end = |stage: u16| {
@@ -105,7 +105,8 @@ impl Adjacency {
     /// Children of which `kept` are walked, in their order or in any.
     fn sequence(&mut self, shapes: &[Shape], kept: usize, shuffled: bool) -> Shape {
         let count = shapes.len();
-        // Of the children in a range, so many must be walked when so many others are: can all of them be passed over?
+        // If too few other children are left, some children of the range are walked too: can all of these be passed
+        // over?
         let passed = |range: std::ops::Range<usize>, others: usize, room: usize| {
             let must = kept.saturating_sub(others + room);
             shuffled || shapes[range].iter().filter(|shape| shape.nullable).count() >= must

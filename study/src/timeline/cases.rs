@@ -1,5 +1,5 @@
-//! The answers that guards tell apart: for every item that one asks for, values of which each stands for all that
-//! guards treat alike.
+//! The answers that guards distinguish: for every item in a guard, a few values, each of which represents all values
+//! that guards treat alike.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use formula::{Expr, Op, Value};
 use super::tree::{Guard, Node};
 use crate::stage::{Stage, StageKind};
 
-/// The most choices of an item that are told apart.
+/// The most choices of an item that are distinguished.
 const MAX_CHOICES: usize = 24;
 
 /// The path of an answer: stage and item.
@@ -30,7 +30,7 @@ pub(super) struct AnswerCases {
 }
 
 impl AnswerCases {
-    /// The cases that the guards of a timeline tell apart.
+    /// Finds the cases that the guards of a timeline distinguish.
     pub(super) fn of(nodes: &[Node], stages: &[Stage]) -> Self {
         let mut uses = BTreeMap::new();
         let mut too_early = Vec::new();
@@ -67,7 +67,7 @@ impl AnswerCases {
         cases
     }
 
-    /// The items of a form that guards ask for, and the values that they tell apart.
+    /// Returns the items of a form that guards use, and the values that they distinguish.
     pub(super) fn items(&self, form: u16) -> impl Iterator<Item = (&str, &[Value])> {
         let items = self.forms.get(&form).into_iter().flatten();
         items.map(|(item, values)| (item.as_str(), values.as_slice()))
@@ -128,7 +128,7 @@ fn find_uses(expr: &Expr, uses: &mut BTreeMap<Path, Uses>) {
     let found = match (expr.op(), expr.args()) {
         (Op::Equal | Op::NotEqual, [a, b]) => compared(a, b),
         (Op::Less | Op::LessEqual | Op::Greater | Op::GreaterEqual, [a, b]) => {
-            // What texts are before or behind another one is told by no list of them.
+            // No list of texts shows which ones come before or after another.
             let is_number =
                 |(_, values): &(Path, Vec<Value>)| matches!(values[..], [Value::Number(_)]);
             compared(a, b).filter(is_number)
@@ -151,7 +151,7 @@ fn compared(a: &Expr, b: &Expr) -> Option<(Path, Vec<Value>)> {
     one(a, b).or_else(|| one(b, a))
 }
 
-/// The values of an item that guards tell apart; `None` if that is not known.
+/// Returns the values of an item that guards distinguish; `None` if that is not known.
 fn values_of(item: &FormItem, uses: Uses) -> Option<Vec<Value>> {
     let choices = match &item.kind {
         ItemKind::One(choices) | ItemKind::List(choices) => Some(choices),
@@ -189,7 +189,7 @@ fn values_of(item: &FormItem, uses: Uses) -> Option<Vec<Value>> {
     }
 }
 
-/// Some numbers, one between each two of them, and one on either side.
+/// Returns some numbers, one between each two of them, and one on either side.
 fn around(mut numbers: Vec<f64>) -> Vec<Value> {
     numbers.sort_unstable_by(f64::total_cmp);
     numbers.dedup();

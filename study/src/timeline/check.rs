@@ -11,7 +11,7 @@ use crate::read::Cursor;
 use crate::stage::StageKind;
 use crate::yaml::Data;
 
-/// Reports ids that are there twice, and those that formulas know as something else.
+/// Reports duplicate ids, and ids that formulas know as something else.
 pub(crate) fn ids(read: &Read<'_>) {
     let mut seen: BTreeMap<&str, (&str, u32)> = BTreeMap::new();
     for (id, place) in &read.ids {
@@ -168,7 +168,7 @@ pub(crate) fn length(read: &Read<'_>, design: &Design, timeline: &Cursor<'_>) {
     }
 }
 
-/// The most visits that a node makes; none if that is too many, which is then reported.
+/// Returns the most visits that a node makes; `None` if that is too many, which is then reported.
 fn visits(node: &Node, read: &Read<'_>, design: &Design) -> Option<usize> {
     let Node::Block(block) = node else {
         return Some(1);

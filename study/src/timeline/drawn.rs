@@ -1,4 +1,4 @@
-//! Partners whom the study draws: what each can come to at its stage, and faults of that.
+//! Partners that the study draws: the possible partners at each stage, and their faults.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use crate::stage::lobby::Lobby;
 use crate::stage::players::{Player, SeatChoice};
 use crate::stage::{DrawnPartner, StageKind};
 
-/// Enters the partners that each stage can draw, and reports texts that come to no partner, or to one that cannot play
+/// Enters the partners that each stage can draw, and reports texts that name no partner, or a partner that cannot play
 /// there.
 pub(crate) fn check(
     read: &mut Read<'_>,
@@ -45,7 +45,7 @@ pub(crate) fn check(
     check_debriefing(read);
 }
 
-/// The texts of a stage that names can stand in, with their keys.
+/// Returns the texts of a stage that can contain names, with their keys.
 pub(super) fn texts(kind: &StageKind) -> Vec<(String, &str)> {
     match kind {
         StageKind::Env(env) => {
@@ -75,7 +75,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// The words that a text can come to.
+    /// Returns the words that a text can become.
     fn words(&self, text: &str) -> BTreeSet<String> {
         let found = fill::references(&text.into(), "");
         let names = found.into_iter().filter_map(|(_, found)| found.ok());
@@ -97,7 +97,7 @@ impl Check<'_> {
         words.collect()
     }
 
-    /// Enters what a text can come to; gives the pools among it.
+    /// Enters the partners that a text can become; returns the pools among them.
     fn enter(&self, drawn: &mut DrawnPartner, key: &str) -> BTreeSet<String> {
         let mut pools = BTreeSet::new();
         for word in self.words(&drawn.text) {
@@ -193,7 +193,8 @@ impl Check<'_> {
     }
 }
 
-/// Reports a stage at which people write to each other, if its AI partner is drawn and not to be told from them.
+/// Reports a stage at which people write to each other, if its AI partner is drawn and must not be distinguishable from
+/// them.
 fn check_writing(read: &Read<'_>, stage: u16, makers: &Makers) {
     let Some(kind) = read.kind(stage).filter(|kind| kind.writing().is_some()) else {
         return;
@@ -210,7 +211,7 @@ fn check_writing(read: &Read<'_>, stage: u16, makers: &Makers) {
     }
 }
 
-/// Reports waiting rooms that deceive, and no debriefing after them says so.
+/// Reports waiting rooms that deceive, if no debriefing after them says so.
 fn check_debriefing(read: &Read<'_>) {
     let deceives = |kind: &StageKind| match kind {
         StageKind::Lobby(lobby) => lobby.simulated_wait_s.is_some(),

@@ -1,4 +1,4 @@
-//! `{{ name }}` in an environment's parameters: what a name stands for at a place is put in.
+//! `{{ name }}` in an environment's parameters: the value of the name at this place is put in.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ enum Part<'a> {
 /// A name that a text refers to, and the parameter of its level.
 pub(crate) type Reference = (String, Option<String>);
 
-/// Where a value refers to names: the path of each text below `path`, with what it refers to.
+/// Finds where a value refers to names: the path of each text below `path`, with its reference.
 pub(crate) fn references(
     value: &Value,
     path: &str,
@@ -52,7 +52,7 @@ pub(crate) fn references(
     }
 }
 
-/// The value with everything put in; a name that stands for nothing stays as it is.
+/// Returns the value with all names replaced; a name that stands for nothing stays.
 pub(crate) fn filled(value: &Value, bindings: &Bindings) -> Value {
     match value {
         Value::String(text) => text_filled(text, bindings),
@@ -65,7 +65,7 @@ pub(crate) fn filled(value: &Value, bindings: &Bindings) -> Value {
     }
 }
 
-/// A text, such as the prompt of a language model, where names stand for these values.
+/// Returns a text, such as the prompt of a language model, with these values for names.
 pub fn fill_names(text: &str, bindings: &Bindings) -> String {
     match text_filled(text, bindings) {
         Value::String(text) => text,
@@ -99,7 +99,7 @@ fn text_filled(text: &str, bindings: &Bindings) -> Value {
     out.into()
 }
 
-/// The word that a text comes to: a level stands for its name; `None` if a name stands for nothing, or for a list.
+/// Returns the word that a text becomes: a level becomes its name; `None` if a name stands for nothing, or for a list.
 pub(crate) fn word(text: &str, bindings: &Bindings) -> Option<String> {
     let mut out = String::new();
     for part in parts(text).ok()? {

@@ -25,8 +25,7 @@ pub(crate) struct Makers {
 }
 
 /// Reports lobbies whose group plays nothing, groups of another size than the stage that they play, and stages without
-/// a group. A stage that has faults of its own is not judged. Gives what makes the group of each stage that people play
-/// together.
+/// a group. A stage with faults is not checked. Returns what makes the group of each stage that people play together.
 pub(crate) fn groups(read: &Read<'_>, design: &Design) -> BTreeMap<u16, Makers> {
     let adjacency = Adjacency::of(&read.tree, &read.stages, design);
     let mut all = BTreeMap::new();
@@ -53,7 +52,7 @@ fn makers(index: u16, adjacency: &Adjacency, read: &Read<'_>) -> Makers {
     let (mut seen, mut open) = (BTreeSet::new(), vec![(index, None)]);
     while let Some((stage, first)) = open.pop() {
         for before in adjacency.before(stage) {
-            // The stage by which this way comes to the one that is asked for.
+            // The first stage on the way to the wanted one.
             let first = first.unwrap_or(before);
             match before.map(|before| (before, read.kind(before))) {
                 None => makers.without = makers.without.or(Some(first)),
@@ -175,7 +174,7 @@ fn of_env(place: &Cursor<'_>, env: &Env, index: u16, makers: &Makers, read: &Rea
     }
 }
 
-/// Why there may be no group at a stage, if so.
+/// Returns why there may be no group at a stage, if so.
 fn without_group(index: u16, makers: &Makers, size: usize, read: &Read<'_>) -> Option<String> {
     let without = makers.without.filter(|_| !makers.is_unsure)?;
     let lobby = format!(
@@ -249,8 +248,8 @@ fn of_writing(place: &Cursor<'_>, kind: &StageKind, index: u16, makers: &Makers,
     }
 }
 
-/// Gives every env stage that calls an AI partner for a person who is gone the one of the lobby before it, unless it
-/// names its own; reports those that have neither.
+/// Gives every env stage that needs an AI partner for a person who is gone the partner of the lobby before it, unless
+/// it names its own; reports stages that have neither.
 pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
     for index in 0..read.stages.len() as u16 {
         let makers = makers.get(&index);
@@ -259,7 +258,7 @@ pub(crate) fn bots(read: &mut Read<'_>, makers: &BTreeMap<u16, Makers>) {
             Some(StageKind::Lobby(lobby)) => lobby.bot.clone(),
             _ => None,
         });
-        // Of several lobbies, each must name one.
+        // If there are several lobbies, each must name one.
         let named: Option<Vec<_>> = named.collect();
         let lobby = named.and_then(|named| named.into_iter().next());
         let is_unsure = makers.is_some_and(|makers| makers.is_unsure);

@@ -1,5 +1,5 @@
-//! Stages with a language model: whom it can speak with, and the names in its prompt; and lobbies whose partner would be
-//! told what to do.
+//! Stages with a language model: its possible readers, and the names in its prompt; and lobbies whose partner would get
+//! directives.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::stage::StageKind;
 use crate::stage::env::{Env, RunOn};
 use crate::stage::lobby::Lobby;
 
-/// Reports language models that have nobody to speak with, and chats of people who play alone without one. `scopes` are
-/// the names at each stage; `None` if the design has faults of its own.
+/// Reports language models that have nobody to write to, and chats of people who play alone without one. `scopes` are
+/// the names at each stage; `None` if the design has faults.
 pub(crate) fn check(read: &Read<'_>, scopes: Option<&BTreeMap<u16, Scope>>) {
     for (index, place) in (0..).zip(&read.places) {
         match read.kind(index) {
@@ -117,7 +117,7 @@ fn check_prompt(place: &Cursor<'_>, key: &str, model: &LanguageModel, scope: Opt
     }
 }
 
-/// Nobody speaks in the place of a person whom a waiting room promises.
+/// Reports lobbies in which a language model would write in place of a promised person.
 fn of_lobby(place: &Cursor<'_>, lobby: &Lobby) {
     let drawn = lobby.partner.iter().flat_map(|drawn| &drawn.choices);
     let mut drawn = drawn.filter(|(_, partner)| partner.language_model.is_some());

@@ -10,10 +10,10 @@ use super::tree::{Block, ForEach, Guard, Node};
 use crate::design::{Design, Level};
 use crate::stage::Stage;
 
-/// The most cases of answers that are walked through together; what is asked beyond is taken for unknown.
+/// The most cases of answers that are walked through together; further answers count as unknown.
 const MAX_CASES: usize = 256;
 
-/// The values of names in a copy, as far as they are known before anybody comes.
+/// The values of names in a copy, as far as they are known before any participant comes.
 type Known = BTreeMap<String, Value>;
 
 /// A walk through all ways.
@@ -21,11 +21,11 @@ struct Walk<'a> {
     design: &'a Design,
     stages: &'a [Stage],
     cases: &'a AnswerCases,
-    /// How much a stage counts.
+    /// The weight of a stage.
     weight: &'a dyn Fn(u16) -> f64,
 }
 
-/// The most that a walk of some nodes can come to, where each stage counts as much as `weight` says.
+/// Returns the greatest sum of a walk of some nodes, where each stage counts as much as `weight` says.
 pub(crate) fn most(
     nodes: &[Node],
     design: &Design,
@@ -75,7 +75,7 @@ fn with_answer(known: &Known, stage: &str, item: &str, value: &Value) -> Known {
 }
 
 impl Walk<'_> {
-    /// The greatest of what the nodes come to by the answers to the forms among them, which are answered once.
+    /// Returns the greatest sum of the nodes over the answers to the forms among them, which are answered once.
     fn most_by_answers(&self, nodes: &[Node], known: &Known, of: &dyn Fn(&Known) -> f64) -> f64 {
         let mut forms = Vec::new();
         self.find_forms(nodes, &mut forms);
@@ -99,7 +99,7 @@ impl Walk<'_> {
         all.iter().map(of).fold(0.0, f64::max)
     }
 
-    /// The stages of some nodes, but for those of blocks that are walked several times.
+    /// Finds the stages of some nodes, except those of blocks that are walked several times.
     fn find_forms(&self, nodes: &[Node], forms: &mut Vec<u16>) {
         for node in nodes {
             match node {
@@ -142,7 +142,7 @@ impl Walk<'_> {
         copies.sum::<f64>() * f64::from(block.repeat)
     }
 
-    /// The most that a copy can come to: nothing if its guard surely does not hold.
+    /// Returns the greatest sum of a copy: nothing if its guard surely does not hold.
     fn most_of_copy(&self, block: &Block, known: &Known) -> f64 {
         if block
             .when

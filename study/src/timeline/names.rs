@@ -1,4 +1,4 @@
-//! Names of the timeline: what each can stand for at a stage, the formulas that guard blocks, and names that stand for
+//! Names of the timeline: their possible values at a stage, the formulas that guard blocks, and names that stand for
 //! nothing or are never used.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,8 @@ use crate::yaml;
 /// The values that names can have at a stage.
 pub(crate) type Scope = BTreeMap<String, Vec<Level>>;
 
-/// Reads the guards, and reports names that stand for nothing where they are used, and factors that nothing uses. Gives
-/// what names can stand for at each stage.
+/// Reads the guards, and reports names that stand for nothing where they are used, and factors that nothing uses.
+/// Returns the possible values of names at each stage.
 pub(crate) fn check(
     read: &mut Read<'_>,
     design: &Design,
@@ -106,7 +106,7 @@ const FACTS: [(&str, &str); 2] = [
 /// The description of the variables of a running episode.
 const OF_EPISODE: &str = "something of the running episode";
 
-/// A name of [`FACTS`] and what it means, if this is one.
+/// Returns a name of [`FACTS`] and its meaning, if this is one.
 pub(super) fn fact(name: &str) -> Option<(&'static str, &'static str)> {
     FACTS.into_iter().find(|(known, _)| *known == name)
 }
@@ -153,7 +153,8 @@ pub(crate) fn visit(read: &Read<'_>, design: Option<&Design>) -> Types {
     types
 }
 
-/// The variables of every formula about a participant: [`crate::progress::ParticipantFacts::scope`] gives the values.
+/// Returns the variables of every formula about a participant: [`crate::progress::ParticipantFacts::scope`] has the
+/// values.
 pub(super) fn variables(read: &Read<'_>) -> Types {
     let mut types = Types::new();
     if read
@@ -181,7 +182,7 @@ pub(super) fn variables(read: &Read<'_>) -> Types {
             _ => {}
         }
     }
-    // A stage with faults of its own is not judged a second time where it is named.
+    // A stage that has faults already is not checked again where it is named.
     let broken = read.places.iter().zip(&read.stages);
     for (place, _) in broken.filter(|(_, stage)| stage.is_none()) {
         let own = |(_, at): &&(String, Cursor<'_>)| at.path == place.path;
@@ -194,8 +195,8 @@ pub(super) fn variables(read: &Read<'_>) -> Types {
     types
 }
 
-/// Returns whether a guard holds for nothing that names can stand for, whatever a participant does: of that nothing is known
-/// here, so a guard that depends on it has no value.
+/// Returns whether a guard holds for no possible values of names, whatever a participant does. Nothing is known here
+/// about what participants do, so a guard that depends on it has no value.
 fn never_holds(guard: &Formula, names: &Scope) -> bool {
     // What is not there yet may be there when it is asked.
     if guard
@@ -234,7 +235,7 @@ fn never_holds(guard: &Formula, names: &Scope) -> bool {
     !all.is_empty() && all.iter().all(|known| is_false(known))
 }
 
-/// The types of what names can stand for.
+/// Returns the types of the possible values of names.
 pub(super) fn types_of(scope: &Scope) -> Types {
     let types = scope.iter();
     types
@@ -242,7 +243,7 @@ pub(super) fn types_of(scope: &Scope) -> Types {
         .collect()
 }
 
-/// The type of what a name can stand for.
+/// Returns the type of the possible values of a name.
 fn type_of(levels: &[Level]) -> Type {
     let of = |value: &Value| match value {
         Value::Bool(_) => Type::Bool,
@@ -308,7 +309,7 @@ impl Names<'_, '_> {
         lobby || (passed && !block.guarded)
     }
 
-    /// Reads the guard of a block: it is asked in each copy, where names stand for the values of the copy.
+    /// Reads the guard of a block: it is evaluated in each copy, with the copy's values for names.
     fn guard(&mut self, block: &Block, scope: &Scope, lobby: bool) {
         let place = &self.read.blocks[usize::from(block.number)];
         let Some(place) = place.at("when") else {
@@ -409,7 +410,7 @@ impl Names<'_, '_> {
         lobby || is_lobby
     }
 
-    /// Reads what a lobby wants of its groups: a formula over what each of the members has answered, played and drawn.
+    /// Reads the wish of a lobby for its groups: a formula over the answers, episodes and draws of each member.
     fn composition(&mut self, stage: u16, scope: &Scope) {
         let place = &self.read.places[usize::from(stage)];
         let place = place.at("match").and_then(|place| place.at("composition"));
@@ -436,7 +437,7 @@ impl Names<'_, '_> {
         }
     }
 
-    /// Reports what `{{ … }}` in a value cannot stand for; gives the names in it.
+    /// Reports invalid `{{ … }}` in a value; returns the names in it.
     fn template(
         &self,
         place: &Cursor<'_>,

@@ -8,15 +8,15 @@ use crate::problem::hint;
 use crate::read::{Cursor, Fields};
 use crate::stage::{self, Stage, StageKind};
 
-/// The timeline as it was read: stages in the order of the file with the places of all, for the checks that follow.
+/// The timeline as it was read: stages in the order of the file with all their places, for later checks.
 pub(crate) struct Read<'a> {
-    /// How the stages are walked.
+    /// The way in which the stages are walked.
     pub tree: Vec<Node>,
     /// The stages, as far as they could be read.
     pub stages: Vec<Option<Stage>>,
-    /// Where each stands.
+    /// The place of each.
     pub places: Vec<Cursor<'a>>,
-    /// Where each block stands, by its number.
+    /// The place of each block, by its number.
     pub blocks: Vec<Cursor<'a>>,
     /// The ids of stages and blocks, and where they stand.
     pub ids: Vec<(String, Cursor<'a>)>,
@@ -30,8 +30,8 @@ impl Read<'_> {
     }
 }
 
-/// The stage that a study begins with though no stage of its file says so, and where the file asks for it; no stage if that
-/// could not be read.
+/// The stage with which a study begins although it is not in the file's timeline, and the place where the file asks for
+/// it; no stage if that could not be read.
 pub(crate) type First<'a> = (Cursor<'a>, Option<Stage>);
 
 /// Reads the timeline.
@@ -81,7 +81,7 @@ impl<'a> Reader<'_, 'a> {
         )
     }
 
-    /// A node; none if nothing of it can be walked.
+    /// Reads a node; `None` if nothing of it can be walked.
     fn node(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Node> {
         place.named("node", |place| {
             let has_children = place.node.get("block").is_some();
@@ -127,7 +127,7 @@ impl<'a> Reader<'_, 'a> {
         (count > 0).then_some(Node::Block(block))
     }
 
-    /// A stage, in a block of its own if it says how it is walked.
+    /// Reads a stage, in its own block if it says how it is walked.
     fn stage(&mut self, place: &Cursor<'a>, depth: usize) -> Option<Node> {
         let mut fields = place.fields("a stage")?;
         let (id, stage) = stage::read(self.source, &mut fields);

@@ -1,4 +1,4 @@
-//! Visits that are made again because a quiz sends people back: what they play there once more counts once more.
+//! Visits that are made again because a quiz sends people back: repeated visits count again.
 
 use super::most::most_in;
 use super::tree::{Block, Node};

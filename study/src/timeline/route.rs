@@ -1,4 +1,4 @@
-//! The route of a participant: the visits that the tree becomes by what was drawn.
+//! The route of a participant: the visits that the tree becomes by the draws.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,22 +19,22 @@ pub struct Visit<'a> {
     pub bindings: Arc<Bindings>,
     /// The guards of the copies that begin here, the outermost first.
     pub when: Vec<Gate<'a>>,
-    /// The position of what follows the innermost copy that it belongs to; of what follows it, outside of all blocks.
+    /// The position after the innermost copy that it belongs to; outside of all blocks, the position after the visit.
     pub past: u16,
 }
 
-/// The guard of a copy, and where the route goes on if it does not hold.
+/// The guard of a copy, and the place where the route continues if it does not hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate<'a> {
     /// The question.
     pub guard: &'a Guard,
-    /// The position of what follows the copy.
+    /// The position after the copy.
     pub past: u16,
 }
 
-/// The way of a participant through the study, by what was drawn for them.
+/// Returns the route of a participant through the study, by the draws for them.
 ///
-/// Before a group is made, what is drawn for the group stands in the order of the file.
+/// Before a group is made, everything that is drawn for the group is in the order of the file.
 pub fn route<'a>(study: &'a Study, assignment: &Assignment) -> Vec<Visit<'a>> {
     let mut walk = Walk {
         study,
@@ -57,11 +57,11 @@ struct Walk<'a, 'd> {
     assignment: &'d Assignment,
     /// The position of the lobby that was passed last.
     lobby: Option<u16>,
-    /// How many copies were made of a block, by its number.
+    /// The number of copies that were made of a block, by its number.
     own: BTreeMap<u16, u64>,
-    /// How many of them since the lobby, for blocks that a group draws.
+    /// The number of copies since the lobby, for blocks that a group draws.
     shared: BTreeMap<u16, u64>,
-    /// How often a pool was drawn from, by its name.
+    /// The number of draws from a pool, by its name.
     drawn: BTreeMap<String, usize>,
     visits: Vec<Visit<'a>>,
 }
@@ -184,7 +184,7 @@ impl<'a, 'd> Walk<'a, 'd> {
     }
 
     fn copy(&mut self, block: &'a Block, bound: &Arc<Bindings>) {
-        // As many as a route may have; whether a study can come there is told when it is loaded.
+        // As many as a route may have; loading reports whether a study can reach this number.
         if self.visits.len() >= MAX_VISITS {
             return;
         }

@@ -1,5 +1,5 @@
-//! Factors that the people of a group share: those that a lobby names in `match.same`, and those without which a stage that
-//! they play together would be two different stages.
+//! Factors that the people of a group share: the factors that a lobby names in `match.same`, and those without which a
+//! stage that they play together would be two different stages.
 //!
 //! A factor of participants that is neither does not split the waiting room.
 
@@ -162,7 +162,7 @@ fn around(read: &Read<'_>) -> BTreeMap<u16, BTreeSet<String>> {
     all
 }
 
-/// Shows every block with the stages in it, and gives all stages.
+/// Shows every block with its stages to a function, and returns all stages.
 fn each_block(
     nodes: &[Node],
     show: &mut impl FnMut(&super::tree::Block, &BTreeSet<u16>),

@@ -10,7 +10,7 @@ use crate::inset;
 use crate::read::Cursor;
 use crate::stage::StageKind;
 
-/// Reads what stands in the braces of pages, forms and quizzes. `root` is the whole file.
+/// Reads the content of braces in pages, forms and quizzes. `root` is the whole file.
 pub(crate) fn texts(
     read: &mut Read<'_>,
     design: &Design,
@@ -46,7 +46,7 @@ pub(crate) fn texts(
     }
 }
 
-/// The variables of texts: those of every formula, and more.
+/// Returns the variables of texts: those of every formula, and more.
 pub(crate) fn types(known: Types, design: &Design, root: &Cursor<'_>) -> Types {
     let within = design.within.iter().map(|factor| factor.name.clone());
     let within: Vec<String> = within.collect();

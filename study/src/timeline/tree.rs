@@ -17,7 +17,7 @@ pub enum Node {
     Block(Block),
 }
 
-/// Nodes that are walked together. A stage with `for_each`, `repeat`, `when` or `after_each` of its own is a block too.
+/// Nodes that are walked together. A stage with its own `for_each`, `repeat`, `when` or `after_each` is a block too.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Block {
     /// Its id.
@@ -28,11 +28,11 @@ pub struct Block {
     /// The values that copies are made for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_each: Option<ForEach>,
-    /// How many copies are made for each value.
+    /// The number of copies for each value.
     pub repeat: u16,
-    /// True if every copy has its children in an order of its own.
+    /// True if every copy has its children in its own order.
     pub shuffle: bool,
-    /// How many of its children a copy keeps.
+    /// The number of its children that a copy keeps.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choose: Option<u16>,
     /// The guard that decides whether a copy is walked at all.
@@ -41,7 +41,7 @@ pub struct Block {
     /// True if it has a guard, also while that is not read yet.
     #[serde(skip)]
     pub(crate) guarded: bool,
-    /// Its number in the order of the file: what is drawn for it is drawn by this number.
+    /// Its number in the order of the file: its draws use this number.
     #[serde(skip)]
     pub(crate) number: u16,
     /// True if it holds a stage that is played with the partners of a lobby before the block, who are to draw alike.
@@ -72,7 +72,7 @@ impl ForEach {
         }
     }
 
-    /// The values as they stand in the file.
+    /// Returns the values as they are in the file.
     pub(crate) fn levels<'a>(&'a self, design: &'a Design) -> &'a [Level] {
         match self {
             Self::Values { values, .. } => values,

@@ -9,10 +9,10 @@ use super::same::{guards, is_named};
 use crate::design::{Design, Unit};
 use crate::stage::StageKind;
 
-/// The factors that one stage uses, of those of which each participant has one level.
+/// The factors that one stage uses, among those with one level for each participant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FactorUse {
-    /// Those that decide whether people come here, or whom they wait for.
+    /// The factors that decide whether people come here, or for whom they wait.
     pub before: BTreeSet<String>,
     /// Those that the stage names, or by which it puts people together.
     pub within: BTreeSet<String>,

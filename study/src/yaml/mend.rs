@@ -1,5 +1,5 @@
-//! Why a text is no YAML, in the words of an author, and where: what a parser notices is often a line or a page behind
-//! its cause.
+//! Explains to an author why a text is not YAML, and where: a parser often notices a fault a line or a page after its
+//! cause.
 
 use crate::problem::LineColumn;
 
@@ -39,7 +39,7 @@ fn place(row: usize, column: usize) -> LineColumn {
 /// Quotes and brackets that are never closed, or closed by a bracket of the other kind.
 fn unclosed(lines: &[&str]) -> Option<(LineColumn, String)> {
     let mut open: Vec<(char, LineColumn)> = Vec::new();
-    // The depth of the line whose block of text goes on.
+    // The depth of the line whose block of text continues.
     let mut text_under: Option<usize> = None;
     for (row, line) in lines.iter().enumerate() {
         if text_under.is_some_and(|depth| line.trim().is_empty() || indent(line) > depth) {
@@ -67,7 +67,7 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start_matches(' ').len()
 }
 
-/// Opens and closes what a line does; a bracket that closes another one is told.
+/// Opens and closes the brackets of a line; a bracket that closes another kind is reported.
 fn scan(
     line: &str,
     row: usize,
@@ -189,7 +189,7 @@ fn apostrophe(line: &str) -> Option<(usize, String)> {
     })
 }
 
-/// A value that begins with a name in braces and goes on, such as `{mood} > 3`.
+/// Finds a value that begins with a name in braces and continues, such as `{mood} > 3`.
 fn name_in_braces(line: &str) -> Option<(usize, String)> {
     let begin = line.find(": {")? + 2;
     let (name, rest) = line[begin + 1..].split_once('}')?;
@@ -206,7 +206,7 @@ fn name_in_braces(line: &str) -> Option<(usize, String)> {
     })
 }
 
-/// A line at a depth at which none of the lines around it stands, or that is no `key: value` among such.
+/// Finds a line whose depth no line around it has, or that is not `key: value` among such lines.
 fn depth(lines: &[&str], row: usize) -> Option<(LineColumn, String)> {
     let is_there = |line: &&&str| !line.trim().is_empty() && !line.trim_start().starts_with('#');
     let line = lines.get(row)?;

@@ -1,4 +1,4 @@
-//! Blocks in which people meet: who can become a group, and what a group draws.
+//! Blocks in which people meet: the possible groups, and the draws of a group.
 
 use super::*;
 
@@ -31,7 +31,7 @@ fn only_people_with_equal_bindings_can_become_a_group() {
     );
 }
 
-/// How many rooms people wait in, of a study with a factor of participants.
+/// Counts the rooms of a study with a factor of participants.
 fn rooms(name: &str, lobby: &str, play: &str) -> usize {
     let design = "design:\n  between:\n    speed: {levels: [slow, fast]}\n";
     let timeline = DYAD

@@ -1,4 +1,4 @@
-//! How blocks are walked: copies, order, choice, names; and what is told of a tree that cannot be walked.
+//! The walk of blocks: copies, order, choice, names; and the reports about a tree that cannot be walked.
 
 mod groups;
 mod walks;
@@ -120,7 +120,7 @@ fn a_repeat_of_a_choice_of_one_of_three_plays_two() {
         "",
         "  - {repeat: 2, choose: 1, block: [<a>, <b>, <c>]}\n",
     );
-    // Drawn anew in each copy: nine pairs; 8 degrees of freedom, once in a thousand: 26.12.
+    // Drawn again in each copy: nine pairs; 8 degrees of freedom, once in a thousand: 26.12.
     even(&walks(&study, 900), 9, 26.12);
     let nested = good(
         "repeat-of-choice-nested",
@@ -434,7 +434,7 @@ fn arms_that_exclude_each_other_by_answers_are_not_added_up() {
             "{name}"
         );
     }
-    // Who answers anew in every round can walk another arm in each, but one in each round.
+    // A participant who answers again in every round can walk another arm in each, but only one in each round.
     let arms = arm("x", "answers.f.a == \"young\"", 2) + &arm("y", "answers.f.a == \"old\"", 3);
     let rounds = format!(
         "  - repeat: 4\n    block:\n{}",

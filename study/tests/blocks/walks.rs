@@ -85,7 +85,7 @@ fn written(tree: &Tree, next: &mut u32) -> String {
     }
 }
 
-/// An event that fits a stage, so that the participant goes on.
+/// An event that fits a stage, so that the participant continues.
 fn fitting<'a>(
     kind: &StageKind,
     at: u16,

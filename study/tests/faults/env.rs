@@ -1,4 +1,4 @@
-//! Faults of what people play: the network, and what follows when somebody is gone.
+//! Faults in env stages: the network, and the rules for a person who is gone.
 
 use super::{fault, faults, swap};
 
@@ -15,7 +15,7 @@ fn the_window_and_the_input_delay_fit_together() {
     );
 }
 
-/// Replaces the terms of the env stage for a person who is gone; the good study's stand on line 29, column 5.
+/// Replaces the terms of the env stage for a person who is gone; the good study has them on line 29, column 5.
 fn gone(terms: &str) -> String {
     fault("{grace_s: 15}", terms)
 }

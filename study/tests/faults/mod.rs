@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::folder::{Folder, STUDY};
 
-/// Changes one thing of a good study and gives what is then reported.
+/// Changes one thing of a good study and returns the reports.
 fn faults(name: &str, change: impl FnOnce(&Folder, &mut String)) -> Vec<String> {
     let folder = Folder::new(name);
     let mut text = STUDY.to_owned();
@@ -138,7 +138,7 @@ fn a_name_that_formulas_have_already_is_taken() {
         "study.yaml:18:5: timeline[2].id: formulas call the answers to forms `answers`, and the episodes of this stage \
          would hide that; give the stage another id, such as `answers_play`"
     );
-    // Formulas reach what is answered there only through `answers`.
+    // Formulas reach the answers there only through `answers`.
     let folder = Folder::new("form-called-screening");
     folder.write("study.yaml", STUDY.replace("id: after", "id: screening"));
     assert!(study::load(&folder.path).is_ok());

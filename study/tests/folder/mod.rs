@@ -79,7 +79,7 @@ impl Folder {
         std::fs::write(self.path.join(name), text).expect("a file of the test");
     }
 
-    /// Checks the study against the facts of a host; what is wrong comes as text.
+    /// Checks the study against the facts of a host; returns faults as text.
     #[allow(dead_code, reason = "not every test has a host")]
     pub(crate) fn check(&self, host: &Host<'_>) -> Result<EnvFactsByStage, Vec<String>> {
         let checked = DraftStudy::read(&self.path).check(host);
@@ -130,7 +130,7 @@ impl HostFacts for Host<'_> {
     }
 }
 
-/// Loads a study file with this text, or gives its problems, a line each.
+/// Loads a study file with this text, or returns its problems, one per line.
 pub(crate) fn load(name: &str, text: &str) -> Result<study::Study, String> {
     let folder = Folder::new(name);
     folder.write("study.yaml", text);

@@ -1,8 +1,8 @@
-//! Hanabi on the native host: what the page of a seat is sent does not depend on the cards that its person may not see.
+//! Hanabi on the native host: the views of a seat do not depend on the cards that its person must not see.
 //!
-//! Two games are played with the same moves. They differ in the whole hand of one seat, which is swapped with cards from
-//! the end of the deck that nobody draws. Whatever form a card takes in a view, a picture, a text or an answer, it would make
-//! the bytes to that seat differ.
+//! Two games are played with the same moves. They differ in the whole hand of one seat, which is swapped with cards
+//! from the end of the deck that nobody draws. If a card were in a view, a picture, a text or an answer in any form,
+//! the bytes to that seat would differ.
 
 use env_core::draw::{DrawList, Shape};
 use protocol::control::{HostView, ServerMessage};
@@ -79,7 +79,7 @@ impl Table {
         table
     }
 
-    /// A seat makes a move, or nobody does; every page is sent its view, and asks what is under its pointer.
+    /// Plays a move of a seat, or of nobody; every page then gets its view, and asks what is under its pointer.
     fn play(&mut self, act: Option<(usize, Action)>) {
         if let Some((seat, action)) = act {
             self.choosers[seat].say(&mut self.episode, Seat(seat as u8), action);
@@ -148,8 +148,8 @@ impl Table {
     }
 }
 
-/// A move that both games allow and that tells nothing of the hand of `secret`: its own person only tells others something,
-/// and nobody tells it anything.
+/// Returns a move that both games allow and that reveals nothing about the hand of `secret`: its own person only gives
+/// hints to others, and nobody gives it hints.
 fn next_move(one: &mut Table, other: &mut Table, secret: usize) -> Option<(usize, Action)> {
     let seat = one.turn();
     assert_eq!(seat, other.turn());

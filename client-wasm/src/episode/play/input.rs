@@ -46,8 +46,8 @@ impl Play {
         self.tell_changes(peer, now, &changes, at_ms);
     }
 
-    /// A pointer is at a point of the canvas, in CSS pixels. Where that means an action, the person sees so; a pointer that
-    /// goes down there means it.
+    /// Handles a pointer at a point of the canvas, in CSS pixels. If the point means an action, the person sees it; a
+    /// pointer that goes down there chooses it.
     pub(crate) fn handle_pointer(
         &mut self,
         peer: &mut EpisodePeer,
@@ -93,7 +93,7 @@ impl Play {
         self.screen.show_pointed(name.as_deref());
     }
 
-    /// The same as [`Play::handle_pointer`] where a host alone knows what a point means: the answer comes later.
+    /// Does the same as [`Play::handle_pointer`] if only a host knows the meaning of a point: the answer comes later.
     fn ask_host(
         &mut self,
         peer: &mut EpisodePeer,
@@ -141,13 +141,13 @@ impl Play {
         }
     }
 
-    /// The page lost the focus: nothing is held any more.
+    /// Handles that the page lost the focus: nothing is held any more.
     pub(crate) fn handle_blur(&mut self, peer: &mut EpisodePeer, now: Now) {
         let changes = self.keys.release_all();
         self.tell_changes(peer, now, &changes, now.page_us as f64 / 1_000.0);
     }
 
-    /// Shows what is down beside the world.
+    /// Shows the held controls beside the world.
     pub(super) fn show_held(&self) {
         let held: Vec<Action> = self.keys.held().collect();
         self.screen.show_held(held.iter().copied());

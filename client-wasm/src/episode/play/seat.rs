@@ -24,7 +24,7 @@ impl Play {
         self.seat = Some(line);
     }
 
-    /// A new part of the episode begins as the study says.
+    /// Begins a new part of the episode as the study says.
     pub(super) fn begin_seat(&mut self, plan: &Plan) {
         if let (Some(shared), Some(spec)) = (&plan.shared, &self.spec) {
             let first = count_own_actions(spec) as Action;
@@ -33,7 +33,7 @@ impl Play {
         }
     }
 
-    /// Shows who plays the seat, or what is proposed.
+    /// Shows who plays the seat, or the proposals.
     pub(super) fn show_seat(&self, peer: &mut EpisodePeer) {
         let (Some(line), Some(spec)) = (&self.seat, &self.spec) else {
             return;

@@ -13,7 +13,7 @@ use crate::episode::screen::{Badge, Veil};
 use crate::messages;
 use crate::shell::dom;
 
-/// A hold is told to the person after this long, microseconds.
+/// The time after which the person sees that the world holds, microseconds.
 const HOLD_US: u64 = 300_000;
 /// The time of the picture from one turn to the next, microseconds.
 const TURN_US: u64 = 120_000;
@@ -21,12 +21,13 @@ const TURN_US: u64 = 120_000;
 const BACK_US: u64 = 4_000_000;
 
 impl Play {
-    /// Makes the picture anew if what it shows has changed: the next tick as far as it is known, by the time it is due.
+    /// Redraws the picture if its content has changed: the next tick as far as it is known, by the time it is due.
     pub(crate) fn update_picture(&mut self, peer: &mut EpisodePeer, now: Now) {
         let Some(view) = &mut self.view else { return };
         let session = peer.session();
         let hosted = peer.shown_view();
-        // Where a page comes back to, the world is not as it is at first; and of a host nothing is known before a view.
+        // When a page comes back, the world is not in its first state; and nothing is known about a host's world before
+        // a view.
         let is_unknown = match peer.is_hosted() {
             true => hosted.is_none_or(|shown| shown.views == 0),
             false => session.is_none() && peer.plan().running,
@@ -155,7 +156,7 @@ impl Play {
         self.screen.show_overlay(Veil::Dark, sentence, None);
     }
 
-    /// The way back into the episode: the world is seen as soon as it is there.
+    /// Shows the return into the episode: the world is visible as soon as it is there.
     fn show_return(&mut self, peer: &mut EpisodePeer, now: Now) {
         let left_s = until_own_s(peer, now);
         let veil = match left_s {
@@ -166,7 +167,7 @@ impl Play {
             .show_overlay(veil, messages::current_words().coming_back, left_s);
     }
 
-    /// Good and bad news while the world goes on.
+    /// Shows good and bad news while the world continues.
     fn show_news(&mut self, peer: &mut EpisodePeer, now: Now, status: &Status) {
         if !self.is_back && *status == Status::Playing {
             self.is_back = true;
@@ -193,14 +194,14 @@ impl Play {
                 left_s: left_us.map(|left_us| left_us.div_ceil(1_000_000)),
             });
         }
-        // A veil says by itself whom it waits for.
+        // A veil itself says for whom it waits.
         if *status == Status::Playing {
             lines.extend(self.partners.lines(now.page_us));
         }
         self.screen.show_notices(&lines);
     }
 
-    /// Counts down to the first tick: the seconds that the study says, or three.
+    /// Counts down to the first tick: the number of seconds in the study, or three.
     fn show_countdown(&mut self, peer: &mut EpisodePeer, now: Now) {
         let counted = u64::from(peer.plan().countdown_s.unwrap_or(3));
         match until_start_s(peer, now) {
@@ -224,7 +225,7 @@ fn until_start_s(peer: &EpisodePeer, now: Now) -> u64 {
     t0_us.saturating_sub(now.server_us).div_ceil(1_000_000)
 }
 
-/// Whole seconds until the person plays again; none while that is not known.
+/// Returns the whole seconds until the person plays again; `None` while that is not known.
 fn until_own_s(peer: &EpisodePeer, now: Now) -> Option<u64> {
     let session = peer.session()?;
     let ticks = peer.plays_from().0.saturating_sub(session.current().0);
@@ -234,8 +235,8 @@ fn until_own_s(peer: &EpisodePeer, now: Now) -> Option<u64> {
     waits.then(|| left_us.div_ceil(1_000_000))
 }
 
-/// Figures beside the picture: those of the study, or else the round if there are several, the score, and the
-/// time left where time goes by.
+/// Returns the figures beside the picture: those of the study, or else the round if there are several, the score, and
+/// the time left if the episode runs by the clock.
 fn figures(plan: &Plan, live: Live) -> Vec<(String, String)> {
     let of_study = |gauge: &Gauge| (gauge.label.clone(), gauge.value.render(&live));
     if !plan.hud.is_empty() {

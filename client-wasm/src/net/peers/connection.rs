@@ -23,7 +23,7 @@ const MAX_BUFFERED: u32 = 16 * 1024;
 
 /// A connection; dropping it closes it.
 pub(super) struct Connection {
-    /// With whom.
+    /// The seat at the other end.
     pub(super) to: Seat,
     /// Told in all its signals.
     pub(super) number: NonZeroU32,
@@ -101,7 +101,7 @@ impl Connection {
             || self.connection.local_description().is_none()
     }
 
-    /// Says the offer again, with the candidates found so far; nothing if it is still being made.
+    /// Sends the offer again, with the candidates found so far; does nothing if it is still being made.
     pub(super) fn repeat_offer(&self) {
         if let Some(sdp) = local_sdp(&self.connection) {
             let offer = Signal::Offer {
@@ -157,7 +157,7 @@ impl Connection {
         }
     }
 
-    /// Signals what comes of an attempt. A description that the browser refuses is the end of the connection.
+    /// Signals the result of an attempt. A description that the browser refuses ends the connection.
     fn attempt(&self, attempt: impl Future<Output = Result<Option<Signal>, JsValue>> + 'static) {
         let (to, serial, queue) = (self.to, Some(self.serial), self.queue.clone());
         spawn_local(async move {
@@ -198,7 +198,7 @@ impl Connection {
         let serial = Some(self.serial);
         let found = move |event: RtcPeerConnectionIceEvent| {
             let Some(way) = event.candidate() else { return };
-            // An empty one ends the list, which the other side need not know: it tries what it has.
+            // An empty one ends the list. The other side need not know this: it tries the candidates that it has.
             let candidate = way.candidate();
             if !candidate.is_empty() {
                 let signal = Signal::Candidate {
@@ -246,7 +246,7 @@ async fn describe_self(
     Ok(())
 }
 
-/// Asked for at once and not when a task runs: candidates that come next must find it before them.
+/// Called immediately and not when a task runs: it must come before the next candidates.
 fn describe_other(connection: &RtcPeerConnection, kind: RtcSdpType, sdp: &str) -> Promise {
     let description = RtcSessionDescriptionInit::new(kind);
     description.set_sdp(sdp);

@@ -121,7 +121,7 @@ fn class_of(choices: &[ItemChoice]) -> &'static str {
     }
 }
 
-/// The question; that for a text of one's own may have no words of the study.
+/// Returns the question; the question for a free text may have no words of the study.
 fn title(item: &FormItem) -> &str {
     match item.title.as_str() {
         "" => messages::current_words().other,

@@ -74,8 +74,8 @@ impl FilledTexts {
         }
     }
 
-    /// Finds the texts at and below a node that are not known yet: a text that was filled in shows what the person wrote,
-    /// braces or not.
+    /// Finds the texts at and below a node that are not known yet: a filled-in text shows what the person wrote, with
+    /// braces or without.
     fn find(&mut self, node: &Node) {
         if node.node_type() == Node::TEXT_NODE {
             return self.add(Place::Text(node.clone()));

@@ -1,4 +1,4 @@
-//! The time in which a form is to be answered, as it is shown.
+//! The time limit of a form, as it is shown.
 
 use client_core::time_limit::TimeLimit;
 use protocol::control::Draft;
@@ -20,7 +20,7 @@ pub(super) struct Time {
 }
 
 impl Time {
-    /// The time of a form that is shown now, with what a draft has of it.
+    /// Creates the time of a form that is shown now, with the time of a draft.
     pub(super) fn new(now_us: u64, limit_s: u32, draft: Option<&Draft>) -> Self {
         let element = dom::make_element("div.form-time");
         let clock = dom::make_element("span.clock");

@@ -1,4 +1,4 @@
-//! A question of the researchers that is to be answered in time: buttons for its choices, or a field.
+//! A question of the researchers with a time limit: buttons for its choices, or a field.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -18,14 +18,14 @@ pub(super) struct Question {
     time: HtmlElement,
     answers: HtmlElement,
     inbox: Inbox,
-    /// The number of the message with it; none if no question is open.
+    /// The number of its message; `None` if no question is open.
     number: Cell<Option<u32>>,
-    /// The answer that is to be sent.
+    /// The answer to send.
     given: Rc<RefCell<Option<String>>>,
 }
 
 impl Question {
-    /// None yet.
+    /// Creates the element without a question.
     pub(super) fn new(inbox: &Inbox) -> Self {
         let element = dom::make_element("div.question");
         element.set_hidden(true);
@@ -66,7 +66,7 @@ impl Question {
         dom::set_text(&self.time, &told);
     }
 
-    /// Shows the question that is open, with the number of its message. One that is shown stays as it is.
+    /// Shows the open question, with the number of its message. A shown question does not change.
     pub(super) fn show(&self, open: Option<(u32, &AttentionCheck)>) {
         let number = open.map(|(number, _)| number);
         if self.number.replace(number) == number {

@@ -28,7 +28,7 @@ const BATCH_BYTES: usize = 4 << 20;
 /// Rows of a group, which readers load together.
 const GROUP_ROWS: usize = 131_072;
 
-/// Bytes of an encoded group at most: what the writer holds in memory.
+/// The most bytes of an encoded group, which the writer holds in memory.
 const GROUP_BYTES: usize = 16 << 20;
 
 /// The values of a column that are not encoded yet.
@@ -171,7 +171,7 @@ impl BatchWriter {
         Ok(())
     }
 
-    /// Bytes by now, with an estimate of those that are not on the disk.
+    /// Returns the bytes so far, with an estimate of those that are not on the disk.
     pub(crate) fn size(&self) -> usize {
         self.0.bytes_written() + self.0.in_progress_size()
     }

@@ -12,7 +12,7 @@ use super::*;
 
 const TICKS: u32 = 120;
 
-/// An episode of a person who does what `cook` does, beside nobody, that was recorded with these measures.
+/// An episode of a person who plays alone and does what `cook` does, recorded with these measures.
 fn as_cook(measures: &[(&str, &str)]) -> (Header, Record) {
     let cook = header([ai("cook"), Controller::Vacant], TICKS);
     let rows = played(&cook).rows;

@@ -38,7 +38,7 @@ impl Cells {
         names.map(|name| self.rows[row][name].as_str()).collect()
     }
 
-    /// The cells of a row that are not empty, with their names, but for those that every table of episodes begins with.
+    /// The cells of a row that are not empty, with their names, except the first columns of every table of episodes.
     pub(super) fn filled(&self, row: usize) -> String {
         let is_key = |name: &str| KEYS.split(' ').any(|key| key == name);
         let own = self.names.iter().filter(|name| !is_key(name));

@@ -118,7 +118,7 @@ async fn a_world_that_does_not_repeat_itself_has_the_rows_of_its_log() {
     assert_eq!(infos.column("name"), ["lives", "lives"]);
     let claims = Cells::read(path(&summary, "episodes"));
     assert_eq!(claims.column("claim"), ["recorded", "recorded"]);
-    // What only the world could tell is left out, with the reason.
+    // Data that only the world has are left out, with the reason.
     assert_eq!(summary.count_rows("states"), Some(0));
     let reasons: Vec<_> = summary.skipped.iter().map(|left| &left.reason).collect();
     assert_eq!(reasons.len(), 2, "{reasons:?}");

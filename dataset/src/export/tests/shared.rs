@@ -10,7 +10,7 @@ const UP: u16 = 0;
 /// The first mark: kitchens have seven actions.
 const MARK: u16 = 7;
 
-/// An episode of a person who shares seat 0, whose inputs these are, beside somebody who does nothing.
+/// An episode of a person who shares seat 0, with these inputs, beside somebody who does nothing.
 fn shared(mode: SharingMode, policies: &[&str], inputs: &[u16]) -> (Header, Record) {
     let shared = SharedSeats {
         policies: policies.iter().map(|&name| name.into()).collect(),
@@ -64,7 +64,7 @@ async fn exported(data: &Path, header: &Header, records: &[Record]) -> ExportRep
 #[tokio::test]
 async fn a_correction_is_told_from_a_seat_that_was_taken_back() {
     let data = tempfile::tempdir().unwrap();
-    // Ticks 0 and 1 are those of the input delay. The key is pressed for tick 8 and for tick 11.
+    // Ticks 0 and 1 are the input delay. The key is pressed for tick 8 and for tick 11.
     let inputs = [NOOP, NOOP, 7, 7, UP, UP, 7, 7, UP, NOOP, NOOP, 7, 7];
     let (header, actions) = shared(SharingMode::Override, &["idle"], &inputs);
     let records = [actions, pressed(0, 8), pressed(1, 11)];

@@ -1,4 +1,4 @@
-//! Episodes on a host: rows follow from choices, and nothing but a second run claims that a world repeats itself.
+//! Episodes on a host: rows follow from choices, and only a second run shows that a world repeats itself.
 
 use archive::fixtures::{PageScript, no_modules};
 use archive::{HostedHand, Replica};
@@ -9,7 +9,7 @@ use super::*;
 
 const ONE: Seat = Seat(1);
 
-/// The records of an episode in which the second person says a choice before every fourth tick.
+/// The records of an episode in which the second person's page sends a choice before every fourth tick.
 fn played_on_a_host() -> (Header, Vec<Record>) {
     let header = Header {
         way: EnvWay::Host,

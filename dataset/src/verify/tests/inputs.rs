@@ -23,7 +23,7 @@ fn is_inputs(record: &Record) -> bool {
     matches!(record, Record::Inputs { .. })
 }
 
-/// A log that somebody could write who has only the file: other rows, with every digest that follows from them.
+/// A log that somebody with only the file could write: other rows, with every digest that follows from them.
 fn forged(header: &Header, records: &[Record], rows: Vec<u16>) -> Vec<Record> {
     let mut replica = Replica::open(header, no_modules).unwrap();
     for row in rows.chunks(2) {

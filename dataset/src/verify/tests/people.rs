@@ -94,7 +94,7 @@ async fn a_played_file_beside_a_new_database_is_a_fault() {
     StudyStore::open(data.path()).await.unwrap().close().await;
     let unknown = "the database does not know this episode";
     assert_eq!(because(data.path()).await, unknown);
-    // Of one that never began, the database need not know.
+    // The database need not know an episode that never began.
     fs::write(&path, encode(&header, &[])).unwrap();
     assert!(verify(data.path()).await.unwrap().is_fine());
 }

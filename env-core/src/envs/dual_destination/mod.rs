@@ -1,7 +1,7 @@
-//! Dual Destination: two agents must stand on two green goals at once.
+//! Dual Destination: two agents must stand on two green goals at the same time.
 //!
 //! Source: crossEnvCooperation 71ed348, `toy_coop`: equal targets fail for both, swaps pass, three points while each
-//! stands on a green goal of its own, one point less for every step.
+//! stands on its own green goal, one point less for every step.
 
 use alloc::format;
 use alloc::string::String;

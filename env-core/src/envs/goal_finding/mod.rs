@@ -59,9 +59,9 @@ pub struct Params {
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
-    /// Cells that `local_view` sees in each direction; none for the whole grid.
+    /// Cells that `local_view` sees in each direction; `None` for the whole grid.
     pub view_radius: Option<u8>,
-    /// How it looks and what it is called; changes no rule, state or observation.
+    /// Its look and its names; changes no rule, state or observation.
     pub appearance: Appearance,
 }
 
@@ -337,7 +337,7 @@ impl GridWorld for World {
         if tables.terminal.has(state.kind(state.agents[seat].cell)) {
             return true;
         }
-        // CoGrid: the others go on without a goal that they could reach.
+        // CoGrid: the others continue without a goal that they could reach.
         let mut goals = (0..tables.cells as u16).filter(|&cell| state.kind(cell) == self.goal);
         !tables.is_cogrid()
             && self.moves_every == 0
@@ -392,7 +392,7 @@ impl CogridRules<World> for CogridGoals {
         motion: Motion,
     ) -> bool {
         world.collect(state, seat, cell, motion);
-        // CoGrid: a world with acts of its own has no others.
+        // CoGrid: a world with its own acts has no others.
         true
     }
 }

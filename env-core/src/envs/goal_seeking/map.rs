@@ -1,4 +1,4 @@
-//! Maps that are made anew for each episode: walls here and there, and targets that can be reached.
+//! Maps that are made for each episode: walls here and there, and targets that can be reached.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -64,7 +64,7 @@ impl MapParams {
         })
     }
 
-    /// Draws a map: cells become wall one after the other, unless what is free would fall apart.
+    /// Draws a map: cells become wall one after the other, unless this would divide the free cells.
     pub(super) fn generate(&self, targets: usize, seats: usize, rng: &mut Rng) -> Vec<String> {
         let (rows, cols) = (usize::from(self.rows), usize::from(self.cols));
         let inside = |cell: usize| {
@@ -89,7 +89,7 @@ impl MapParams {
         }
         cells.retain(|&cell| grid[cell] == ' ');
         rng.shuffle(&mut cells);
-        // A target in the way ends an episode, so what lies behind one must be reached around it.
+        // A target in the way ends an episode, so agents must be able to go around it.
         let mut things = (0..targets).map(super::symbol).collect::<Vec<_>>();
         let mut rest = Vec::new();
         for cell in cells {
@@ -105,7 +105,7 @@ impl MapParams {
                 rest.push(cell);
             }
         }
-        // In a map of one corridor there is no such place.
+        // A map of one corridor has no such place.
         let mut rest = rest.into_iter();
         for (thing, cell) in things.into_iter().zip(rest.by_ref()) {
             grid[cell] = thing;

@@ -24,7 +24,7 @@ pub use map::MapParams;
 /// The environment.
 pub type GoalSeeking = Grid<World>;
 
-/// The name of the layout that is made anew for each episode.
+/// The name of the layout that is made for each episode.
 pub const GENERATED: &str = "generated";
 
 /// The most targets.
@@ -54,9 +54,9 @@ pub struct Params {
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
-    /// Cells that `local_view` sees in each direction; none for the whole grid.
+    /// Cells that `local_view` sees in each direction; `None` for the whole grid.
     pub view_radius: Option<u8>,
-    /// How it looks and what it is called; changes no rule, state or observation.
+    /// Its look and its names; changes no rule, state or observation.
     pub appearance: Appearance,
 }
 

@@ -1,4 +1,4 @@
-//! Maps that are made anew for each episode: things here and there, and all of them within reach.
+//! Maps that are made for each episode: things here and there, and all of them within reach.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -35,21 +35,21 @@ pub struct MapParams {
 pub struct MapThing {
     /// Name of the kind.
     pub kind: String,
-    /// How many; fewer where more would leave something out of reach.
+    /// The number of things; fewer if more would put something out of reach.
     pub count: u16,
-    /// Where they are put.
+    /// The place of the things.
     #[serde(default)]
     pub site: Site,
 }
 
-/// Where things of a generated layout are put.
+/// The places of things in a generated layout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Site {
     /// Anywhere within the border.
     #[default]
     Inside,
-    /// In the border, but for its corners.
+    /// In the border, except its corners.
     Border,
 }
 
@@ -110,7 +110,7 @@ impl MapParams {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     symbol: char,
-    /// True if agents walk over it and go on.
+    /// True if agents walk over it and continue.
     open: bool,
     /// True if agents need a place beside it.
     needed: bool,
@@ -163,8 +163,8 @@ impl MapPlan {
         })
     }
 
-    /// Draws a map: the cells are gone through in a random order, and a thing is put into each in which everything stays
-    /// within reach.
+    /// Draws a map: visits the cells in a random order, and puts a thing into each in which everything stays within
+    /// reach.
     pub(super) fn generate(&self, rng: &mut Rng) -> Vec<String> {
         let all = 0..self.rows * self.cols;
         let mut grid: Vec<Piece> = all
@@ -193,7 +193,7 @@ impl MapPlan {
         grid.chunks(self.cols).map(row).collect()
     }
 
-    /// On how many sides of the border a cell lies: none inside, two in a corner.
+    /// Counts the sides of the border on which a cell is: none inside, two in a corner.
     fn edges(&self, cell: usize) -> u8 {
         let (row, col) = (cell / self.cols, cell % self.cols);
         u8::from(row == 0 || row + 1 == self.rows) + u8::from(col == 0 || col + 1 == self.cols)

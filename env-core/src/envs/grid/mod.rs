@@ -1,6 +1,6 @@
 //! A grid world that is written as data: kinds of thing and their uses, a layout, rewards, ends and pictures.
 //!
-//! Every part of a plan of the toolkit is a parameter, so a world without rules of its own needs no program.
+//! Every part of a plan of the toolkit is a parameter, so a world without its own rules needs no program.
 
 mod map;
 mod oddities;

@@ -1,4 +1,4 @@
-//! Oddities of a world that can be played all the same: rewards that are never paid, ends that never come or come at once.
+//! Oddities of a world that can still be played: rewards that are never paid, ends that never come or come immediately.
 //!
 //! A kind counts as there if anything could ever put it into a cell or a hand; distances and doors are not considered.
 //! So every finding is certain, and not everything that is odd is found.
@@ -101,7 +101,7 @@ impl<'a> Reach<'a> {
         reach
     }
 
-    /// Adds the kinds that hands can make of those that are there; tells if there were any.
+    /// Adds the kinds that hands can make of the existing ones; returns whether there were any.
     fn grow(&mut self) -> bool {
         let (mut there, mut held) = (self.there, self.held);
         for kind in self.list_kinds(self.there) {
@@ -118,7 +118,7 @@ impl<'a> Reach<'a> {
                 _ => {}
             }
         }
-        // What is held can be dropped.
+        // A held thing can be dropped.
         there = KindSet(either(there, held).0 & !KindSet::EMPTY_HAND.0);
         let has_grown = (there, held) != (self.there, self.held);
         (self.there, self.held) = (there, held);
@@ -263,7 +263,7 @@ impl<'a> Reach<'a> {
         })
     }
 
-    /// A score that ends an episode, and is never reached or reached at once.
+    /// Warns of a score that ends an episode, and is never reached or reached immediately.
     fn doubt_score(&self, params: &Params) -> Option<ParamError> {
         let field = "ends.at_score";
         let wanted = params.ends.at_score?;

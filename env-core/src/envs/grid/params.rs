@@ -14,7 +14,7 @@ use crate::grid::{
     ActionSet, Appearance, Chart, Fog, Kind, Layout, Names, Reward, When, WorldPlan,
 };
 
-/// The name of the layout that is made anew for each episode.
+/// The name of the layout that is made for each episode.
 const GENERATED: &str = "generated";
 /// The most letters of a name, and of words for people.
 const MAX_WORDS: usize = 60;
@@ -47,13 +47,13 @@ pub struct Params {
     pub ends: Ends,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
-    /// Cells that `local_view` sees in each direction; none for the whole grid.
+    /// Cells that `local_view` sees in each direction; `None` for the whole grid.
     pub view_radius: Option<u8>,
     /// The seats whose people see no farther than `view_radius` either.
     pub fog: Fog,
     /// The figures of the agents.
     pub figures: art::FigureKind,
-    /// How it looks and what it is called; changes no rule, state or observation.
+    /// Its look and its names; changes no rule, state or observation.
     pub appearance: Appearance,
 }
 
@@ -61,9 +61,9 @@ pub struct Params {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Ends {
-    /// When nothing of these kinds is left: in no cell, on no surface, in no hand.
+    /// The episode ends when nothing of these kinds is left: in no cell, on no surface, in no hand.
     pub when_gone: Vec<String>,
-    /// When the score reaches this.
+    /// The episode ends when the score reaches this.
     pub at_score: Option<f32>,
 }
 
@@ -127,7 +127,7 @@ impl Params {
         self
     }
 
-    /// Refuses what the toolkit does not: worlds of the toolkit are programs, and this one is a file.
+    /// Refuses what the toolkit does not refuse: worlds of the toolkit are programs, and this one is a file.
     pub(super) fn check(&self) -> Result<(), ParamError> {
         check_words("title", &self.title)?;
         if self.kinds.is_empty() {

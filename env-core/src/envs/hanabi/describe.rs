@@ -134,7 +134,7 @@ pub(super) fn describe(
     writeln!(out, "Last move: {}.", last_move(sizes, state, Some(seat)))
 }
 
-/// The knowledge of a card in words: what was told, and what is left.
+/// Describes the knowledge of a card: the hints about it, and the remaining possibilities.
 fn knowledge(sizes: &Sizes, held: &HeldCard) -> String {
     let (color, rank) = sizes.faces(held.card);
     let mut told = Vec::new();

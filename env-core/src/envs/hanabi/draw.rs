@@ -1,6 +1,7 @@
-//! The picture: a table as a seat sees it, or with all hands open for nobody's eyes in particular.
+//! The picture: a table as a seat sees it, or with all hands open for no particular seat.
 //!
-//! Of the own hand it shows what hints have told. Colors have letters, so that nothing is told by color alone.
+//! Of the seat's own hand, it shows what hints have revealed. Colors have letters, so that nothing is shown only by
+//! color.
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -175,7 +176,7 @@ fn name(
     words(&text, [x, y + 0.06, w, h - 0.12], ink, out);
 }
 
-/// A card of a hand: its face or what was told of it, and below it what its owner still thinks possible.
+/// Draws a card of a hand: its face or the hints about it, and below it what its owner still thinks possible.
 fn hand_card(sizes: &Sizes, held: &HeldCard, is_open: bool, place: [f32; 4], out: &mut DrawList) {
     let (color, rank) = sizes.faces(held.card);
     let color = (is_open || held.color_told).then_some(color);
@@ -197,7 +198,7 @@ fn hand_card(sizes: &Sizes, held: &HeldCard, is_open: bool, place: [f32; 4], out
     let (colors, ranks) = describe::possibilities(sizes, held);
     words(&colors, [x + 0.04, y + 0.06, w - 0.08, 0.26], INK, out);
     words(&ranks, [x + 0.04, y + h - 0.34, w - 0.08, 0.26], INK, out);
-    // A told face has a line below it: a hint is worth more than what was ruled out.
+    // A hinted face has a line below it: a hint is worth more than an exclusion.
     if held.color_told {
         rect([x, y - 0.05, 0.5 * w, 0.05], INK, out);
     }

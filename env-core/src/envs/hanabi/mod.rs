@@ -1,4 +1,4 @@
-//! Hanabi: two to five players build fireworks together, and everybody sees all hands but their own.
+//! Hanabi: two to five players build fireworks together, and everybody sees all hands except their own.
 //!
 //! Source: Antoine Bauza, "Hanabi", 2010; rules, numbers of actions and observations are those of JaxMARL 0.2.0.
 
@@ -115,7 +115,7 @@ impl Hanabi {
         self.sizes.is_over(state) || state.steps >= self.horizon
     }
 
-    /// The action of the player whose turn it is; what they may not do does nothing.
+    /// Returns the action of the player whose turn it is; an illegal action does nothing.
     fn choice(&self, state: &State, actions: &[Action]) -> Action {
         let seat = usize::from(state.turn);
         let action = actions.get(seat).copied();

@@ -68,7 +68,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes what a seat observes.
+/// Writes the observation of a seat.
 pub(super) fn observe(sizes: &Sizes, state: &State, seat: usize, out: &mut [f32]) {
     let mut out = Writer(out);
     hands(sizes, state, seat, &mut out);
@@ -148,7 +148,7 @@ fn last_move(sizes: &Sizes, state: &State, seat: usize, out: &mut Writer<'_>) {
     out.one(1, last.filter(|last| last.hint_gained).map(|_| 0));
 }
 
-/// Writes what the hints and the open cards say of a card: how likely each is, then what was named.
+/// Writes what the hints and the open cards say about a card: how likely each face is, then the hints.
 fn knowledge(sizes: &Sizes, left: &[u8], held: Option<&HeldCard>, out: &mut Writer<'_>) {
     let possible = held.map_or(0, |held| held.possible);
     let count = |card: usize| {

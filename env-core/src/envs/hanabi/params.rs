@@ -24,7 +24,7 @@ pub struct Params {
     pub colors: u8,
     /// Copies of each card of a color, from rank 1 on; 1 to 5 ranks.
     pub copies: Vec<u8>,
-    /// Cards of a hand, 1 to 5; none for 5 of up to three players, and 4 of more.
+    /// Cards of a hand, 1 to 5; `None` for 5 with up to three players, and 4 with more.
     pub hand_size: Option<u8>,
     /// Hints at the start, which are also the most there can be, 1 to 20.
     pub hints: u8,
@@ -33,7 +33,7 @@ pub struct Params {
     /// Steps after which an episode is truncated; only players who do nothing get there.
     pub horizon: u32,
     /// The order of the deck, such as `["R1", "B5", …]`: the hand of seat 0, of seat 1 and so on, then the cards to
-    /// draw. None for an order that is drawn from the seed.
+    /// draw. `None` for an order that is drawn from the seed.
     pub deck: Option<Vec<String>>,
 }
 

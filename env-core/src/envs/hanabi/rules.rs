@@ -1,4 +1,4 @@
-//! The rules: states, moves, and what a move does.
+//! The rules: states, moves, and their effects.
 //!
 //! Source: Bard et al., "The Hanabi Challenge", 2020, as `HanabiGame` of JaxMARL 0.2.0 plays it.
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::params::Sizes;
 use crate::contract::Action;
 
-/// A card in a hand, and what its owner was told of it.
+/// A card in a hand, and the hints that its owner got about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldCard {
     /// The card.
@@ -42,7 +42,7 @@ pub struct LastMove {
 /// The state of a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
-    /// Steps so far, also of players who did nothing.
+    /// Steps so far, including those of players who did nothing.
     pub steps: u32,
     /// The seat that moves next.
     pub turn: u8,
@@ -140,7 +140,7 @@ impl Sizes {
         }
     }
 
-    /// A card of which nothing was told.
+    /// A card without hints.
     fn fresh(&self, card: u8) -> HeldCard {
         HeldCard {
             card,
@@ -269,7 +269,7 @@ impl Sizes {
             || usize::from(state.last_round) > self.seats
     }
 
-    /// How many of a card are neither discarded nor on a firework.
+    /// Returns how many copies of a card are neither discarded nor on a firework.
     pub fn left_of(&self, state: &State, card: u8) -> u8 {
         let (color, rank) = self.faces(card);
         let gone = state.discards.iter().filter(|&&other| other == card);

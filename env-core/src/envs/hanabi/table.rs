@@ -8,7 +8,7 @@ use crate::contract::Action;
 
 /// Width of the table, in cells.
 pub(super) const WIDTH: f32 = 8.0;
-/// Height of what is above the hands: counters, fireworks, discards, and the last move.
+/// Height of the part above the hands: counters, fireworks, discards, and the last move.
 pub(super) const BOARD: f32 = 3.5;
 /// Height of the name of a player.
 const NAME: f32 = 0.5;
@@ -39,7 +39,7 @@ pub(super) fn order(sizes: &Sizes, seat: Option<usize>) -> Vec<usize> {
     }
 }
 
-/// Height of the hand at a place of the order, with what belongs to it.
+/// Height of the hand at a place of the order, with its labels.
 fn height(sizes: &Sizes, seat: Option<usize>, row: usize) -> f32 {
     let buttons = match seat {
         None => 0.0,

@@ -17,7 +17,7 @@ fn refuse<T>(field: &str, reason: impl Into<String>) -> Result<T, ParamError> {
     })
 }
 
-/// Checks what the tables of a grid do not.
+/// Checks what the tables of a grid do not check.
 pub(super) fn check_params<V: Variant>(params: &Params<V>) -> Result<(), ParamError> {
     if params.cook_time == Some(0) {
         return refuse("cook_time", "must be 1 to 255 steps");
@@ -159,7 +159,7 @@ fn names(v2: bool) -> String {
     names.join(", ")
 }
 
-/// The number of the layout: that of the named one with the same rows, else the one past the last.
+/// Returns the number of the layout: that of the named layout with the same rows, else one more than the last.
 pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
     let known = layouts::of(V::V2);
     if let (RuleSet::Cogrid, layout) = (params.rules, &params.layout) {
@@ -174,7 +174,7 @@ pub(super) fn layout_number<V: Variant>(params: &Params<V>) -> u8 {
     number.unwrap_or(known.len()) as u8
 }
 
-/// How many layouts there are to tell apart.
+/// Returns the number of layouts to distinguish.
 pub(super) fn layout_count(v2: bool, rules: RuleSet) -> u8 {
     match rules {
         RuleSet::Cogrid => 7,
@@ -182,7 +182,7 @@ pub(super) fn layout_count(v2: bool, rules: RuleSet) -> u8 {
     }
 }
 
-/// The kinds that `overcooked_inventory` tells apart.
+/// Finds the kinds that `overcooked_inventory` distinguishes.
 pub(super) fn find_items<V: Variant>(
     params: &Params<V>,
     tables: &Tables,
@@ -257,6 +257,6 @@ pub(super) fn check_state<V: Variant>(
         && (extra.expired == 0 || cooking.params.orders.is_some())
         && usize::from(extra.target) < cooking.targets.len().max(1)
         && (!extra.delivered || !cooking.targets.is_empty())
-        // It is as it was at the end of the step, and so is the state.
+        // It has its value at the end of the step, and so has the state.
         && extra.lit == if tables.is_cogrid() { buttons } else { 0 }
 }

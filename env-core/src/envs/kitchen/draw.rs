@@ -6,7 +6,7 @@ use crate::art;
 use crate::draw::{DrawList, Shape};
 use crate::grid::{KindId, State, Tables};
 
-/// Identity of the first order's card; those of the grid end before.
+/// Identity of the first order's card; the identities of the grid end before it.
 const CARDS: u32 = 65;
 /// Height of the strip of orders below the kitchen, in cells.
 const STRIP: f32 = 1.0;
@@ -63,7 +63,7 @@ fn soup<V: Variant>(
         return;
     };
     out.push(id, place, Shape::Sprite(index));
-    // Mixed soups look alike, so their ingredients lie beside.
+    // Mixed soups look alike, so their ingredients are beside them.
     let mixed = cooking.targets.iter().find(|target| target.soup == kind);
     let mixed = mixed.filter(|_| !cooking.ids.soups.contains(&kind));
     for (place_of, &ingredient) in (0..).zip(mixed.iter().flat_map(|target| &target.ingredients)) {
@@ -128,7 +128,7 @@ fn orders<V: Variant>(
     }
 }
 
-/// How much time an order has left.
+/// Draws the time that an order has left.
 fn time(part: f32, [x, y]: [f32; 2], width: f32, out: &mut DrawList) {
     let (radius, height) = (0.04, 0.1);
     let color = TRACK;

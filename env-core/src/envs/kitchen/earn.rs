@@ -1,6 +1,6 @@
 //! The rewards of a kitchen.
 //!
-//! Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; what the corrected rules mend is marked "CoGrid:".
+//! Source: CoGrid 0.3.2, `envs/overcooked/rewards.py`; parts that the corrected rules fix are marked "CoGrid:".
 
 use super::params::{Earning, KitchenReward, Variant};
 use super::tick;
@@ -43,7 +43,7 @@ pub(super) fn declare_reward(paid: &KitchenReward) -> Reward {
     }
 }
 
-/// Checks whether a declaration says all of it.
+/// Checks whether the declaration says everything about it.
 pub(super) fn is_plain(kind: Earning) -> bool {
     matches!(
         kind,
@@ -106,7 +106,7 @@ pub(super) fn pay_expired_orders<V: Variant>(
     }
 }
 
-/// Pays for an act that succeeded, and lets orders and what is wanted go on.
+/// Pays for an act that succeeded, and advances orders and the wanted soup.
 pub(super) fn pay_act<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
@@ -180,7 +180,7 @@ fn worth<V: Variant>(
     }
 }
 
-/// CoGrid: there is no tip, for the number that it multiplies is never set.
+/// CoGrid: there is no tip, because the number that it multiplies is never set.
 fn tip<V: Variant>(cooking: &Cooking<V>, paid: &KitchenReward, order: KitchenOrder) -> f32 {
     let orders = cooking.params.orders.as_ref();
     let limit = orders.map_or(1, |orders| orders.time_limit.max(1));
@@ -202,7 +202,7 @@ fn count(kinds: &[KindId], kind: KindId) -> usize {
 /// Checks whether an order asks for the soup of a recipe.
 fn is_ordered<V: Variant>(cooking: &Cooking<V>, extra: &Extra, recipe: usize) -> bool {
     let asks = |order: &KitchenOrder| usize::from(order.soup) == recipe + 1;
-    // CoGrid: where there are no orders, every soup is welcome.
+    // CoGrid: without orders, every soup is accepted.
     cooking.params.orders.is_none() || extra.orders.iter().any(asks)
 }
 
@@ -279,7 +279,7 @@ fn ordered_cogrid<V: Variant>(
         delivers.for_each(|seat| pay.give(tables, index, seat, paid.worth));
     } else if let (Some(seat), true) = (
         delivers.next(),
-        // CoGrid: it takes what is paid for the sign of a delivery.
+        // CoGrid: it takes a payment as the sign of a delivery.
         paid.penalize_incorrect && paid.worth > 0.0,
     ) {
         everyone(pay, tables, index, seat, -paid.worth);
@@ -295,7 +295,7 @@ impl<V: Variant> Cooking<V> {
     }
 }
 
-/// Decides whether a seat earns a reward by what it saw; false if it pays for it.
+/// Decides whether a seat earns a reward by what it saw; returns false if the seat pays a penalty.
 fn earns_cogrid<V: Variant>(
     cooking: &Cooking<V>,
     sight: &Sight,
@@ -320,7 +320,7 @@ fn earns_cogrid<V: Variant>(
         }
         _ => {}
     }
-    // CoGrid: for what is wanted it looks at no other than open pots where there are any, else never at those.
+    // CoGrid: for the wanted soup, it looks only at open pots if there are any, else only at closed ones.
     let (contents, held) = (sight.contents(), sight.held);
     let pot = match paid.kind {
         Earning::TargetIngredientInPot | Earning::TargetSoupInDish => cooking.paid_pot,
@@ -338,7 +338,7 @@ fn earns_cogrid<V: Variant>(
             let recipe = ids.ingredients.iter().position(|&kind| kind == held)?;
             earned(has_room && alike && is_ordered(cooking, before, recipe))
         }
-        // CoGrid: whatever is held counts, also what no pot takes.
+        // CoGrid: every held thing counts, even one that no pot takes.
         Earning::TargetIngredientInPot if has_room && held != crate::grid::EMPTY => {
             let wanted = &cooking.target(before)?.ingredients;
             Some(count(contents, held) < count(wanted, held))

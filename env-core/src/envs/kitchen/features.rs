@@ -58,21 +58,21 @@ const CLOSEST: [&str; 7] = [
 const COGRID_MASK: [usize; 2] = [7, 11];
 const COGRID_GROUND: [usize; 2] = [11, 7];
 const COGRID_LAYOUTS: u8 = 7;
-/// Pots that CoGrid tells of.
+/// The number of pots in CoGrid's features.
 const COGRID_POTS: usize = 2;
 /// The orders that CoGrid shows of a kitchen that has none: places and recipes.
 const COGRID_ORDERS: [usize; 2] = [3, 2];
 /// The ingredients of CoGrid's view, in the order of their channels.
 const COGRID_INGREDIENTS: [&str; 4] = ["onion", "tomato", "broccoli", "mushroom"];
 
-/// Facts of a kitchen, fixed by its parameters; those that it does not have stay at their default.
+/// Facts of a kitchen, fixed by its parameters; missing facts stay at their default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KitchenFacts {
     /// Index of the layout, below `layouts`.
     pub layout: u8,
-    /// Number of layouts to tell apart; CoGrid knows 7.
+    /// Number of layouts to distinguish; CoGrid knows 7.
     pub layouts: u8,
-    /// Kinds that `overcooked_inventory` tells apart, in order; empty for CoGrid's five.
+    /// Kinds that `overcooked_inventory` distinguishes, in order; empty for CoGrid's five.
     pub items: Vec<KindId>,
     /// The most orders at a time, 0 to [`MAX_ORDERS`]; 0 for a kitchen without orders.
     pub orders: u8,
@@ -84,11 +84,11 @@ pub(crate) struct KitchenFacts {
     pub targets: Vec<KindId>,
     /// Kinds that always show which soup is wanted; a switch shows it while it is lit.
     pub indicators: KindSet,
-    /// Rows and columns that `local_view` sees in each direction; none for the whole grid.
+    /// Rows and columns that `local_view` sees in each direction; `None` for the whole grid.
     pub view_radius: Option<u8>,
 }
 
-/// An order as the features tell it.
+/// An order as the features show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ShownOrder {
     /// Index of the recipe, below [`KitchenFacts::recipes`].
@@ -100,7 +100,7 @@ pub(crate) struct ShownOrder {
 /// The part of a kitchen's state that is not in its grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct KitchenNow {
-    /// The orders by their places; none in a place that is free.
+    /// The orders by their places; `None` in a free place.
     pub orders: [Option<ShownOrder>; MAX_ORDERS],
     /// Index into [`KitchenFacts::targets`].
     pub target: u8,
@@ -317,7 +317,7 @@ fn find_kinds(tables: &Tables, names: &[&str]) -> Result<Vec<KindId>, OwnFeature
     names.iter().map(find).collect()
 }
 
-/// The pots that CoGrid tells of.
+/// Finds the pots in CoGrid's features.
 fn cogrid_pots(tables: &Tables) -> Result<ContainerSet, OwnFeature> {
     let kinds = find_kinds(tables, &["pot"])?.into_iter();
     Ok(ContainerSet {

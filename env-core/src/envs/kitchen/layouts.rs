@@ -39,7 +39,7 @@ pub const CLASSIC: &[Named] = &[
         "cramped_mixed_kitchen",
         &["CUCUC", "O+ +T", "C   C", "C=@CC"],
     ),
-    // Room for four and for eight: what a team does that a pair does not.
+    // Room for four and for eight: for things that a team does and a pair does not.
     (
         "open_kitchen",
         &[

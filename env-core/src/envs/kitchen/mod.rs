@@ -1,7 +1,7 @@
-//! Kitchens: cooks, pots, plates, soups, orders, recipes that are wanted; what `overcooked` and `overcooked_v2` share.
+//! Kitchens: cooks, pots, plates, soups, orders, wanted recipes; the parts that `overcooked` and `overcooked_v2` share.
 //!
 //! Two sets of rules: [`RuleSet::Cogrid`] equals CoGrid 0.3.2 field for field, its oddities included;
-//! [`RuleSet::Corrected`], the default, mends what the pages of the two environments list.
+//! [`RuleSet::Corrected`], the default, fixes the oddities that the pages of the two environments list.
 
 mod check;
 mod describe;
@@ -45,7 +45,7 @@ pub struct KitchenOrder {
 pub struct Extra {
     /// The orders by their places.
     pub orders: [KitchenOrder; MAX_ORDERS],
-    /// How many orders have expired.
+    /// The number of expired orders.
     pub expired: u32,
     /// Which of [`Params::targets`] is wanted.
     pub target: u8,
@@ -63,7 +63,7 @@ struct Target {
     ingredients: [KindId; kinds::SOUP_SIZE as usize],
 }
 
-/// The kinds that the rules of kitchens name; [`EMPTY`] for those that a kitchen of the first version lacks.
+/// The kinds that the rules of kitchens name; [`EMPTY`] for kinds that a kitchen of the first version lacks.
 #[derive(Clone, Copy, Debug)]
 struct Ids {
     ingredients: [KindId; 2],
@@ -86,9 +86,9 @@ pub struct Cooking<V: Variant> {
     soups: KindSet,
     targets: Vec<Target>,
     features: KitchenFeatures,
-    /// How likely a free place gets an order of the first recipe, and of one of the first two.
+    /// The probability that a free place gets an order of the first recipe, and of one of the first two.
     spawn: [f32; 2],
-    /// True if there is nothing but what the rewards declare: no orders, nothing wanted.
+    /// True if there is only what the rewards declare: no orders, no wanted soup.
     plain: bool,
     /// True if something happens at the beginning of a step.
     ticks: bool,
@@ -143,7 +143,7 @@ fn features<V: Variant>(params: &Params<V>) -> Vec<String> {
     features
 }
 
-/// How far `local_view` sees; the default says nothing where that feature is not asked for.
+/// Returns how far `local_view` sees; the default does not matter without that feature.
 fn view_radius<V: Variant>(params: &Params<V>) -> Option<u8> {
     let looks = params.features.iter().any(|name| name == "local_view");
     let default = Params::<V>::default().view_radius;
@@ -156,7 +156,7 @@ fn max_orders<V: Variant>(params: &Params<V>) -> u8 {
     params.orders.as_ref().map_or(0, |orders| orders.max_active)
 }
 
-/// The facts that the features of a kitchen tell.
+/// Returns the facts for the features of a kitchen.
 fn facts<V: Variant>(
     params: &Params<V>,
     tables: &Tables,

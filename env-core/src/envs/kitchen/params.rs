@@ -13,15 +13,15 @@ use crate::grid::{ActionSet, Appearance, Chart, RuleSet};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OrderParams {
-    /// How many there are at most at a time, 1 to 8.
+    /// The most orders at a time, 1 to 8.
     pub max_active: u8,
     /// Steps until an order expires, 1 to 10000.
     pub time_limit: u16,
-    /// How likely a free place gets an order in a step.
+    /// The probability that a free place gets an order in a step.
     pub spawn: Spawn,
 }
 
-/// How likely a free place gets an order in a step, by soup; together 1 at most.
+/// The probability that a free place gets an order in a step, by soup; together 1 at most.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Spawn {
@@ -70,7 +70,7 @@ pub enum Earning {
 pub struct KitchenReward {
     /// The occasion; also the name of its events.
     pub kind: Earning,
-    /// How much.
+    /// The amount.
     pub worth: f32,
     /// True if everyone gets it, false if only the earner.
     #[serde(default = "yes")]
@@ -78,7 +78,8 @@ pub struct KitchenReward {
     /// For `order_delivery` and `target_delivery`: whether any other soup costs as much, or nothing.
     #[serde(default)]
     pub penalize_incorrect: bool,
-    /// For `order_delivery`: what it pays more for an order that is delivered at once; less as its time runs out.
+    /// For `order_delivery`: the additional pay for an order that is delivered immediately; it falls as the order's
+    /// time runs out.
     #[serde(default)]
     pub tip: f32,
 }
@@ -136,7 +137,7 @@ pub struct Params<V: Variant> {
     pub layout: Chart,
     /// The rules.
     pub rules: RuleSet,
-    /// How many cooks, 1 to 16.
+    /// The number of cooks, 1 to 16.
     pub seats: u8,
     /// How they move.
     pub actions: ActionSet,
@@ -146,21 +147,22 @@ pub struct Params<V: Variant> {
     pub tick_hz: u16,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
-    /// How far `local_view` sees; none for the whole kitchen.
+    /// How far `local_view` sees; `None` for the whole kitchen.
     pub view_radius: Option<u8>,
-    /// Kinds that `overcooked_inventory` tells apart, in order; empty for onion, onion soup, plate, tomato and tomato soup.
+    /// Kinds that `overcooked_inventory` distinguishes, in order; empty for onion, onion soup, plate, tomato and tomato
+    /// soup.
     pub inventory_items: Vec<String>,
-    /// Steps that a full pot cooks, 1 to 255; none for those of CoGrid: 30, and 20 in an open pot.
+    /// Steps that a full pot cooks, 1 to 255; `None` for CoGrid's: 30, and 20 in an open pot.
     pub cook_time: Option<u8>,
     /// Orders, if there are any.
     pub orders: Option<OrderParams>,
     /// Soups of which one is wanted at a time; empty if every soup is welcome.
     pub targets: Vec<String>,
-    /// True if a delivery draws anew which soup is wanted.
+    /// True if a delivery draws another wanted soup.
     pub resample_on_delivery: bool,
     /// The rewards, in the order in which they are summed.
     pub rewards: Vec<KitchenReward>,
-    /// How it looks and what it is called; changes no rule, state or observation.
+    /// Its look and its names; changes no rule, state or observation.
     pub appearance: Appearance,
     /// Which environment it is for.
     #[serde(skip)]

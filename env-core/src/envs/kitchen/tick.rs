@@ -1,6 +1,6 @@
 //! The tick of a kitchen: orders come and expire, another soup is wanted, buttons go out.
 //!
-//! Source: CoGrid 0.3.2, `envs/overcooked/config.py`; what the corrected rules mend is marked "CoGrid:".
+//! Source: CoGrid 0.3.2, `envs/overcooked/config.py`; parts that the corrected rules fix are marked "CoGrid:".
 
 use super::params::{Earning, Variant};
 use super::{Cooking, Extra, KitchenOrder, earn};
@@ -26,7 +26,7 @@ pub(super) fn tick_kitchen<V: Variant>(
         let count = cooking.targets.len() as u32;
         state.extra.target = random.choose(&mut state.draws, count) as u8;
     }
-    // CoGrid: only what draws anew forgets the delivery.
+    // CoGrid: only a new draw forgets the delivery.
     state.extra.delivered &= tables.is_cogrid() && !cooking.params.resample_on_delivery;
 }
 
@@ -99,7 +99,8 @@ pub(super) fn lit_buttons<V: Variant>(
         .fold(0, |bits, index| bits | 1 << index)
 }
 
-/// The acts of kitchens by the rules of CoGrid, before those of every grid; true if nothing else is to be tried.
+/// Performs the acts of kitchens by the rules of CoGrid, before those of every grid; returns true if nothing else must
+/// be tried.
 pub(super) fn act_cogrid<V: Variant>(
     cooking: &Cooking<V>,
     tables: &Tables,
@@ -162,7 +163,7 @@ pub(super) fn lose_timers(tables: &Tables, state: &mut State<Extra>) {
     }
 }
 
-/// Fills the first order of this soup, and gives it as it was.
+/// Fills the first order of this soup, and returns it as it was.
 pub(super) fn consume_order<V: Variant>(
     cooking: &Cooking<V>,
     extra: &mut Extra,

@@ -9,7 +9,7 @@ use super::OvercookedAi;
 use super::ground::{KitchenGround, Tile};
 use super::state::{Cook, Item, Pot, Recipe, State};
 
-/// Appends what a seat sees.
+/// Appends a description of what a seat sees.
 pub(super) fn describe(env: &OvercookedAi, state: &State, seat: usize, out: &mut String) {
     // Writing into a String cannot fail.
     let _ = tell(env, state, seat, out);
@@ -114,7 +114,7 @@ fn ingredients(recipe: Recipe) -> String {
         .join(" and ")
 }
 
-/// How it is with a pot.
+/// Describes the condition of a pot.
 fn condition(env: &OvercookedAi, pot: Pot) -> String {
     let recipes = &env.kitchen().recipes;
     let made = ingredients(pot.contents);

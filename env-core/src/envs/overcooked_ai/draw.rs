@@ -103,7 +103,7 @@ pub(super) fn draw(env: &OvercookedAi, state: &State, out: &mut DrawList) {
     }
 }
 
-/// Draws the thing that stands in a cell.
+/// Draws the thing in a cell.
 fn tile(ground: &KitchenGround, cell: u16, [x, y]: [f32; 2], out: &mut DrawList) {
     let whole = [x, y, 1.0, 1.0];
     let is_raised = |way: u8| {
@@ -137,7 +137,7 @@ fn tile(ground: &KitchenGround, cell: u16, [x, y]: [f32; 2], out: &mut DrawList)
     out.push(0, whole, sprite(thing));
 }
 
-/// Draws what a pot holds.
+/// Draws the contents of a pot.
 fn contents(env: &OvercookedAi, pot: Pot, [x, y]: [f32; 2], out: &mut DrawList) {
     let Recipe { onions, tomatoes } = pot.contents;
     let time = env.kitchen().recipes.time(pot.contents);

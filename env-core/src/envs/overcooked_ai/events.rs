@@ -41,7 +41,7 @@ pub(super) const DELIVERY: u16 = 15;
 const POTTING: [u16; 2] = [9, 4];
 const JUDGED: [u16; 4] = [17, 19, 21, 23];
 
-/// How many pots there are of each kind.
+/// The number of pots of each kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pots {
     all: usize,
@@ -90,7 +90,7 @@ pub(super) fn is_dish_paid(rules: Dialect, state: &State, pots: Pots) -> bool {
     }
 }
 
-/// Checks that no dish lies around, and fewer are in hands than pots want one.
+/// Checks that no dish lies around, and that fewer dishes are in hands than pots need.
 fn wants_dish(state: &State, pots: usize) -> bool {
     let lies = state.lying.iter().any(|lying| lying.item == Item::Dish);
     let held = state.cooks.iter().filter(|cook| cook.held == Item::Dish);
@@ -135,7 +135,7 @@ pub(super) fn put_down(state: &State, pots: Pots, seat: usize, item: Item) -> [O
     [Some(kind), is_useful.then_some(kind + 1)]
 }
 
-/// How an ingredient changes what can become of a pot.
+/// The effect of an ingredient on the possible soups of a pot.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Potting {
     /// The best soup is worth the same as before.

@@ -1,4 +1,4 @@
-//! The kitchens that CEC makes anew for each episode.
+//! The kitchens that CEC makes for each episode.
 //!
 //! Source: crossEnvCooperation 71ed348, `overcooked/layouts.py`, `make_*_9x9` with `ik`, and `make_9x9_layout`.
 //! The choices are the same; their draws come from our generator.
@@ -20,7 +20,7 @@ struct Family {
     walls: &'static [u8],
     /// The walls of which four get one thing of each kind.
     reached: &'static [u8],
-    /// Where each cook begins; the same cells twice if they share them.
+    /// The cells where each cook may begin; the same cells twice if they share them.
     starts: [&'static [u8]; 2],
     /// Walls that become floor.
     holes: usize,
@@ -81,7 +81,7 @@ impl Plan {
         self.tiles.len() / self.cols
     }
 
-    /// Rearranges the cells: each goes where `place` says, of column and row.
+    /// Rearranges the cells: each goes to the place that `place` returns for its column and row.
     fn rearranged(&self, cols: usize, place: impl Fn(usize, usize) -> [usize; 2]) -> Self {
         let to = |cell: usize| {
             let [x, y] = place(cell % self.cols, cell / self.cols);
@@ -99,9 +99,9 @@ impl Plan {
     }
 }
 
-/// Makes a kitchen: the ground with its ring, and where the cooks begin.
+/// Makes a kitchen: the ground with its ring, and the start cells of the cooks.
 ///
-/// `draw` gives a number below its argument. Its order: the family; four reached walls for dishes, onions, pot and
+/// `draw` returns a number below its argument. Its order: the family; four reached walls for dishes, onions, pot and
 /// serving; as many other walls for a second of each; the holes; the cooks; quarter turns to the left; whether the
 /// kitchen is mirrored, and whether left and right change places or top and bottom.
 pub fn generate(mut draw: impl FnMut(u32) -> u32) -> (KitchenGround, [u16; 2]) {

@@ -1,4 +1,4 @@
-//! The ground of a kitchen: what stands in each cell, and where the cooks begin.
+//! The ground of a kitchen: the thing in each cell, and the start cells of the cooks.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -10,7 +10,7 @@ pub const LONGEST_SIDE: usize = 32;
 /// The most cooks of a kitchen: they are digits in its layout.
 pub const MOST_COOKS: usize = 9;
 
-/// The thing that stands in a cell.
+/// The thing in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
     /// Floor.
@@ -25,7 +25,7 @@ pub enum Tile {
     Tomatoes,
     /// A dispenser of dishes.
     Dishes,
-    /// Where soups are served.
+    /// The place where soups are served.
     Serving,
     /// A wall that nothing can be done with; only beyond the border.
     Wall,

@@ -17,7 +17,7 @@ use super::state::{Cook, Item, Lying, Pot, Recipe, State};
 use crate::contract::ParamError;
 use crate::grid::tell_unknown;
 
-/// The name of the kitchens that CEC makes anew for each episode.
+/// The name of the kitchens that CEC makes for each episode.
 pub const GENERATED: &str = "generated";
 /// The sides of CEC's kitchens, cells.
 pub const CEC_SIDE: usize = 9;
@@ -35,7 +35,7 @@ pub struct Kitchen {
     pub shaped: Shaped,
     /// The first state.
     pub start: State,
-    /// True if every episode has a ground of its own.
+    /// True if every episode has its own ground.
     pub generated: bool,
 }
 
@@ -299,7 +299,7 @@ fn shaped(rules: Dialect, layout: &Map<String, Value>) -> Result<Shaped, Fault> 
     })
 }
 
-/// Puts everything where a `start_state` says.
+/// Puts everything at the place that a `start_state` says.
 fn begin(
     state: &mut State,
     ground: &KitchenGround,

@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes the comma between two entries, or stands before the end of them.
+    /// Takes the comma between two entries, or stops before their end.
     fn separator(&mut self, to: &str) -> Result<(), String> {
         self.blank();
         match self.takes(",") || self.rest().starts_with(to) {

@@ -1,4 +1,4 @@
-//! The kitchens of overcooked_ai and of what came from it: one environment, with the rules and the observations that
+//! The kitchens of overcooked_ai and of its successors: one environment, with the rules and the observations that
 //! published policies were trained with.
 //!
 //! Each set of rules equals its original, step by step; `cargo xtask parity` plays recordings of the originals.

@@ -121,23 +121,23 @@ pub struct Params {
     pub layout: String,
     /// The rules.
     pub rules: Dialect,
-    /// The observations of a seat, in order; none for that of the rules.
+    /// The observations of a seat, in order; empty for that of the rules.
     pub observation: Vec<Encoding>,
     /// Steps after which the episode ends.
     pub horizon: u32,
     /// Steps per second; 0 for turns.
     pub tick_hz: u16,
-    /// Points for a soup, instead of those of the layout.
+    /// Points for a soup, instead of the layout's.
     pub delivery_reward: Option<f32>,
-    /// Steps that a soup cooks, instead of those of the layout.
+    /// Steps that a soup cooks, instead of the layout's.
     pub cook_time: Option<u16>,
     /// The part of the shaped reward that is paid; 0 leaves the reward of the original alone.
     pub shaping: f32,
-    /// The shaped reward, instead of that of the layout and the rules.
+    /// The shaped reward, instead of the layout's and the rules'.
     pub shaped: Option<Shaped>,
-    /// The directions at the start (0 north, 1 south, 2 east, 3 west), instead of those of the rules.
+    /// The directions at the start (0 north, 1 south, 2 east, 3 west), instead of the rules'.
     pub directions: Option<Vec<u8>>,
-    /// True if the numbers `features` see what lies on counters, and empty counters.
+    /// True if the numbers `features` include things on counters, and empty counters.
     pub counter_goals: bool,
     /// The looks and the names of the cooks; changes no rule, state or observation.
     pub appearance: Appearance,

@@ -1,4 +1,4 @@
-//! Recipes: what a soup is worth, how long it cooks, and what can still become of a pot.
+//! Recipes: the worth of a soup, its cooking time, and the soups that a pot can still become.
 
 use alloc::format;
 use alloc::string::String;
@@ -15,7 +15,7 @@ pub const MOST_INGREDIENTS: u8 = 3;
 const SIDE: usize = MOST_INGREDIENTS as usize + 1;
 /// The longest time that a soup may cook, steps.
 pub const LONGEST_TIME: u16 = 10_000;
-/// Points and steps of a soup where the layout says nothing.
+/// Points and steps of a soup if the layout says nothing.
 const PLAIN: f64 = 20.0;
 
 /// A fault of a layout: the key, and a sentence.
@@ -31,7 +31,7 @@ pub struct Recipes {
     points: [f32; SIDE * SIDE],
     times: [u16; SIDE * SIDE],
     best: [f32; SIDE * SIDE],
-    /// How many ingredients fill a pot.
+    /// The number of ingredients that fill a pot.
     pub full: u8,
 }
 

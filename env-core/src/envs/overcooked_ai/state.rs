@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-/// Something that a cook holds or that lies on a counter.
+/// Something in a cook's hands or on a counter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Item {
     /// Nothing.
@@ -20,7 +20,7 @@ pub enum Item {
     Soup(Recipe),
 }
 
-/// How many onions and tomatoes there are.
+/// The numbers of onions and tomatoes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     /// Onions.
@@ -30,7 +30,7 @@ pub struct Recipe {
 }
 
 impl Recipe {
-    /// How many ingredients there are.
+    /// The number of ingredients.
     pub fn count(self) -> u8 {
         self.onions.saturating_add(self.tomatoes)
     }
@@ -106,7 +106,7 @@ impl State {
         }
     }
 
-    /// Everything that lies or is held, with its cell.
+    /// Everything on counters and in hands, with its cell.
     pub fn items(&self) -> impl Iterator<Item = (u16, Item)> {
         let held = self.cooks.iter().map(|cook| (cook.cell, cook.held));
         let lying = self.lying.iter().map(|lying| (lying.cell, lying.item));

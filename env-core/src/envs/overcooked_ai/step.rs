@@ -1,7 +1,7 @@
 //! A step: interacts, then movement, then the pots.
 //!
 //! Source: `overcooked-ai` 1.1.0 and `overcooked` 0.2.1, `get_state_transition`; JaxMARL 0.2.0, `step_agents`;
-//! overcooked_ai at the tag `neurips2019`; ZSC-Eval f940869. What differs among them says so.
+//! overcooked_ai at the tag `neurips2019`; ZSC-Eval f940869. Differences among them are marked.
 
 use super::events::{self, DELIVERY, Pots, Potting};
 use super::ground::{KitchenGround, Tile};
@@ -165,7 +165,7 @@ impl Stepping<'_> {
                 let is_full = contents.count() == recipes.full;
                 state.cooks[seat].held = Item::Nothing;
                 state.pots[number].contents = contents;
-                // These count the steps of a pot from the moment in which it is full.
+                // These rules count the steps of a pot from the moment in which it is full.
                 let at_once = self.rules.is_onions_only() || self.rules == Dialect::Neurips2019;
                 if is_full && at_once {
                     state.pots[number].clock = 1;
@@ -181,7 +181,7 @@ impl Stepping<'_> {
         }
     }
 
-    /// Moves the cooks at once: each turns, and all stay where they are if two of them collide or swap.
+    /// Moves the cooks at the same time: each turns, and all stay where they are if two of them collide or swap.
     fn walk(&self, state: &mut State, action: impl Fn(usize) -> Action) {
         let mut targets = [0; super::ground::MOST_COOKS];
         let targets = &mut targets[..state.cooks.len()];

@@ -39,7 +39,7 @@ fn words(item: u32) -> String {
     }
 }
 
-/// Appends what a seat sees.
+/// Appends a description of what a seat sees.
 pub(super) fn describe(
     env: &OvercookedJaxmarlV2,
     state: &State,
@@ -114,7 +114,7 @@ fn thing(tile: Tile) -> String {
     }
 }
 
-/// Tells what lies on a counter or is in a pot, and which recipe is shown.
+/// Describes the things on a counter or in a pot, and the shown recipe.
 fn tell_cell(state: &State, tile: Tile, cell: Cell, at: &str, out: &mut String) -> Result {
     let what = thing(tile);
     match tile {
@@ -155,7 +155,7 @@ fn ahead_of(kitchen: &Kitchen, state: &State, cell: u16) -> String {
     }
 }
 
-/// How it is with a pot.
+/// Describes the condition of a pot.
 fn condition(cell: Cell) -> String {
     let made = contents(cell.items);
     if cell.items & COOKED != 0 {

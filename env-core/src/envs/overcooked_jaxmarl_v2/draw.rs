@@ -210,7 +210,7 @@ pub(super) fn draw(
     }
 }
 
-/// Draws what a cook holds: the first of its shapes glides with the cook.
+/// Draws the thing in a cook's hands: the first of its shapes glides with the cook.
 fn hold(seat: usize, way: usize, corner: [f32; 2], held: u32, out: &mut DrawList) {
     let mut drawn = DrawList::default();
     item(held, [0.0, 0.0, 1.0, 1.0], &mut drawn);
@@ -265,7 +265,7 @@ fn ground(kitchen: &Kitchen, cell: u16, [x, y]: [f32; 2], out: &mut DrawList) {
     }
 }
 
-/// Draws the thing that stands in a cell, and what it holds or shows.
+/// Draws the thing in a cell, and what it holds or shows.
 fn thing(kitchen: &Kitchen, state: &State, at: u16, [x, y]: [f32; 2], out: &mut DrawList) {
     let (tile, cell) = (kitchen.tiles[usize::from(at)], state.cells[usize::from(at)]);
     let whole = [x, y, 1.0, 1.0];
@@ -296,7 +296,7 @@ fn thing(kitchen: &Kitchen, state: &State, at: u16, [x, y]: [f32; 2], out: &mut 
     }
 }
 
-/// Draws what a pot holds.
+/// Draws the contents of a pot.
 fn pot(cell: Cell, [x, y]: [f32; 2], out: &mut DrawList) {
     let (is_ready, is_cooking) = (cell.items & COOKED != 0, cell.timer > 0);
     if is_ready || is_cooking {

@@ -4,7 +4,7 @@
 
 /// A plate.
 pub const PLATE: u32 = 1;
-/// The bit of what is cooked.
+/// The bit of cooked items.
 pub const COOKED: u32 = 2;
 /// Ingredients of a full pot.
 pub const FULL: u32 = 3;
@@ -19,17 +19,17 @@ pub fn recipe(ingredients: [u8; 3]) -> u32 {
     ingredients.into_iter().map(ingredient).sum()
 }
 
-/// A recipe as it is delivered.
+/// Returns a recipe as it is delivered.
 pub fn plated(recipe: u32) -> u32 {
     recipe | PLATE | COOKED
 }
 
-/// How many of an ingredient an item has.
+/// Counts one ingredient of an item.
 pub fn count_of(item: u32, number: u8) -> u32 {
     item >> (2 + 2 * number) & 3
 }
 
-/// How many ingredients an item has.
+/// Counts the ingredients of an item.
 pub fn count(item: u32) -> u32 {
     (0..10).map(|number| count_of(item, number)).sum()
 }

@@ -13,14 +13,14 @@ use crate::contract::ParamError;
 use crate::grid::Chart;
 use crate::grid::layout::MAX_SIDE;
 
-/// The thing that stands in a cell.
+/// The thing in a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tile {
     /// Nothing: cooks walk here.
     Floor,
     /// A counter, which the original calls a wall.
     Counter,
-    /// Where soups are delivered.
+    /// The place where soups are delivered.
     Goal,
     /// A pot.
     Pot,
@@ -200,10 +200,10 @@ impl Kitchen {
         [x as i32 + dx, y as i32 + dy]
     }
 
-    /// The cell that hands reach in a direction, and whether what they do there stays.
+    /// Returns the cell that hands reach in a direction, and whether their effect there stays.
     ///
     /// Source: how JAX 0.10 indexes: at an open left or upper edge hands reach to the other side, at an open right or
-    /// lower edge they see the own cell, and what they do is lost.
+    /// lower edge they see the own cell, and their effect is lost.
     pub fn reach(&self, cell: u16, direction: u8) -> (u16, bool) {
         let [x, y] = self.beyond(cell, direction);
         let (cols, rows) = (self.cols as i32, self.rows as i32);

@@ -1,4 +1,4 @@
-//! The observation: a stack of layers over the kitchen, or over what a cook sees of it.
+//! The observation: a stack of layers over the kitchen, or over the part that a cook sees.
 //!
 //! Source: JaxMARL 0.2.0, `get_obs_default` in `overcooked_v2/overcooked.py`.
 
@@ -60,7 +60,7 @@ impl Layers<'_> {
     }
 }
 
-/// Writes what a seat observes.
+/// Writes the observation of a seat.
 pub(super) fn observe(
     kitchen: &Kitchen,
     params: &Params,

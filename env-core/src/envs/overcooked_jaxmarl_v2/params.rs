@@ -1,4 +1,4 @@
-//! The parameters: those of the original, by its names.
+//! The parameters of the original, with its names.
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
@@ -18,12 +18,12 @@ const LONGEST_HORIZON: u32 = 1 << 24;
 pub struct Params {
     /// The kitchen: a name, the text of a layout, or its rows.
     pub layout: Chart,
-    /// The recipes, three numbers of ingredients each; none for those of the named layout, or for every recipe that the
-    /// ingredients of the kitchen make.
+    /// The recipes, three numbers of ingredients each; `None` for those of the named layout, or for every recipe that
+    /// the kitchen's ingredients allow.
     pub recipes: Option<Vec<[u8; 3]>>,
     /// True if the first seat has the last start, and the last seat the first.
     pub swap_agents: bool,
-    /// Cells that a cook sees in each direction; none for the whole kitchen.
+    /// Cells that a cook sees in each direction; `None` for the whole kitchen.
     pub view_radius: Option<u8>,
     /// True if a pot cooks once a cook reaches to it with empty hands, whatever it has; otherwise three ingredients start it.
     pub start_cooking_interaction: bool,

@@ -22,7 +22,7 @@ pub struct Cook {
     pub held: u32,
 }
 
-/// A cell: what lies there or is in its pot, and the clock of its pot or button.
+/// A cell: the thing there or in its pot, and the clock of its pot or button.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The item, 0 for nothing.

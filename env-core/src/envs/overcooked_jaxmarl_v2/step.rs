@@ -151,7 +151,8 @@ impl Stepping<'_> {
         (after, hand)
     }
 
-    /// Checks whether a taken plate is paid: no plate lies around, and hands have fewer than pots have contents.
+    /// Checks whether a taken plate is paid: no plate lies around, and hands have fewer plates than there are pots with
+    /// contents.
     fn is_plate_useful(&self, state: &State, plates: usize) -> bool {
         let cells = state.cells.iter().zip(&self.kitchen.tiles);
         let pots = cells.filter(|(cell, tile)| **tile == Tile::Pot && cell.items != 0);
@@ -206,7 +207,7 @@ impl Stepping<'_> {
     }
 }
 
-/// Moves and turns all cooks at once.
+/// Moves and turns all cooks at the same time.
 fn walk(kitchen: &Kitchen, cooks: &mut [Cook], action: impl Fn(usize) -> Action) {
     let before: Vec<u16> = cooks.iter().map(|cook| cook.cell).collect();
     for (seat, cook) in cooks.iter_mut().enumerate() {
@@ -218,7 +219,7 @@ fn walk(kitchen: &Kitchen, cooks: &mut [Cook], action: impl Fn(usize) -> Action)
             }
         }
     }
-    // Whoever shares a cell goes back, until nobody does: one who goes back may be in the way of another.
+    // Cooks who share a cell go back, until nobody does: a cook who goes back may be in the way of another.
     loop {
         let shares = |seat: usize| {
             let mut others = (0..cooks.len()).filter(|&other| other != seat);

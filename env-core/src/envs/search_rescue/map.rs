@@ -1,4 +1,4 @@
-//! Maps that are made anew for each episode.
+//! Maps that are made for each episode.
 //!
 //! Source: CoGrid 0.3.2, `envs/search_rescue/sr_utils.py`, whose maps have no tools.
 
@@ -15,7 +15,7 @@ use crate::grid::Layout;
 use crate::grid::layout::MAX_SIDE;
 use crate::rng::Rng;
 
-/// How often a map is drawn until everyone can reach everything; the last one is open.
+/// The most draws of a map until everyone can reach everything; the last one is open.
 const TRIES: usize = 64;
 
 /// The contents of a generated map.

@@ -1,7 +1,7 @@
 //! Search and rescue: agents with tools clear the way to victims and rescue them.
 //!
-//! Source: CoGrid 0.3.2, `envs/search_rescue/`. There the rescue itself is described and not written:
-//! by its rules victims, rubble and doors are obstacles. The corrected rules do what is described.
+//! Source: CoGrid 0.3.2, `envs/search_rescue/`. There, the rescue itself is described and not written: by its rules,
+//! victims, rubble and doors are obstacles. The corrected rules do what is described.
 
 mod map;
 mod params;
@@ -60,13 +60,13 @@ pub const LAYOUTS: [(&str, &[&str]); 2] = [
     ),
 ];
 
-/// The name of the layout that is made anew for each episode.
+/// The name of the layout that is made for each episode.
 pub const GENERATED: &str = "generated";
 
 /// An agent that began to rescue a red victim and waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Call {
-    /// Where the victim is.
+    /// The cell of the victim.
     pub cell: u16,
     /// The seat that waits.
     pub seat: u8,
@@ -88,7 +88,7 @@ pub struct World {
     victims: KindSet,
 }
 
-/// Victims with what is paid for them, in the order of the events.
+/// Victims with their rewards, in the order of the events.
 const VICTIMS: [&str; 4] = [
     "green_victim",
     "purple_victim",
@@ -393,8 +393,8 @@ impl GridWorld for World {
         });
     }
 
-    /// For a victim whom one alone cannot carry, everybody who called for help is paid with the one who came: an agent that
-    /// called at each victim and also carries one is paid once more than there are agents.
+    /// For a victim whom one agent alone cannot carry, everybody who called for help is paid with the one who came. So
+    /// an agent that called at each victim and also carries one is paid once more than there are agents.
     fn reward_bounds(&self, tables: &Tables, reward: usize) -> Option<[f64; 2]> {
         let worth = tables.rewards.get(reward)?.worth;
         match reward {

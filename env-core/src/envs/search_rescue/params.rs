@@ -20,7 +20,7 @@ pub struct Params {
     pub map: MapParams,
     /// Number of agents.
     pub seats: u8,
-    /// The role of each agent, by seat; those that are left out have none.
+    /// The role of each agent, by seat; omitted agents have none.
     pub roles: Vec<Role>,
     /// How agents move.
     pub actions: ActionSet,
@@ -34,9 +34,9 @@ pub struct Params {
     pub rewards: Rewards,
     /// The observation: names of features, in order.
     pub features: Vec<String>,
-    /// Cells that `local_view` sees in each direction; none for the whole grid.
+    /// Cells that `local_view` sees in each direction; `None` for the whole grid.
     pub view_radius: Option<u8>,
-    /// How it looks and what it is called; changes no rule, state or observation.
+    /// Its look and its names; changes no rule, state or observation.
     pub appearance: Appearance,
 }
 
@@ -61,9 +61,9 @@ pub struct Rewards {
     pub green: f32,
     /// A purple victim, whom anyone can rescue.
     pub purple: f32,
-    /// A yellow victim, for whom it takes a medkit or a medic.
+    /// A yellow victim, who needs a medkit or a medic.
     pub yellow: f32,
-    /// A red victim, for whom it takes two agents.
+    /// A red victim, who needs two agents.
     pub red: f32,
     /// True if every agent gets it, false if only those that rescued.
     pub common: bool,

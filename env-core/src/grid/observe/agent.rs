@@ -1,4 +1,4 @@
-//! Features of one agent: where it is, where it looks, what it holds, who and what is near.
+//! Features of one agent: its cell, its direction, the thing that it holds, and the agents and things near it.
 
 use alloc::vec::Vec;
 
@@ -64,12 +64,12 @@ pub(super) fn distances<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V])
     }
 }
 
-/// The way from the nearest things of some kinds, whether they stand in a cell or lie on a surface.
+/// The distances from the nearest things of some kinds, whether they stand in a cell or lie on a surface.
 #[derive(Clone, Debug)]
 pub(super) struct Closest {
     /// The index of each kind or value in `counts`.
     slot: [u8; 256],
-    /// How many of each kind.
+    /// The number of each kind.
     counts: Vec<usize>,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Closest {
 const MOST: usize = 4;
 
 impl Closest {
-    /// `specs` says how many of which kind, at most four.
+    /// `specs` has kinds with their numbers, at most four.
     pub(super) fn new(specs: &[(KindId, usize)]) -> Self {
         let mut slot = [NONE; 256];
         for (index, &(kind, _)) in (0..).zip(specs) {
@@ -89,7 +89,7 @@ impl Closest {
         }
     }
 
-    /// How many things it tells of.
+    /// The number of things that it describes.
     pub(super) fn len(&self) -> usize {
         self.counts.iter().sum()
     }

@@ -264,7 +264,7 @@ impl<'a, W: GridWorld> Builder<'a, W> {
     fn distances(&self, name: &str) -> Result<Found, ParamError> {
         let others = match self.tables.seats {
             1 => return Self::refuse(name, "needs another seat: take it out"),
-            // CoGrid: every agent tells of the first two, and each of those of the other.
+            // CoGrid: every agent describes the first two agents, and each of those describes the other.
             _ if self.tables.is_cogrid() => self.tables.seats.min(3) - 1,
             seats => seats - 1,
         };

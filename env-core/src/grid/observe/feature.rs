@@ -61,11 +61,11 @@ pub(super) struct Part {
     pub(super) reach: Reach,
     pub(super) shape: Vec<u32>,
     pub(super) len: usize,
-    /// Where it begins among the features of the same reach.
+    /// Its start among the features of the same reach.
     pub(super) start: usize,
     /// True if every value is a whole number that a byte holds.
     pub(super) compact: bool,
-    /// The least and the greatest value; `None` if the world does not say.
+    /// The least and the greatest value; `None` if the world does not say them.
     pub(super) range: Option<[f32; 2]>,
 }
 
@@ -82,7 +82,7 @@ impl Feature {
         }
     }
 
-    /// Writes over zeros what depends on nothing but the cell of the agent and where it looks.
+    /// Writes over zeros what depends only on the agent's cell and direction.
     pub(super) fn lay(&self, facts: &Facts, cell: u16, facing: Direction, out: &mut [i8]) {
         match self {
             Self::Direction => out[facing as usize] = 1,
@@ -98,7 +98,7 @@ impl Feature {
         }
     }
 
-    /// Checks whether [`Self::lay`] says everything.
+    /// Checks whether [`Self::lay`] writes everything.
     pub(super) fn is_laid(&self, facts: &Facts) -> bool {
         match self {
             Self::Direction | Self::Position | Self::OneOf(_) => true,
@@ -115,7 +115,7 @@ impl Feature {
         }
     }
 
-    /// Writes the rest, as seen from a seat. What one of several agents has is written over what was laid.
+    /// Writes the rest, as seen from a seat. The values of one of several agents are written over the laid values.
     #[inline]
     pub(super) fn write<W: GridWorld, V: Value>(
         &self,

@@ -19,8 +19,8 @@ pub(super) fn shape(cogrid: bool, rows: usize, cols: usize) -> [usize; 3] {
     }
 }
 
-/// Of each cell: the kind, what lies there, how many things a container there holds, the time of what is there,
-/// the direction of an agent and one more or 0, what the agent holds.
+/// Writes for each cell: the kind, the thing that lies there, the number of things in a container there, its time, the
+/// direction of an agent and one more or 0, the thing that the agent holds.
 #[inline(never)]
 pub(super) fn write<V: Value>(scene: &Scene<'_>, out: &mut [V]) {
     out.fill(V::ZERO);
@@ -38,8 +38,8 @@ pub(super) fn write<V: Value>(scene: &Scene<'_>, out: &mut [V]) {
     }
 }
 
-/// Of each cell by the rules of CoGrid: the kind, 0, the number that it shows. An agent hides what it stands on; its
-/// kind comes after the others and says where it looks, its number is what it holds.
+/// Writes for each cell by the rules of CoGrid: the kind, 0, the number that it shows. An agent hides the thing under
+/// it; its kind comes after the others and shows its direction, its number is the thing that it holds.
 ///
 /// Source: CoGrid 0.3.2, `feature_space/features.py:34`.
 #[inline(never)]

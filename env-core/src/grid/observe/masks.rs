@@ -15,7 +15,7 @@ use crate::grid::tables::{Hand, Tables};
 /// Values between two ranges that are copied faster than left out.
 const NEAR: usize = 64;
 
-/// How the cells of a grid lie in a plane.
+/// The arrangement of a grid's cells in a plane.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
     /// Values of a plane.
@@ -30,15 +30,15 @@ pub(super) struct Masks {
     frame: Frame,
     /// The plane of each kind or value that comes and goes.
     moving: [u8; 256],
-    /// True if what lies in a cell counts, false if only what the cell is.
+    /// True if things that lie in a cell count, false if only the cell's own kind counts.
     lying: bool,
     /// The values to bring back to the template: planes of kinds that come and go.
     changing: Vec<Range<usize>>,
-    /// Where a cell is in a plane.
+    /// The place of each cell in a plane.
     places: Vec<u16>,
     /// The values that never change, over zeros.
     template: Forms,
-    /// By the rules of CoGrid: cells that show a number which may be that of any kind, and the kind that stands there.
+    /// By the rules of CoGrid: cells that show a number which may be any kind's, and the kind that stands there.
     loud: Vec<(u16, KindId)>,
     /// The planes that do not change, and their kinds.
     still: Vec<(u8, KindId)>,

@@ -1,8 +1,8 @@
 //! Observations: features by name, composed as CoGrid composes them.
 //!
 //! The features of the seat itself in order, then `local_view`, then the features of every other seat in the order
-//! of seats, then those of the whole grid. What depends on nothing but where an agent is and looks lies ready,
-//! and what never changes is left out when an earlier observation is brought up to date.
+//! of seats, then those of the whole grid. Values that depend only on an agent's cell and direction are computed
+//! before, and values that never change are left out when an earlier observation is updated.
 //!
 //! Source: CoGrid 0.3.2, `core/features.py:160`.
 
@@ -56,7 +56,7 @@ pub struct Observer {
     len: usize,
     seats: usize,
     facts: Facts,
-    /// CoGrid: where the features of the first two seats have two values less than those of the others.
+    /// CoGrid: the place at which the features of the first two seats have two values less than those of the others.
     gap: Option<usize>,
 }
 
@@ -125,7 +125,7 @@ impl Observer {
             .chain(self.grid.iter().map(|part| (0, part)))
     }
 
-    /// The fields of an observation, in order: those of the other agents begin with `other.`, `other2.` and so on.
+    /// Returns the fields of an observation, in order: fields of other agents begin with `other.`, `other2.` and so on.
     pub fn fields(&self) -> Vec<FieldSpec> {
         let fields = self.parts().map(|(other, part)| FieldSpec {
             range: part.range,
@@ -208,8 +208,8 @@ impl Observer {
         look.write(&self.grid, seat, rest);
     }
 
-    /// Writes the observations of every seat, `[seat, value]`: what one agent has is made once.
-    /// If `fresh`, `out` holds earlier ones.
+    /// Writes the observations of every seat, `[seat, value]`: the values of each agent are computed once. If `fresh`,
+    /// `out` has earlier ones.
     pub fn observe_all<W: GridWorld, V: Value>(
         &self,
         world: &W,
@@ -264,7 +264,7 @@ impl Observer {
         }
     }
 
-    /// Copies an observation without the gaps in what is told of the first two seats.
+    /// Copies an observation without the gaps in the features of the first two seats.
     fn close<V: Value>(&self, gap: usize, seat: usize, wide: &[V], out: &mut [V]) {
         let starts = [0, 1].map(|told| match told {
             _ if told == seat => gap,
@@ -306,7 +306,7 @@ impl Observer {
     }
 }
 
-/// CoGrid: where what the first two seats tell of others is shorter, if there are more than two.
+/// CoGrid: returns where the first two seats' features of others are shorter, if there are more than two seats.
 fn gap(tables: &Tables, parts: &[Part]) -> Option<usize> {
     let mut gaps = parts.iter().map(|part| (part, part.start + GAP));
     let found = gaps.find(|(part, gap)| part.is_gapped(*gap));
@@ -320,7 +320,7 @@ impl Part {
     }
 }
 
-/// Says where each feature begins among others, and gives the length of all.
+/// Sets the start of each feature among the others, and returns the total length.
 fn place(parts: &mut [Part]) -> usize {
     parts.iter_mut().fold(0, |start, part| {
         part.start = start;

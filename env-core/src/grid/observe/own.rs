@@ -23,13 +23,13 @@ pub enum OwnFeature {
     Containers(ContainerSet),
     /// A feature of each agent: the stages of the containers beside it.
     ContainersBeside(ContainerSet),
-    /// A feature of the whole grid: for each of these kinds the cells in which it is.
+    /// A feature of the whole grid: for each of these kinds, its cells.
     Masks {
         /// The kinds, a mask each.
         kinds: Vec<KindId>,
-        /// Rows and columns of a mask by the rules of CoGrid; by the corrected rules those of the grid.
+        /// Rows and columns of a mask by the rules of CoGrid; by the corrected rules, those of the grid.
         cogrid: [usize; 2],
-        /// True if what lies in a cell counts, false if only what the cell is.
+        /// True if things that lie in a cell count, false if only the cell's own kind counts.
         lying: bool,
     },
     /// A feature of the whole grid that never changes: 1 at an index.
@@ -62,7 +62,7 @@ impl OwnFeature {
 pub struct ContainerSet {
     /// Their kinds.
     pub kinds: KindSet,
-    /// The most containers that are told of.
+    /// The most containers that are described.
     pub count: usize,
     /// The ingredients that are counted in them.
     pub ingredients: Vec<KindId>,
@@ -71,7 +71,7 @@ pub struct ContainerSet {
 /// The cells that `local_view` shows: the whole grid, or those around the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViewWindow {
-    /// Rows and columns in each direction; none for the whole grid.
+    /// Rows and columns in each direction; `None` for the whole grid.
     radius: Option<u8>,
     rows: usize,
     cols: usize,

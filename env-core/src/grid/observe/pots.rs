@@ -1,4 +1,4 @@
-//! Features of containers: what is beside an agent, and all of them in reading order.
+//! Features of containers: those beside an agent, and all of them in reading order.
 
 use alloc::vec::Vec;
 
@@ -15,7 +15,7 @@ const POT_LEN: usize = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Pots {
     kinds: KindSet,
-    /// How many are told of.
+    /// The number of containers that are described.
     pub(super) count: usize,
     /// The ingredients that are counted in them.
     ingredients: Vec<KindId>,
@@ -95,7 +95,7 @@ impl Pots {
         }
     }
 
-    /// Writes over zeros what [`Self::ordered`] says of pots that stay where they are, empty ones.
+    /// Writes over zeros what [`Self::ordered`] writes for empty pots that stay where they are.
     pub(super) fn lay(&self, facts: &Facts, cell: u16, out: &mut [i8]) {
         if !self.stay(facts) {
             return;
@@ -124,10 +124,10 @@ impl Pots {
     }
 }
 
-/// Where a pot says that it is empty, partly filled, working, ready.
+/// The places at which a pot shows that it is empty, partly filled, working, ready.
 const STAGES: [u8; 4] = [2, 4, 3, 1];
 
-/// How many of the slots hold a kind.
+/// Counts the slots with a kind.
 #[inline]
 pub(super) fn count_of(slots: &[KindId], kind: KindId) -> i32 {
     slots

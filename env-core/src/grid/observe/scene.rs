@@ -17,7 +17,7 @@ pub(super) struct Facts {
     places: Vec<[u8; 2]>,
     /// The cells to the right, to the left, below and above each cell.
     around: Vec<[u16; 4]>,
-    /// Kinds whose value is what lies on them; by the rules of CoGrid every value counts, whatever it means.
+    /// Kinds whose value is the thing on them; by the rules of CoGrid, every value counts, whatever it means.
     pub(super) surfaces: KindSet,
     /// Kinds that never come or go.
     pub(super) lasting: KindSet,
@@ -96,7 +96,7 @@ pub(super) fn words(bytes: &[u8], mut tell: impl FnMut(usize, u64)) {
         return;
     }
     let last = match bytes.last_chunk::<8>() {
-        // The last eight bytes, without those that the words before have.
+        // The last eight bytes, without those in the words before.
         Some(last) => u64::from_le_bytes(*last) >> (64 - 8 * rest.len()),
         None => rest
             .iter()
@@ -195,7 +195,7 @@ impl<'a> Scene<'a> {
         (0..self.tables.fixtures).map(move |index| Fixture::new(&bytes[index * stride..]))
     }
 
-    /// The slots of a fixture, those that are empty included.
+    /// The slots of a fixture, including empty ones.
     #[inline]
     pub(super) fn slots(&self, fixture: Fixture<'a>) -> &'a [KindId] {
         fixture.slots(self.tables.stride)
@@ -207,7 +207,7 @@ impl<'a> Scene<'a> {
         self.facts.place(cell)
     }
 
-    /// The kind that lies in a cell on a surface; by the rules of CoGrid whatever number the cell shows.
+    /// Returns the kind that lies on a surface in a cell; by the rules of CoGrid, the number that the cell shows.
     #[inline]
     pub(super) fn lying(&self, cell: usize) -> u8 {
         if self.facts.surfaces.has(self.kinds[cell]) {

@@ -440,7 +440,7 @@ fn any_number_of_agents_is_seen() {
     assert_eq!(seen[..6], [1., 2., 1., 1., 1., -1.]);
     assert_eq!(seen[6..12], [0., 1., -1., -1., 0., -2.]);
     assert_eq!(seen[12..], [0., 3., 0., 2., -1., 1.]);
-    // CoGrid: everyone tells of the first two, so that those tell of one.
+    // CoGrid: everyone describes the first two, so these two describe one.
     let env = Env::new(many(RuleSet::Cogrid)).unwrap();
     let mut state = env.reset(0);
     for (agent, cell) in state.agents.iter_mut().zip([1, 7, 3]) {

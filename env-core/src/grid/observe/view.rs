@@ -1,4 +1,4 @@
-//! `local_view`: the cells around an agent, or all of them, with channels for what is there.
+//! `local_view`: the cells around an agent, or all of them, with channels for their contents.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,14 +14,14 @@ use crate::grid::tables::{Hand, Tables};
 /// Divisors of CoGrid: the slots of a pot, and the time of the second kind of pot.
 const COGRID_CAPACITY: f32 = 3.0;
 const COGRID_TIME: f32 = 20.0;
-/// The greatest value by the rules of CoGrid: that of the longest time that a byte holds.
+/// The greatest value by the rules of CoGrid: the longest time that a byte can hold.
 pub(super) const COGRID_MOST: f32 = u8::MAX as f32 / COGRID_TIME;
 
 /// The channels of a view: where each begins.
 #[derive(Clone, Copy, Debug)]
 struct Channels {
     seats: usize,
-    /// Values that tell what a thing is made of: on a plate, cooked, and its ingredients.
+    /// Values for the composition of a thing: on a plate, cooked, and its ingredients.
     made: usize,
     pots: Option<usize>,
     /// Channels that the world writes, at the end.
@@ -45,9 +45,9 @@ pub(super) struct View {
 }
 
 impl View {
-    /// The view of a world that has no idea of its own of it.
+    /// Returns the view of a world that does not define its own.
     pub(super) fn plain(tables: &Tables, radius: Option<u8>) -> Self {
-        // CoGrid: only a world that says so tells of containers.
+        // CoGrid: only a world that says so describes containers.
         let has_pots = !tables.is_cogrid() && !tables.containers.is_empty();
         Self::new(tables, radius, super::ingredients(tables), has_pots, 0)
     }
@@ -88,7 +88,7 @@ impl View {
         }
     }
 
-    /// Checks whether the world writes channels of its own.
+    /// Checks whether the world writes its own channels.
     pub(super) fn has_own_channels(&self) -> bool {
         self.channels.own > 0
     }
@@ -99,7 +99,7 @@ impl View {
         [rows, cols, self.channels.len]
     }
 
-    /// Where the channels of a cell begin, if the agent in `center` sees it.
+    /// Returns the start of a cell's channels, if the agent in `center` sees it.
     #[inline]
     fn place(&self, scene: &Scene<'_>, center: u16, cell: u16) -> Option<usize> {
         let place = self.window.place(scene.place(center), scene.place(cell))?;
@@ -188,8 +188,8 @@ impl View {
 }
 
 impl Channels {
-    /// The kind, three for each agent, what lies there; four for containers and one for each ingredient, what each
-    /// agent holds; those of the world.
+    /// Places the channels: the kind, three for each agent, the thing that lies there; four for containers and one for
+    /// each ingredient, the thing that each agent holds; those of the world.
     fn new(seats: usize, made: usize, pots: bool, own: usize) -> Self {
         let mut len = 2 + 3 * seats;
         let pots = pots.then_some(len);
@@ -209,7 +209,7 @@ impl Channels {
         1 + 3 * self.seats
     }
 
-    /// Where it begins what the agents hold is made of.
+    /// Returns the start of the channels for the composition of held things.
     fn held(&self) -> usize {
         self.lying() + 1 + 4 + (self.made - 2)
     }

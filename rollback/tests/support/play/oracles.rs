@@ -45,13 +45,13 @@ impl<'a, W: World> Match<'a, W> {
         self.watch_log(at)
     }
 
-    /// Confirmed is what everyone has, and has said so, or what the server has.
+    /// Checks that a confirmed tick is one that everyone has reported to have, or that the server has.
     fn watch_receipts(&self, at: usize) -> Result<(), String> {
         let Some(session) = &self.peers[at].session else {
             return Ok(());
         };
         let (seat, confirmed) = (self.peers[at].seat.index(), session.confirmed().0);
-        // Who knows less than the server may still count on a page that is gone; the log shows what comes of it.
+        // A page that knows less than the server may still count on a page that is gone; the log shows the result.
         if usize::from(session.changes()) < self.arbiter.changes.len() {
             return Ok(());
         }

@@ -18,14 +18,14 @@ pub(super) struct Peer<W: World> {
     pub(super) page: u32,
     /// The life of the seat in which it plays.
     pub(super) life: Life,
-    /// None while it waits to come back.
+    /// `None` while it waits to come back.
     pub(super) session: Option<Session<W>>,
     /// True if the server counts on it.
     pub(super) is_member: bool,
     pub(super) is_online: bool,
     /// Mail of an earlier connection is lost.
     pub(super) connection: u32,
-    /// The server's last word on its way arrives then.
+    /// The arrival time of the server's last message under way.
     pub(super) mailed_us: u64,
     pub(super) person: Rng,
     pub(super) actions: u16,
@@ -81,7 +81,7 @@ impl<W: World> Peer<W> {
         self.acts_us = now_us + u64::from(self.person.below(500_000));
     }
 
-    /// When it does something of its own.
+    /// The time at which it next acts by itself.
     pub(super) fn next_us(&self) -> u64 {
         let uploads = if self.is_online && self.session.is_some() {
             self.uploads_us

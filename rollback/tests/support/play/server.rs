@@ -68,7 +68,7 @@ impl<'a, W: World> Match<'a, W> {
         self.peers.iter().position(|peer| peer.page == page)
     }
 
-    /// Seats whose pages the server counts on and reaches, but for one.
+    /// Seats whose pages the server expects and reaches, except one.
     fn members(&self, but: usize) -> u16 {
         let members = self
             .peers

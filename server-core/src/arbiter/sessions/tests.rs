@@ -1,4 +1,4 @@
-//! Sessions are found by what they have, and end or are forgotten in time.
+//! Sessions are found by their identifiers, and end or are forgotten in time.
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use super::*;
 
 const MINUTE: u64 = 60 * SECOND;
 
-/// People who only read, for a quota of so many.
+/// A study of people who only read, with this quota.
 fn study(quota: u32) -> String {
     format!(
         "recruitment: {{provider: prolific, minutes: 10}}
@@ -47,7 +47,7 @@ fn resume(token: &str) -> Entry {
 }
 
 impl Stage {
-    /// A page comes in; gives its token.
+    /// Lets a page enter; returns its token.
     fn token_of(&mut self, conn: u64, entry: Entry) -> String {
         self.say(conn, ClientMessage::hello(entry));
         match self.sent[&ConnId(conn)].first() {
@@ -56,13 +56,13 @@ impl Stage {
         }
     }
 
-    /// A page comes in, perhaps in vain; gives what it reads.
+    /// Lets a page try to enter; returns what it reads.
     fn knock(&mut self, conn: u64, entry: Entry) -> Vec<ServerMessage> {
         self.say(conn, ClientMessage::hello(entry));
         self.hear(conn)
     }
 
-    /// A page is done with a stage; gives what it reads then.
+    /// Lets a page finish a stage; returns what it reads then.
     fn pass(&mut self, conn: u64, stage: u16) -> Vec<ServerMessage> {
         self.say(
             conn,

@@ -1,4 +1,4 @@
-//! How long visits take, when they expire, who leaves, and when the study is full.
+//! The length of visits, their expiry, people who leave, and a full study.
 
 use study::design::{Assign, Between, Level, Quota, Unit};
 use study::{Outcome, Payment};
@@ -44,7 +44,7 @@ const FORM: &str = "timeline:
   - {id: thanks, type: end, file: page.md}
 ";
 
-/// The page tells what is typed so far.
+/// Lets the page send what is typed so far.
 fn typed(stage: &mut Stage, conn: u64, text: &str) {
     let answer = Answer {
         name: "why".into(),
@@ -85,7 +85,7 @@ fn time_counts_from_sign_of_life_to_sign_of_life_and_three_minutes_at_most() {
     typed(&mut stage, 1, "a");
     stage.wait(MINUTE);
     typed(&mut stage, 1, "ab");
-    // Nobody types for an hour; the page is open, tells the same again, and comes back.
+    // Nobody types for an hour; the page is open, sends the same again, and comes back.
     for conn in 2..=60 {
         stage.wait(MINUTE);
         stage.say(conn - 1, ClientMessage::Clock { sent_us: 1 });

@@ -31,7 +31,7 @@ fn play(stage: &mut Stage, conns: &[u64], era: Era) {
     }
 }
 
-/// Ends the rest of somebody; gives what they hear at once.
+/// Ends the rest of somebody; returns what their page immediately gets.
 fn go_on(stage: &mut Stage, conn: u64) -> Vec<ServerMessage> {
     let shown = stage.hear(conn).into_iter().rev();
     let mut rests = shown.filter_map(|message| match message {
@@ -71,7 +71,7 @@ fn is_told_of_missing(heard: &[ServerMessage]) -> bool {
     })
 }
 
-/// Two people play; the second one rests so much longer. The first one is not told whom the page waits for.
+/// Two people play; the second one rests this much longer. The first one does not learn whom the page waits for.
 fn pair(stage: &mut Stage, conns: [u64; 2], longer_us: u64) {
     conns.iter().for_each(|conn| drop(stage.queue(*conn)));
     let era = stage.plan(conns[0]).expect("a match").era;

@@ -32,7 +32,7 @@ fn a_seat_is_taken_at_the_last_input_that_its_own_page_has_said() {
     stage.archive(1, era, 0, 5);
     stage.archive(2, era, 0, 9);
     stage.hear(1);
-    // What page 1 says of itself, or has of the other, changes nothing.
+    // Claims of page 1 about itself, and its inputs of the other, change nothing.
     stage.archive(1, era, 0, 15);
     stage.close(2);
     assert_eq!(changes(&stage.hear(1)), [], "it may only have lost its way");

@@ -12,7 +12,7 @@ enum Step {
     Reload(usize),
     Reconnect(usize),
     Say(usize, Box<ClientMessage>),
-    /// The page answers what it was asked.
+    /// The page answers the question.
     Answer(usize),
     Upload(usize),
     Work,
@@ -21,7 +21,7 @@ enum Step {
     Wait(u64),
 }
 
-/// A page of a script: what it believes of its seat.
+/// A scripted page: what it knows about its seat.
 #[derive(Clone, Debug, Default)]
 struct Actor {
     conn: u64,
@@ -71,7 +71,7 @@ impl Play {
         }
     }
 
-    /// Every page takes in what it was sent.
+    /// Lets every page take in the messages that it was sent.
     fn listen(&mut self) {
         for seat in 0..self.actors.len() {
             for message in self.stage.hear(self.actors[seat].conn) {
@@ -138,7 +138,7 @@ impl Play {
         }
     }
 
-    /// A page that plays uploads what is due.
+    /// Lets a page that plays upload what is due.
     fn upload(&mut self, at: usize) {
         let actor = &self.actors[at];
         let due = self.stage.now_us.saturating_sub(3_500_000) / (SECOND / u64::from(HZ));

@@ -104,7 +104,7 @@ impl Stage {
         rows
     }
 
-    /// The two play the episode that they have come to, to its end.
+    /// Lets the two play the episode that they have reached to its end.
     fn cook(&mut self) {
         let era = self.plan(1).expect("an episode").era;
         self.ready(1, era, 0);
@@ -377,7 +377,7 @@ fn people_write_beside_the_episodes_of_a_stage_with_the_tick_of_the_sender() {
     let row = stage.written()[0].clone();
     assert_eq!((row.episode, row.tick), (Some(plan.episode), Some(Tick(7))));
     assert_eq!(row.stage, 3);
-    // A page that is reloaded has it all again.
+    // A reloaded page has all messages again.
     stage.close(2);
     stage.resume(3, &tokens[1], None);
     let told = chat_view(&stage.hear(3)).expect("a chat");

@@ -51,13 +51,13 @@ fn ways_are_written_down_at_the_start_and_when_they_change() {
     for _ in 0..2 {
         changed(&mut stage, 2, era, 0, Link::Direct);
     }
-    // To itself and to nobody there is no way.
+    // There is no link to the page itself, nor to nobody.
     changed(&mut stage, 2, era, 1, Link::Relay);
     changed(&mut stage, 2, era, 7, Link::Relay);
     expected.push((1, 0, 5_000, Link::Direct));
     assert_eq!(routes(&stage, era), expected);
 
-    // A page that comes back says anew how it reaches the other.
+    // A page that comes back says again how it reaches the other.
     stage.archive(1, era, 0, 10);
     stage.close(2);
     stage.silent(1, era, 1, true);

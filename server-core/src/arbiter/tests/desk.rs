@@ -1,4 +1,4 @@
-//! The dashboard: what it shows of the study, and what becomes of its orders.
+//! The dashboard: what it shows of the study, and the effects of its orders.
 
 use protocol::control::Refusal;
 use study::Outcome;
@@ -67,7 +67,7 @@ impl Stage {
         );
     }
 
-    /// A page comes back with its token; gives what it reads.
+    /// Lets a page come back with its token; returns what it reads.
     fn come_back(&mut self, conn: u64, token: &str) -> Vec<ServerMessage> {
         let entry = Entry::Resume {
             token: token.to_owned(),
@@ -77,7 +77,7 @@ impl Stage {
         self.hear(conn)
     }
 
-    /// A page comes in without a link; gives what it reads.
+    /// Lets a page enter without a link; returns what it reads.
     fn walk_in(&mut self, conn: u64) -> Vec<ServerMessage> {
         self.say(conn, ClientMessage::hello(Entry::Open));
         self.hear(conn)
@@ -273,7 +273,7 @@ fn a_session_that_is_ended_in_an_episode_is_as_if_its_person_had_left() {
         again,
         Err(OrderRefused::Ended(participant.clone(), "technical"))
     );
-    // What was done is written down before what follows from it.
+    // The intervention is stored before its consequences.
     let at = |is: &dyn Fn(&Write) -> bool| stage.writes.iter().rposition(is).unwrap();
     let written = at(&|write| matches!(write, Write::Intervention { .. }));
     let followed = at(

@@ -32,7 +32,7 @@ impl Stage {
         self.say(conn, ClientMessage::WriteToDesk { number, text });
     }
 
-    /// The exchange as a page was told last.
+    /// The exchange as a page last got it.
     fn exchange(&mut self, conn: u64) -> Option<Exchange> {
         let told = self.hear(conn).into_iter().rev();
         let mut told = told.filter_map(|message| match message {
@@ -157,7 +157,7 @@ fn order_of(write: &Write) -> Option<(&'static str, Option<String>, String)> {
 }
 
 impl Stage {
-    /// A page comes in where no environment is played; gives its token.
+    /// Lets a page enter a study without an environment; returns its token.
     fn enter_reading(&mut self, conn: u64) -> String {
         self.say(conn, ClientMessage::hello(Entry::Open));
         match self.sent[&ConnId(conn)].first() {

@@ -38,7 +38,7 @@ fn press(stage: &mut Stage, conn: u64, era: Era, (seat, button): (u8, u8)) {
     stage.say(conn, message);
 }
 
-/// The buttons as the page was told them last.
+/// The buttons as the page last got them.
 fn shown(messages: &[ServerMessage]) -> Option<&ShownButtons> {
     messages.iter().rev().find_map(|message| match message {
         ServerMessage::Buttons(shown) => Some(shown),

@@ -37,7 +37,7 @@ fn begin(stage: &mut Stage) -> Vec<String> {
     vec![stage.queue(1), stage.queue(2)]
 }
 
-/// The pages of an episode get ready, play, and upload the end; gives the plans.
+/// Lets the pages of an episode get ready, play, and upload the end; returns the plans.
 fn play(stage: &mut Stage, conns: &[u64]) -> Vec<Plan> {
     let plans: Vec<Plan> = conns
         .iter()
@@ -135,7 +135,7 @@ fn a_group_plays_all_its_rounds_in_the_same_seats_with_forms_between() {
         assert_eq!([plans[0].seat, plans[1].seat], [Seat(0), Seat(1)]);
         assert_eq!(plans[0].era, plans[1].era);
         layouts.push(layout(&plans[0]));
-        // Who is done first waits, whoever that is.
+        // The person who is done first waits.
         let (first, second) = if round == 1 { (2, 1) } else { (1, 2) };
         answer(&mut stage, first);
         let heard = stage.hear(first);
@@ -219,7 +219,7 @@ fn who_was_away_at_the_end_of_a_round_has_the_rest_of_the_grace_period() {
     let heard = stage.hear(1);
     assert_eq!(view(&heard), Some(&StageView::Regroup));
     assert_eq!(missing(&heard).unwrap().1, 10_000);
-    // Who is back has as long as everybody to come to the stage.
+    // A person who is back has as long as everybody to reach the stage.
     stage.wait(4 * SECOND);
     stage.resume(3, &tokens[1], None);
     assert_eq!(missing(&stage.hear(1)).unwrap().1, 56_000);
@@ -429,7 +429,8 @@ fn a_page_that_never_gets_ready_for_a_later_round_keeps_nobody() {
         stage.ready(1, era, 0);
         stage.wait(20 * SECOND);
     }
-    // The part of the one who cannot play is over, and the study says that nobody plays on without a partner.
+    // The participation of the person who cannot play is over, and the study says that nobody continues without a
+    // partner.
     let ends = |outcome: &str, heard: &[ServerMessage]| matches!(view(heard), Some(StageView::End { outcome: shown, .. }) if shown == outcome);
     assert!(ends("page_failed", &stage.hear(2)));
     assert!(ends("partner_left", &stage.hear(1)));

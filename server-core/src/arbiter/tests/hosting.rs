@@ -1,4 +1,4 @@
-//! Hosted worlds: their pace, their views, and what a plan keeps from pages.
+//! Hosted worlds: their pace, their views, and what a plan hides from pages.
 
 use protocol::EnvWay;
 use study::disconnect::Meanwhile;
@@ -228,7 +228,7 @@ fn no_byte_to_a_page_tells_the_seed_or_the_parameters() {
     let header = &stage.shelf(era).header;
     assert!(told.len() > 200);
     assert!(!contains(&told, header.params.as_bytes()), "the parameters");
-    // As a number is written on the wire, as it stands in memory, and in words.
+    // As a number on the wire, as bytes in memory, and as text.
     let written = &protocol::control::encode(&header.seed)[1..];
     for bytes in [
         written,
@@ -292,7 +292,7 @@ fn a_page_is_told_what_each_point_means_that_it_asks_about() {
         let at = [10 + number as u16, 9];
         stage.say(1, ClientMessage::Point { era, number, at });
     }
-    // The shelf says the first part of the point as the action.
+    // The shelf returns the first part of the point as the action.
     assert_eq!(told(&mut stage), [(1, Some(11)), (2, Some(12))]);
     let mut orders = stage.shelf(era).hosted.iter().flat_map(|work| &work.points);
     let (seat, number, at) = (Seat(0), 2, [12, 9]);

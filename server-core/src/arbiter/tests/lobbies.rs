@@ -1,4 +1,4 @@
-//! Waiting: presence, choices, who is put together, and what is written down of it.
+//! Waiting: presence, choices, the groups that are made, and what is stored about them.
 
 use protocol::control::{Ask, LobbyChoice, Waiting};
 use study::Outcome;
@@ -38,7 +38,7 @@ fn outcome(stage: &mut Stage, conn: u64) -> Option<String> {
     }
 }
 
-/// The ends of waits that were written down: who came so many-th, why, and after how many seconds.
+/// The ends of waits that were stored: the person by order of arrival, the reason, and the wait in seconds.
 fn waits(stage: &Stage) -> Vec<(usize, WaitedFor, u64)> {
     let names: Vec<&String> = (stage.writes.iter())
         .filter_map(|write| match write {
@@ -140,7 +140,7 @@ fn the_study_may_let_people_choose_at_the_timeout() {
     assert_eq!(outcome(&mut stage, 1).as_deref(), Some("timed_out"));
     stage.wait(30 * SECOND);
     assert_eq!(asked(&mut stage, 3), Some(Ask::Choice));
-    // Also who is asked is put together with somebody who comes.
+    // A person who is being asked is also put together with somebody who comes.
     stage.queue(4);
     assert_eq!(stage.plan(3).unwrap().era, stage.plan(4).unwrap().era);
 }
@@ -215,7 +215,7 @@ fn a_group_comes_together_again_in_its_old_places() {
             },
         );
     };
-    // Others who wait at the same time are not taken for it.
+    // The lobby does not take others who wait at the same time for this person.
     for conn in [2, 3] {
         go_on(&mut stage, conn);
     }
@@ -225,7 +225,7 @@ fn a_group_comes_together_again_in_its_old_places() {
     }
     let seats = [1, 2, 3, 4].map(|conn| stage.plan(conn).unwrap().seat.0);
     assert_eq!(seats, [0, 1, 0, 1]);
-    // Of the third group somebody leaves: nobody else can come.
+    // Somebody leaves the third group: nobody else can come.
     go_on(&mut stage, 5);
     stage.say(6, ClientMessage::Leave);
     stage.wait(SECOND);
@@ -276,7 +276,7 @@ fn a_page_that_was_ready_before_the_other_is_as_far_as_the_other_measured() {
     stage.ready(1, era, 0);
     stage.ready(2, era, 90_000);
     assert!(matches!(stage.hear(2)[..], [ServerMessage::Start { .. }]));
-    // Of whom nobody measured anything, nothing is known.
+    // Nothing is known about people whom nobody measured.
     stage.queue(3);
     stage.queue(4);
     let era = stage.plan(3).unwrap().era;
@@ -478,8 +478,8 @@ fn blinded(disclose: bool) -> Stage {
     stage
 }
 
-/// When the first episode starts after its pages are ready, microseconds, and how long the person waited; with people or
-/// an AI partner.
+/// Returns when the first episode starts after its pages are ready, microseconds, and how long the person waited; with
+/// people or an AI partner.
 fn start_of(disclose: bool, people: u64) -> (u64, u64, u16) {
     let mut stage = blinded(disclose);
     (1..=people).for_each(|conn| drop(stage.queue(conn)));

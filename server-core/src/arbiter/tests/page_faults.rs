@@ -5,7 +5,7 @@ use study::disconnect::Then;
 
 use super::*;
 
-/// Two people in the example, of whom a partner who leaves ends the episode.
+/// Two people in the example; a partner who leaves ends the episode.
 fn stage() -> Stage {
     Stage::of(2, Limits::default(), |env| {
         env.on_disconnect.first_half = Then::PartnerLeft;
@@ -30,7 +30,7 @@ fn outcomes(stage: &Stage) -> Vec<Outcome> {
     ended.collect()
 }
 
-/// A page tells a digest that no replica has, and again when it is asked.
+/// Lets a page send a digest that no replica has, and again when it is asked.
 fn diverge(stage: &mut Stage, conn: u64, era: Era, life: u8) {
     for recheck in 0..2 {
         let wrong = Upload {

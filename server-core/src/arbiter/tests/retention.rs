@@ -9,7 +9,7 @@ use super::*;
 const DAY: u64 = 24 * 3_600 * SECOND;
 
 fn stage() -> Stage {
-    // Sessions that nobody begins are to be kept as long as others here.
+    // Here, sessions that nobody begins must be kept as long as others.
     let limits = Limits {
         entering: std::time::Duration::from_hours(24 * 10_000),
         ..Limits::default()
@@ -28,7 +28,7 @@ fn named(id: &str) -> Entry {
     Entry::Sent(vec![("id".into(), id.into())])
 }
 
-/// The sessions whose data were erased, by the order in which they came.
+/// The sessions whose data were erased, by their order of arrival.
 fn erased(stage: &Stage) -> Vec<usize> {
     let names: Vec<&String> = (stage.writes.iter())
         .filter_map(|write| match write {
@@ -60,7 +60,7 @@ fn so_many_days_after_somebody_was_there_last_their_data_are_erased() {
     assert_eq!(erased(&stage), [0]);
     stage.wait(10 * DAY);
     assert_eq!(erased(&stage), [0, 1]);
-    // Who had not come to an end has one now.
+    // A session without an end has one now.
     let mut outcomes = stage.writes.iter().filter_map(|write| match write {
         Write::Place {
             payment: Some(payment),
@@ -89,7 +89,7 @@ fn a_server_that_was_away_erases_when_it_starts_and_nothing_twice() {
     assert_eq!(erased(&stage), [0]);
     stage.restart();
     assert_eq!(erased(&stage), [0]);
-    // The link still tells how it ended.
+    // The link still shows how it ended.
     stage.resume(2, &token, None);
     assert!(matches!(
         view(&stage.hear(2)),

@@ -392,8 +392,8 @@ fn a_second_tab_gets_the_seat_after_the_other_is_cut() {
     assert_eq!(seats.collect::<Vec<_>>(), [1, 0, 0]);
 }
 
-/// The delay that page 2 is told when it comes back after eight seconds, in which page 1 has played this many ticks and
-/// says that they are due so much later.
+/// Returns the delay that page 2 gets when it comes back after eight seconds, in which page 1 has played this many
+/// ticks and says that they are due this much later.
 fn told_delay(ticks: u32, delay_ms: u32) -> u32 {
     let mut stage = Stage::new(Limits::default());
     let (era, token) = taken(&mut stage);

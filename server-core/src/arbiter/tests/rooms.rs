@@ -1,4 +1,4 @@
-//! Rooms of a lobby, and people whom a researcher moves from one to another.
+//! Rooms of a lobby, and moves of people by a researcher from one room to another.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ impl Stage {
         self.arbiter.make_overview(self.now_us).waiting
     }
 
-    /// The room in which somebody waits who came so many-th.
+    /// The room in which somebody waits, by order of arrival.
     fn room_of(&self, number: usize) -> Option<String> {
         let name = self
             .arbiter
@@ -284,7 +284,7 @@ timeline:
         }
     }
 
-    /// Whoever waits is in one room, and it is the one of their levels.
+    /// Checks that everybody who waits is in one room, the room of their levels.
     fn check_rooms(&self) -> Result<(), TestCaseError> {
         let arbiter = &self.stage.arbiter;
         let mut found = BTreeMap::new();
@@ -314,7 +314,7 @@ timeline:
         Ok(())
     }
 
-    /// The people of a group share what the study says, and are as different as it says.
+    /// Checks that the people of a group share what the study says, and differ as it says.
     fn check_groups(&self) -> Result<(), TestCaseError> {
         let arbiter = &self.stage.arbiter;
         for (_, group) in arbiter.groups.iter() {
@@ -332,7 +332,7 @@ timeline:
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, ..ProptestConfig::default() })]
 
-    /// Whoever is moved wherever and whenever: nobody is in two rooms, nobody is lost, and groups are as the study wants.
+    /// After any moves, nobody is in two rooms, nobody is lost, and groups are as the study wants.
     #[test]
     fn a_move_never_breaks_the_laws_of_a_lobby(steps in prop::collection::vec(step(), 0..80)) {
         let mut crowd = Crowd::new();

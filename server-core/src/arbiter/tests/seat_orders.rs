@@ -7,7 +7,7 @@ use study::stage::AiPartner;
 use super::*;
 use crate::desk::{BonusChange, DeskOrder, OrderRefused};
 
-/// The example study, whose rule for those who leave is to end the episode; with an AI partner that it calls otherwise.
+/// The example study; its rule for people who leave ends the episode; with an AI partner that it otherwise uses.
 fn stage(has_partner: bool) -> Stage {
     Stage::of(2, Limits::default(), |env| {
         env.on_disconnect.meanwhile = Meanwhile::Hold;
@@ -41,7 +41,7 @@ fn first(stage: &Stage) -> String {
     sessions.next().unwrap().participant.clone()
 }
 
-/// Everybody who is there plays on for this many seconds.
+/// Lets everybody who is there continue for this many seconds.
 fn play_on(stage: &mut Stage, era: Era, seconds: u32) {
     let from = stage.shelf(era).through.0 / HZ;
     for second in from + 1..=from + seconds {

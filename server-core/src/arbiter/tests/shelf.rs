@@ -15,7 +15,7 @@ pub(super) struct ShelfSeat {
     pub life: Life,
     /// The first tick for which its own page has said nothing.
     pub said: Tick,
-    /// The last request to its page to say its digests anew, and the last one that it has followed.
+    /// The last request to its page to send its digests again, and the last one that it has followed.
     recheck: (u16, u16),
     diverged: bool,
 }
@@ -58,7 +58,7 @@ impl Shelf {
         }
     }
 
-    /// The end, in which each seat has its number as score and half of that as reward.
+    /// The end; each seat has its number as score and half of that as reward.
     pub(super) fn end(&self) -> Option<EpisodeEnd> {
         let seats = 0..self.seats.len() as i64;
         let seats = SeatTotals {
@@ -68,7 +68,7 @@ impl Shelf {
         self.ending.map(|ending| EpisodeEnd { ending, seats })
     }
 
-    /// How far each page has said its inputs.
+    /// The end of each page's inputs so far.
     pub(super) fn own(&self) -> Vec<Tick> {
         self.seats.iter().map(|seat| seat.said).collect()
     }

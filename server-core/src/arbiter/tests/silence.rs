@@ -1,9 +1,9 @@
-//! Silence of a page means that it says no inputs: what others claim of it removes nobody, and who waits is helped.
+//! Silence of a page means that it sends no inputs: claims of others remove nobody, and a page that waits gets help.
 
 use super::changes::cuts;
 use super::*;
 
-/// The inputs of others that a page is told: the seat, and how far.
+/// The inputs of others that a page gets: the seat, and their end.
 fn inputs(messages: &[ServerMessage]) -> Vec<(u8, u32)> {
     let known = |message: &ServerMessage| match message {
         ServerMessage::Inputs {
@@ -97,7 +97,7 @@ fn pages_that_have_said_equally_much_and_say_no_more_get_the_inputs_of_each_othe
     tick(&mut stage, 2);
     stage.wait(5 * SECOND);
     assert_eq!(inputs(&stage.hear(1)), []);
-    // Who needed them goes on, and who kept them from the others is behind.
+    // The page that needed them continues, and the page that withheld them is behind.
     for conn in [1, 3] {
         stage.archive(conn, era, 0, 9);
     }
@@ -182,7 +182,7 @@ fn a_page_that_connects_again_and_again_and_says_nothing_loses_its_seat() {
     let mut times = 0;
     while stage.shelf(era).changes.is_empty() && times < 40 {
         times += 1;
-        // As long as it is away, somebody hears it.
+        // As long as it is away, another page hears it.
         stage.wait(2 * SECOND);
         tick(&mut stage, 1);
         stage.resume(10 + times, &two, Some((era, 0)));
@@ -234,7 +234,7 @@ fn nobody_is_silent_while_the_server_hears_nobody_at_all() {
     stage.archive(1, era, 0, 9);
     stage.archive(2, era, 0, 4);
     stage.silent(1, era, 1, true);
-    // The process was stopped, or its network: its clock goes on.
+    // The process or its network was stopped: its clock continues.
     stage.now_us += 10 * SECOND;
     stage.archive(2, era, 0, 60);
     stage.archive(1, era, 0, 60);

@@ -24,7 +24,7 @@ fn lose(stage: &mut Stage, era: Era) {
     stage.miss(1, era, 1);
 }
 
-/// Everybody who is there plays on for this many seconds.
+/// Lets everybody who is there continue for this many seconds.
 fn play_on(stage: &mut Stage, era: Era, seconds: u32) {
     let from = stage.shelf(era).through.0 / HZ;
     for second in from + 1..=from + seconds {

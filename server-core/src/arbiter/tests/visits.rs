@@ -17,7 +17,7 @@ fn alone(keys: &str) -> Stage {
     Stage::read(&timeline, Limits::default())
 }
 
-/// A page gets ready, plays seven ticks, and uploads the end; gives its plan.
+/// Lets a page get ready, play seven ticks, and upload the end; returns its plan.
 fn play(stage: &mut Stage, conn: u64) -> Plan {
     let plan = stage.plan(conn).unwrap();
     stage.ready(conn, plan.era, 0);

@@ -8,7 +8,7 @@ use crate::backup::restore::restore_backup;
 use crate::backup::write_backup;
 use crate::erasure::withdraw_files;
 
-/// Everything that tables are made of, in the order in which the store gives it.
+/// Everything that tables are made of, in the store's order.
 async fn rows_of(data: &Path) -> String {
     let store = StudyStore::read(data).await.unwrap();
     let rows = (
@@ -82,7 +82,7 @@ async fn a_backup_goes_on_in_a_new_database_and_never_over_a_study() {
     assert!(refused.contains("has a study already"), "{refused}");
     assert!(!other.exists());
 
-    // A server of another folder gets everything from the database, and numbers go on.
+    // A server of another folder gets everything from the database, and numbers continue.
     let third = DataDir::open(&dir.path().join("three")).unwrap();
     choose_database(&third, &address).unwrap();
     let third = join_alone(third).await.unwrap();

@@ -194,7 +194,7 @@ async fn after_a_crash_and_beside_a_lost_server_each_log_is_in_the_object_that_t
     let is_own = |name: &String| name.contains(".2-");
     assert!(found.len() == 2 && found.iter().all(is_own), "{found:?}");
 
-    // It cannot delete what it does not know.
+    // It cannot delete objects that it does not know.
     let refused = lost.tidy().await.unwrap_err();
     assert!(
         format!("{refused:#}").contains("another server has taken"),
@@ -261,7 +261,7 @@ async fn what_was_withdrawn_or_erased_is_in_no_object() {
     assert_eq!(whole_log(&one, "e-1").await, left);
     assert!(logs_in_rows(&one).await.is_empty());
 
-    // The command deletes the object before it says that it is done, and what a crash left as well.
+    // The command deletes the object before it reports success, and also the leftovers of a crash.
     let stray = format!("{}/e-1.1-7.coplay", mover.folder());
     objects_of(&one).write(&stray, whole).await.unwrap();
     one.lease().unwrap().give_up().await.unwrap();

@@ -1,4 +1,4 @@
-//! The orders of the dashboard, as they are stored.
+//! The stored orders of the dashboard.
 
 use server_core::arbiter::{DeskCheckRow, DeskMessageRow};
 use server_core::desk::RecruitmentState;

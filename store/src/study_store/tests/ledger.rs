@@ -1,10 +1,10 @@
-//! Rows that decide who is paid what, changed behind the program's back.
+//! Rows that decide payments, changed outside of the program.
 
 use server_core::arbiter::Identity;
 
 use super::*;
 
-/// Three sessions: two that have ended, and one that has ended without pay and goes on.
+/// Three sessions: two that have ended, and one that has ended without pay and continues.
 async fn ended() -> (tempfile::TempDir, StudyStore) {
     let data = tempfile::tempdir().unwrap();
     let store = StudyStore::open(data.path()).await.unwrap();
@@ -100,7 +100,7 @@ async fn a_changed_payment_or_outcome_is_noticed() {
     }
 }
 
-/// Makes the tables as they were before identifiers were encrypted and language models asked, with none in them.
+/// Makes the tables as they were before identifiers were encrypted and language models were used, without such data.
 const PLAIN: &str = "DROP TABLE withdrawn_seats; DROP TABLE identifier_key; DROP TABLE identifiers; DROP TABLE audit; DROP TABLE model_calls; DROP TABLE desk_messages; \
                      ALTER TABLE messages DROP COLUMN partner; \
                      CREATE TABLE identifiers (session TEXT PRIMARY KEY REFERENCES sessions (id), provider TEXT NOT NULL, \
@@ -228,7 +228,7 @@ async fn of_who_withdrew_the_identifier_stays_until_the_payment_is_made() {
     );
     store.withdraw("P-A", "W-1", false).await.unwrap();
     assert_eq!(named().await, ["P-A", "P-C"]);
-    // They open the recruiter's link again: the payment goes to whom the link names now.
+    // They open the recruiter's link again: the payment goes to the person whom the link names now.
     let again = store.set_identity("P-A", &identity("again")).await;
     assert_eq!((again.unwrap(), named().await.len()), ((), 2));
     store
@@ -259,7 +259,7 @@ async fn a_database_of_version_14_is_entered_as_it_is() {
     store.close().await;
     let store = StudyStore::open(data.path()).await.unwrap();
     let state = store.ledger().await.unwrap();
-    // The mark, the identifiers as they were, and once more as they are encrypted.
+    // The mark, the identifiers as they were, and again as they are encrypted.
     assert_eq!((state.altered, state.hashes.len()), (vec![], 4 + 1 + 2 + 2));
     let known = store.identifiers().await.unwrap();
     let names: Vec<_> = known

@@ -35,7 +35,7 @@ impl<'a> Narrowed<'a> {
         self.filled.contains(&base)
     }
 
-    /// Adds a condition; gives what [`Self::release`] needs.
+    /// Adds a condition; returns what [`Self::release`] needs.
     pub(super) fn hold(&mut self, condition: &'a Expr) -> NarrowedMark {
         self.hold_if(true, condition)
     }

@@ -1,4 +1,4 @@
-//! The answers to replays: what a page may give, and whether it is all that is asked.
+//! The answers to replays: what a page may send, and whether it is complete.
 
 use protocol::control::Answer;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use super::{MarkTask, Watch};
 use crate::limits::MAX_MARK_LENGTH;
 use crate::refusal::EventRefusal;
 
-/// The samples of a rating, as a page gives them.
+/// The samples of a rating, as a page sends them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RatingSamples {
@@ -20,7 +20,7 @@ pub struct RatingSamples {
     pub values: Vec<Option<u8>>,
 }
 
-/// A span of a replay, as a page gives it.
+/// A span of a replay, as a page sends it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MarkedSpan {
@@ -76,7 +76,7 @@ impl Watch {
             .try_for_each(|answer| self.check_value(answer))
     }
 
-    /// Checks what is done so far: only names, as a span may have no words yet.
+    /// Checks a draft: only names, because a span may have no words yet.
     pub(crate) fn check_draft(&self, answers: &[Answer]) -> Result<(), EventRefusal> {
         self.check_names(answers)
     }

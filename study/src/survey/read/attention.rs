@@ -1,4 +1,4 @@
-//! Reads which items show whether people read what they answer.
+//! Reads which items show whether people read the questions.
 
 use ::survey::MOST;
 

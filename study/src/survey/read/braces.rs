@@ -1,5 +1,5 @@
-//! Braces in the texts of a form: what stands in double ones is a formula, known when the form begins; what stands in
-//! single ones is an answer to the same form, which pages fill in.
+//! Braces in the texts of a form: double braces contain a formula, whose value is known when the form begins; single
+//! braces contain an answer to the same form, which pages fill in.
 
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ pub(super) fn find_braces(place: &Cursor<'_>, form: &Form) -> Vec<Braces> {
 }
 
 impl Walk<'_> {
-    /// Walks through what stands under a key.
+    /// Walks through the value of a key.
     fn node(&mut self, node: &Node, path: &str, under: &str) {
         match &node.data {
             Data::List(items) => {
@@ -55,7 +55,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Walks through a part of the form: its own texts are read before what stands in it, wherever they are written.
+    /// Walks through a part of the form: its own texts are read before the parts inside it, wherever they are written.
     fn map(&mut self, entries: &[(Key, Node)], path: &str, under: &str) {
         let is_text = |(key, _): &&(Key, Node)| TEXTS.contains(&key.name.as_str());
         for (key, value) in entries.iter().filter(is_text) {

@@ -16,7 +16,7 @@ pub(super) fn ordered(fields: &mut Fields<'_>) -> Option<()> {
     order
 }
 
-/// Reads in which order choices are shown.
+/// Reads the order in which choices are shown.
 pub(super) fn choices_order(fields: &mut Fields<'_>) -> Option<()> {
     let orders = [("none", ()), ("random", ()), ("asc", ()), ("desc", ())];
     let doc = "The order of the choices. `none`: as listed. `asc`, `desc`: sorted by text. `random`: shuffled for \

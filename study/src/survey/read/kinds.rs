@@ -7,7 +7,7 @@ use super::rules::validators;
 use super::{parts, pictures};
 use crate::read::Fields;
 
-/// Reads what an element of a type has beside what all have. Gives what stands in it, or what its rules ask.
+/// Reads the keys of an element that only its type has. Returns the elements inside it, or the conditions of its rules.
 pub(super) fn read_own_keys<'a>(
     kind: Type,
     fields: &mut Fields<'a>,
@@ -102,10 +102,10 @@ pub(super) fn report_answer_keys(fields: &Fields<'_>) {
     }
 }
 
-/// How SurveyJS draws a list to be put in order.
+/// Keys that say how SurveyJS draws a list that is put in order.
 const RANKING_LOOKS: &[&str] = &["longTap", "selectToRankAreasLayout"];
 
-/// How SurveyJS draws a slider.
+/// Keys that say how SurveyJS draws a slider.
 const SLIDER_LOOKS: &[&str] = &[
     "labelCount",
     "labelFormat",

@@ -1,4 +1,4 @@
-//! Keys of SurveyJS that say how it draws: they may be there, and change nothing here.
+//! Keys of SurveyJS that say how it draws: they are allowed, and have no effect here.
 
 /// Keys of documents and pages that say how SurveyJS draws; pages here draw every form in one way.
 pub(super) const LOOKS: &[&str] = &[

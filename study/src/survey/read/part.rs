@@ -1,4 +1,4 @@
-//! The parts that a form is read into, and the keys that all of them share.
+//! The parts of a form that was read, and the keys that all of them share.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -32,11 +32,11 @@ pub(super) enum Type {
     Panel,
 }
 
-/// Where a document is read from, and what is found in it beside what it asks.
+/// The source of a document, and what is found in it beside its questions.
 pub(super) struct Reading<'a> {
     /// The study folder.
     pub dir: &'a StudyFolder,
-    /// The file in which the document stands, to whose folder files are relative.
+    /// The file that contains the document; other files are relative to its folder.
     pub file: &'a str,
     /// Keys that matter to SurveyJS alone.
     pub unused: RefCell<Vec<Problem>>,
@@ -65,7 +65,7 @@ pub(super) enum Part<'a> {
         correct: Option<(Value, Cursor<'a>)>,
         default: Option<Cursor<'a>>,
     },
-    /// A condition, which can ask what stands before it; or anything, if it is not about what is shown.
+    /// A condition, which can ask for what comes before it; or for anything, if it does not decide what is shown.
     Asks {
         condition: Condition,
         place: Cursor<'a>,
@@ -80,7 +80,7 @@ pub(super) fn texts(fields: &mut Fields<'_>, keys: &[(&'static str, &str)]) {
     }
 }
 
-/// Reads a condition; inside is none if there is none.
+/// Reads a condition; the inner value is `None` if there is no condition.
 pub(super) fn condition<'a>(
     fields: &mut Fields<'a>,
     key: &'static str,

@@ -1,4 +1,4 @@
-//! Reads what is asked under one question: several texts, and tables that ask the same in each row.
+//! Reads questions with parts: several texts, and tables that ask the same in each row.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +10,10 @@ use super::part::{Part, Reading, Type, pass, texts as texts_of};
 use super::rules::validators;
 use crate::read::{Cursor, Fields};
 
-/// How SurveyJS draws several texts.
+/// Keys that say how SurveyJS draws several texts.
 const TEXTS_LOOKS: &[&str] = &["itemErrorLocation", "itemTitleWidth"];
 
-/// How SurveyJS draws a table.
+/// Keys that say how SurveyJS draws a table.
 const TABLE_LOOKS: &[&str] = &[
     "alternateRows",
     "columnColCount",
@@ -24,7 +24,7 @@ const TABLE_LOOKS: &[&str] = &[
     "verticalAlign",
 ];
 
-/// How SurveyJS draws a column.
+/// Keys that say how SurveyJS draws a column.
 const COLUMN_LOOKS: &[&str] = &["colCount", "maxWidth", "minWidth", "width"];
 
 /// The cells of a table, and the type of element that each is like.
@@ -68,7 +68,7 @@ fn text<'a>(place: &Cursor<'a>, reading: &Reading<'_>) -> Option<(String, Vec<Pa
     name.zip(rules)
 }
 
-/// Reads what a table has beside what all elements have.
+/// Reads the keys of a table that not all elements have.
 pub(super) fn table<'a>(fields: &mut Fields<'a>, reading: &Reading<'_>) -> Option<Vec<Part<'a>>> {
     pass(fields, TABLE_LOOKS, reading);
     let own = validators(fields, Type::Table);
@@ -117,7 +117,7 @@ fn column<'a>(
     let cell = (fields.key("cellType", doc)).maybe(|place| place.word("type of cell", &CELLS));
     let cell = cell.and_then(|cell| cell.flatten().or(usual.cell));
     let inner = match (cell, place.may(false)) {
-        // In a sketch the keys of all cells are told.
+        // In a sketch, the keys of all cells are described.
         (None, false) => {
             fields.forgive();
             None
@@ -128,7 +128,7 @@ fn column<'a>(
     name.zip(inner)
 }
 
-/// Reads what a cell has beside what all have; of every type, if there is none.
+/// Reads the keys of a cell that only its type has; the keys of every type, if it has no type.
 fn cell_keys<'a>(
     cell: Option<Type>,
     fields: &mut Fields<'a>,

@@ -11,7 +11,7 @@ use super::rules::validators;
 use crate::media::{self, Media};
 use crate::read::{Cursor, Fields};
 
-/// How SurveyJS draws pictures.
+/// Keys that say how SurveyJS draws pictures.
 const LOOKS: &[&str] = &[
     "imageFit",
     "imageHeight",

@@ -37,7 +37,7 @@ pub(super) fn validators<'a>(fields: &mut Fields<'a>, of: Type) -> Option<Vec<Pa
 
 /// Reads a rule; inside is the condition that it is, if it is one.
 fn validator<'a>(place: &Cursor<'a>, of: Type) -> Option<Option<Part<'a>>> {
-    // What a rule takes does not follow from where it stands, so that it is told once.
+    // The keys of a rule do not depend on its place, so they are described once.
     let fits = |kind: Validator| match kind {
         Validator::Expression => true,
         Validator::Count => of == Type::Many,

@@ -43,7 +43,7 @@ impl Members {
     }
 }
 
-/// Questions under one, each with what it is called.
+/// Makes the questions under one question, each with its name.
 pub(super) fn parts(
     parts: &[FormItem],
     id: &str,
@@ -63,7 +63,7 @@ pub(super) fn parts(
     list
 }
 
-/// A part: a label around what is a single field, or a group of fields.
+/// Makes a part: a label around a single field, or a group of fields.
 fn drawn(part: &FormItem, id: &str, value: Option<&Value>, set: Setter) -> HtmlElement {
     let is_field = matches!(
         part.kind,

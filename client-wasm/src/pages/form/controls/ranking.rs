@@ -19,7 +19,7 @@ struct Ranking {
     rows: RefCell<Vec<Row>>,
     /// The hint that is there until there is an answer.
     open: HtmlElement,
-    /// Says to those who do not see it where a choice has gone.
+    /// Says to people who do not see it where a choice has gone.
     news: HtmlElement,
     set: Setter,
 }

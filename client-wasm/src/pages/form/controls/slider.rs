@@ -1,4 +1,4 @@
-//! Numbers on a line: a native slider, or two of them. Nothing is answered before somebody has touched it, which it says.
+//! Numbers on a line: a native slider, or two of them. It has no answer before somebody has touched it, and it says so.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -96,7 +96,7 @@ fn listen(sliders: &Rc<RefCell<Sliders>>) {
     for (index, input) in inputs.iter().enumerate() {
         let touched = Rc::clone(sliders);
         dom::add_listener(input, "input", move |_: Event| touch(&touched, index));
-        // Where it stands may be what is meant; a finger makes no click of it.
+        // Its present value may be the intended one; a finger makes no click there.
         let (touched, source) = (Rc::clone(sliders), input.clone());
         dom::add_listener(input, "pointerup", move |_: Event| {
             if let Ok(false) = source.matches(":disabled") {
@@ -138,7 +138,7 @@ fn touch(sliders: &RefCell<Sliders>, index: usize) {
 
 /// A number as it is recorded: whole if it is.
 fn number(number: f64) -> Value {
-    // What the slider adds up may miss what is written by a hair.
+    // The sums of the slider may differ from the written value by a rounding error.
     let number: f64 = format!("{number:.9}").parse().unwrap_or(number);
     match number.fract() == 0.0 {
         true => json!(number as i64),

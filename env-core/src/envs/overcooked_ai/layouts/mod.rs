@@ -18,7 +18,7 @@ pub struct Named {
     orders: &'static str,
     bonus: &'static str,
     more: &'static str,
-    /// True if the second start in reading order is that of seat 0.
+    /// True if the second start in reading order is seat 0's.
     pub swapped: bool,
 }
 

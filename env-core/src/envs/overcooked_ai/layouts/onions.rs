@@ -2,7 +2,7 @@
 
 use super::{Named, named};
 
-/// The kitchens of the tag `neurips2019`, and from `random0_hard` those that ZSC-Eval has beside.
+/// The kitchens of the tag `neurips2019`, and from `random0_hard` on those that only ZSC-Eval has.
 ///
 /// Source: overcooked_ai at the tag `neurips2019`; ZSC-Eval f940869, `overcooked`.
 #[rustfmt::skip]
@@ -49,7 +49,7 @@ pub(super) const JAXMARL: &[Named] = &[
     named("counter_circuit", "WWWPPWWW/W A    W/B WWWW X/W     AW/WWWOOWWW", ""),
 ];
 
-/// The kitchens of CEC; there they stand in the upper left corner of 9 by 9 cells of wall.
+/// The kitchens of CEC; there they are in the upper left corner of 9 by 9 cells of wall.
 ///
 /// Source: crossEnvCooperation 71ed348, `overcooked/layouts.py`.
 #[rustfmt::skip]

@@ -69,7 +69,7 @@ pub(super) const FORK: &[Named] = &[
     named("random3", "XXXPPXXX/X  2   X/D XXXX S/X  1   X/XXXOOXXX", "ooo"),
 ];
 
-/// The kitchens that ZSC-Eval has beside those of the package.
+/// The kitchens that ZSC-Eval has in addition to those of the package.
 ///
 /// Source: ZSC-Eval f940869, `overcooked_new`.
 #[rustfmt::skip]

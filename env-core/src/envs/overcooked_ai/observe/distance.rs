@@ -1,4 +1,4 @@
-//! How many actions a cook needs until it faces something.
+//! The number of actions that a cook needs until it faces something.
 //!
 //! Source: `overcooked-ai` 1.1.0, `planning/planners.py`, `MotionPlanner`: a turn counts as an action;
 //! a counter is a goal only if `counter_goals` says so.

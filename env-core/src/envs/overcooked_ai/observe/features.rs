@@ -5,7 +5,7 @@ use super::super::state::{Cook, Item, Pot};
 use super::Scene;
 use super::distance::Distances;
 
-/// Pots that the 96 numbers tell of.
+/// The number of pots in the 96 numbers.
 const POTS: usize = 2;
 
 /// Writes numbers one after the other.
@@ -76,7 +76,7 @@ fn sources(scene: &Scene<'_>, tile: Tile, kind: Item) -> impl Iterator<Item = u1
     scene.ground.all(tile).chain(lying.map(|lying| lying.cell))
 }
 
-/// The cells where a soup lies.
+/// The cells with a soup.
 fn soups(scene: &Scene<'_>) -> impl Iterator<Item = u16> {
     let lying = scene.state.lying.iter();
     let lying = lying.filter(|lying| matches!(lying.item, Item::Soup(_)));

@@ -201,8 +201,8 @@ pub(super) fn jaxmarl(scene: &Scene<'_>, square: Option<usize>, out: &mut [f32])
     }
 }
 
-/// The 20 channels. What lies in the kitchen is left out while a cook holds a thing of its kind: there
-/// the things in hands replace the others.
+/// Writes the 20 channels. While a cook holds a thing of a kind, things of that kind in the kitchen are left out:
+/// there, the things in hands replace the others.
 ///
 /// Source: overcooked_ai at the tag `neurips2019`, `lossless_state_encoding` and `all_objects_by_type`.
 pub(super) fn neurips2019(scene: &Scene<'_>, factor: f32, out: &mut [f32]) {

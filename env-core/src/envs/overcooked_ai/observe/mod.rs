@@ -106,7 +106,7 @@ impl Observer {
         kitchen.recipes.longest() <= 127 && !self.encodings.iter().any(wide)
     }
 
-    /// Writes what a seat observes.
+    /// Writes the observation of a seat.
     pub(super) fn observe(
         &self,
         kitchen: &Kitchen,
@@ -207,7 +207,7 @@ fn range(kitchen: &Kitchen, encoding: Encoding) -> [f32; 2] {
     }
 }
 
-/// Why a kitchen cannot be observed so, if it cannot.
+/// Returns why a kitchen cannot be observed with an encoding, if it cannot.
 fn obstacle(kitchen: &Kitchen, encoding: Encoding) -> Option<String> {
     let (name, cooks) = (encoding.name(), kitchen.start.cooks.len());
     let is_map = !matches!(

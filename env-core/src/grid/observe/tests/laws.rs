@@ -1,4 +1,4 @@
-//! Observations of random play: brought up to date they are what they are written anew, and compact where they can be.
+//! Observations of random play: updated ones equal completely written ones, and they are compact where possible.
 
 use super::*;
 

@@ -7,7 +7,7 @@ pub(super) struct Params {
     pub(super) rules: RuleSet,
     pub(super) seats: usize,
     pub(super) rows: Vec<String>,
-    /// True if the ground counts as made anew for each episode.
+    /// True if the ground counts as made for each episode.
     pub(super) generated: bool,
     pub(super) features: Vec<String>,
     pub(super) radius: Option<u8>,
