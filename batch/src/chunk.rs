@@ -67,7 +67,7 @@ impl<I: Instances> OneByOne<I> {
             instances,
             slots,
             episodes,
-            // Room for what a step of any environment here may tell, so that a rare event allocates nothing.
+            // Room for every possible outcome of a step here, so that a rare event allocates nothing.
             outcome: StepOutcome {
                 events: Vec::with_capacity(EVENTS * shape.seats),
                 ..StepOutcome::default()
