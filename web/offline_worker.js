@@ -109,7 +109,7 @@ const stop = fault => {
 const add = (transaction, record) => transaction.objectStore("records").add(record, [journal.id, journal.next]);
 
 const store = async records => {
-  // Who has withdrawn leaves nothing more.
+  // A person who has withdrawn leaves nothing more.
   if (journal.isGone) return;
   const transaction = change("records");
   add(transaction, joined(records));

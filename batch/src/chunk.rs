@@ -12,7 +12,7 @@ use crate::{Autoreset, BatchOptions};
 
 /// Some instances of a batch, with the rows of the arrays that belong to them.
 pub(crate) trait Chunk: Send {
-    /// Instances that are not worth another thread; a chunk has a multiple of them.
+    /// The number of instances that are not worth another thread; a chunk has a multiple of it.
     const GRAIN: usize;
     /// Starts the episodes of the instances in `which` (all if there is none) with these seeds.
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>);

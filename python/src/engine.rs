@@ -101,7 +101,8 @@ impl Engine {
         for instance in (0..seeds.len()).filter(|&instance| chosen(instance)) {
             let episode = episodes[instance];
             if seeds[instance].is_none() {
-                // The batch takes a seed for the beginning of a stream; this one is from the middle of its own.
+                // The batch takes a seed as the beginning of a stream; this one is from the middle of the instance's
+                // stream.
                 self.batch.state(instance, &mut state)?;
                 self.batch.restore(instance, &state, episode)?;
             }
