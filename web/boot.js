@@ -1,4 +1,4 @@
-// The only script of the page: loads the client, gives it a steady beat, and tells it of failures.
+// The only script of the page: loads the client, gives it a steady beat, and reports failures to it.
 import init, { Coplay } from "./client_wasm.js";
 
 // The sentences of the first second, in each language: the client is not there yet to say more.
@@ -67,7 +67,7 @@ const start = async () => {
   if (document.querySelector('meta[name="coplay-server"]')?.content === "offline") await import("./offline_page.js");
   const coplay = new Coplay("app");
   window.coplay = coplay;
-  // A page that has failed goes on with nothing.
+  // A page that has failed continues nothing.
   const { signal } = coplay;
   // Without an error object it is a notice of the browser or the fault of an extension.
   addEventListener("error", (event) => {

@@ -39,7 +39,7 @@ worker.addEventListener("message", ({ data }) => {
 });
 worker.addEventListener("error", event => fail(event.message || "the Worker could not be started"));
 
-// The browser remembers a session whose data it has no longer: the person begins anew.
+// The browser remembers a session whose data it no longer has: the person begins a new one.
 const beginAnew = () => {
   for (const name of ["coplay.session", "coplay.link"]) {
     localStorage.removeItem(location.pathname === "/" ? name : `${name} ${location.pathname}`);

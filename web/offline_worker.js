@@ -66,8 +66,8 @@ const begin = async who => {
   journal = { id, who, next: 1 };
 };
 
-// Continues the journal of this version that was used last, or else that of a person; false if there is none. By a link,
-// something new may happen in a journal that was posted: it is posted again.
+// Continues the journal of this version that was used last, or else that of a person; false if there is none. A link
+// may add something to a journal that was posted: it is posted again.
 const resume = async (isLink, who) => {
   await flushed;
   const known = await everyJournal();
@@ -109,7 +109,7 @@ const stop = fault => {
 const add = (transaction, record) => transaction.objectStore("records").add(record, [journal.id, journal.next]);
 
 const store = async records => {
-  // Who has withdrawn leaves nothing more.
+  // A person who has withdrawn leaves nothing more.
   if (journal.isGone) return;
   const transaction = change("records");
   add(transaction, joined(records));
@@ -117,7 +117,7 @@ const store = async records => {
   journal.next += 1;
 };
 
-// Stores what has happened, and lets it happen.
+// Stores the waiting records, and lets them take effect.
 const storeWaiting = async () => {
   if (isOver || waiting.length === 0) return;
   const batch = waiting;
@@ -140,10 +140,10 @@ const note = record => {
   flush();
 };
 
-// The first message says whose journal it is; all before it is still to be noted.
+// The first message says whose journal it is; everything before it must still be noted.
 let isFirst = true;
 const choose = async message => {
-  // A session whose journal is gone, or of an older version of the site, begins anew.
+  // A session whose journal is gone, or of an older version of the site, begins again.
   if (is_returning(message)) return Boolean(journal) || resume(false);
   if (server.is_newcomer(message)) {
     await begin();
@@ -214,7 +214,7 @@ const noteSent = async ids => {
   await whole(transaction);
 };
 
-// Somebody has withdrawn: nothing of them stays here, and nothing is handed over.
+// Somebody has withdrawn: none of their data stay here, and nothing is delivered.
 const forget = async () => {
   await flushed;
   if (!journal || journal.isGone) return;
@@ -236,7 +236,7 @@ const hold = name => new Promise(resolve => {
   held.catch(() => {
     isOver = isSuperseded = true;
     clearTimeout(timer);
-    // The message is made by the program, which may still be on its way; a page that is not there yet is told later.
+    // The program makes the message, and may still be loading; a page that is not there yet gets it later.
     if (!early) giveWay();
     resolve();
   });

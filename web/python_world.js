@@ -86,7 +86,7 @@ function exportsOf(python, begun) {
     coplay_describe: call("describe"),
     coplay_draw: () => world.draw(0),
     coplay_draw_for: call("draw"),
-    // An archive of before has no such lines.
+    // An older archive has no such lines.
     coplay_point: world.point ? call("point") : () => -1,
     coplay_save: call("save"),
     coplay_load: call("load"),

@@ -1,5 +1,5 @@
-// A page out of sight has its timers slowed down; those of a worker go on. The page asks for each beat, in so many
-// milliseconds; what it asked before does not count any more.
+// A page out of sight has its timers slowed down; those of a worker continue. The page asks for each beat, in so many
+// milliseconds; its earlier requests do not count any more.
 let timer;
 onmessage = ({ data: ms }) => {
   clearTimeout(timer);

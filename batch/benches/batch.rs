@@ -1,8 +1,8 @@
 //! Measures the cost of a batch of the cramped room, on one core and on all, and how it grows.
 //!
-//! Prints one JSON object a line: `{"name", "value", "unit"}`, and for the points of a curve `"series"` and `"x"`
-//! as well. A figure is the best of many short rounds, because other work on the machine only ever adds time.
-//! Actions are uniform, drawn beforehand, and no round repeats them; what a round earns is asserted.
+//! Prints one JSON object per line: `{"name", "value", "unit"}`, and for the points of a curve `"series"` and `"x"` as
+//! well. A figure is the best of many short rounds, because other work on the machine only adds time. Actions are
+//! uniform, drawn before, and no round repeats them; the earnings of a round are asserted.
 #![expect(clippy::disallowed_types, reason = "a bench measures time")]
 
 use std::hint::black_box;
@@ -54,7 +54,7 @@ fn best(count: usize, mut call: impl FnMut()) -> f64 {
     least
 }
 
-/// One instance as a program steps it: an environment of its own, episode after episode.
+/// One instance as a program steps it: a separate environment, episode after episode.
 fn single() {
     let mut world = open(ID, "").expect("the default parameters are accepted");
     let seats = usize::from(world.spec().seats);

@@ -32,8 +32,8 @@ pub struct Infos<'a> {
 pub struct Arrays<'a> {
     /// Observations of each seat after the step.
     pub observations: Observations<'a>,
-    /// The last observation of each seat in an episode that ended in this step and started anew in it
-    /// ([`crate::Autoreset::SameStep`]); the rows of other instances are left as they are.
+    /// The last observation of each seat in an episode that ended and restarted in this step
+    /// ([`crate::Autoreset::SameStep`]); the rows of other instances are not changed.
     pub final_observations: Observations<'a>,
     /// Rewards, `[instance, seat]`.
     pub rewards: &'a mut [f32],

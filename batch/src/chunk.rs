@@ -12,7 +12,7 @@ use crate::{Autoreset, BatchOptions};
 
 /// Some instances of a batch, with the rows of the arrays that belong to them.
 pub(crate) trait Chunk: Send {
-    /// Instances that are not worth another thread; a chunk has a multiple of them.
+    /// The number of instances that are not worth another thread; a chunk has a multiple of it.
     const GRAIN: usize;
     /// Starts the episodes of the instances in `which` (all if there is none) with these seeds.
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>);
@@ -67,7 +67,7 @@ impl<I: Instances> OneByOne<I> {
             instances,
             slots,
             episodes,
-            // Room for what a step of any environment here may tell, so that a rare event allocates nothing.
+            // Room for every possible outcome of a step here, so that a rare event allocates nothing.
             outcome: StepOutcome {
                 events: Vec::with_capacity(EVENTS * shape.seats),
                 ..StepOutcome::default()

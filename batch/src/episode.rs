@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 /// Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014.
 const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Where an instance is: the seeds to come, and what its episode gave so far.
+/// The position of an instance: the next seeds, and the results of its episode so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Episode {
-    /// The stream of seeds: the seed that the caller gave starts the first episode, and the outputs of
-    /// SplitMix64 seeded by it start those that follow by themselves.
+    /// The stream of seeds: the caller's seed starts the first episode, and the outputs of SplitMix64, seeded by it,
+    /// start the following ones.
     pub seeds: u64,
     /// Steps so far.
     pub length: u32,
@@ -33,7 +33,7 @@ impl Episode {
         }
     }
 
-    /// Turns to the next episode and gives its seed.
+    /// Turns to the next episode and returns its seed.
     pub fn next_seed(&mut self) -> u64 {
         *self = Self::new(self.seeds.wrapping_add(GAMMA));
         let mut bits = self.seeds;
@@ -42,7 +42,7 @@ impl Episode {
         bits ^ (bits >> 31)
     }
 
-    /// Adds what a step gave.
+    /// Adds the results of a step.
     pub fn record(&mut self, outcome: &StepOutcome, seats: usize) {
         self.length = self.length.saturating_add(1);
         self.over = outcome.over;

@@ -1,4 +1,4 @@
-//! The two kinds of instances: states of one environment value, and worlds of their own.
+//! The two kinds of instances: states of one environment value, and separate worlds.
 
 use env_core::contract::StateError;
 use env_core::envs::NativeEnvironment;
@@ -19,7 +19,7 @@ pub(crate) trait Instances: Send + Sync + 'static {
     fn mask(&self, slot: &mut Self::Slot, seat: usize) -> u64;
     fn state(&self, slot: &mut Self::Slot, out: &mut Vec<u8>);
     fn restore(&self, slot: &mut Self::Slot, bytes: &[u8]) -> Result<(), StateError>;
-    /// Why an instance stands still, if it broke down.
+    /// Returns why an instance stands still, if it failed.
     fn fault(&self, _slot: &Self::Slot) -> Option<String> {
         None
     }

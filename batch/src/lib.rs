@@ -1,4 +1,4 @@
-//! Thousands of instances of an environment, stepped at once into arrays of the caller.
+//! Thousands of instances of an environment, stepped together into arrays of the caller.
 //!
 //! A batch equals as many single instances, bit for bit: threads and the size of the batch change the time
 //! that a step takes, never its result. In steady state a step allocates nothing.
@@ -45,7 +45,7 @@ use vector::Batch;
 /// Fewer instances are stepped faster one by one.
 const FEW: usize = 16;
 
-/// When an episode that is over starts anew. The meanings and names are Gymnasium's.
+/// The time at which a finished episode restarts. The meanings and names are Gymnasium's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Autoreset {
     /// In the step after its last, which ignores the actions and gives no reward.
@@ -64,9 +64,9 @@ pub struct BatchOptions {
     pub instances: usize,
     /// Number of threads, at most [`MAX_THREADS`]; 0 for one a core.
     pub threads: usize,
-    /// When an episode that is over starts anew.
+    /// The time at which a finished episode restarts.
     pub autoreset: Autoreset,
-    /// True if the caller gives the same observation array each time and leaves it as it is.
+    /// True if the caller gives the same observation array each time and does not change it.
     /// Then a step writes only what may have changed.
     pub in_place: bool,
 }

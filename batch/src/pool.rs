@@ -22,7 +22,7 @@ struct Shared {
     started: AtomicUsize,
     /// Counts the jobs; a worker looks for work when it differs from the last that it saw.
     round: AtomicU64,
-    /// The job that there is, and who waits for its end. Whoever enters it does so under this lock.
+    /// The present job, and the thread that waits for its end. A job is entered under this lock.
     job: Mutex<Option<(Job<'static>, Thread)>>,
     /// Workers that are in the job.
     inside: AtomicUsize,
@@ -37,8 +37,8 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool of this many threads, the caller's own among them. Where the system gives fewer, it has fewer. All of them
-    /// run when this call is done: a thread that starts takes memory, and no step may.
+    /// Makes a pool of this many threads, including the caller's. If the system gives fewer, it has fewer. All of them
+    /// run when this call returns: starting a thread takes memory, and no step may take any.
     pub(crate) fn new(threads: usize) -> Self {
         let (shared, caller) = (Arc::<Shared>::default(), current());
         let start = |number| {
@@ -132,7 +132,7 @@ fn enter(shared: &Shared) -> Option<(Job<'static>, Thread)> {
     Some((*call, caller.clone()))
 }
 
-/// Looks for a while, then sleeps between looks; whoever makes it true wakes the thread.
+/// Looks for a while, then sleeps between looks; the thread that makes it true wakes this one.
 fn wait(ready: impl Fn() -> bool) {
     for _ in 0..SPINS {
         if ready() {

@@ -15,7 +15,7 @@ use crate::{BatchOptions, Episode};
 /// The most instances of a batch.
 const MAX_INSTANCES: usize = 1 << 24;
 
-/// Why a call was refused; nothing was done then.
+/// The reason why a call was refused; nothing was done then.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BatchError {
     /// An array has another length than the batch.
@@ -78,8 +78,8 @@ pub trait Vector: Send {
     /// Number of threads that step them.
     fn threads(&self) -> usize;
 
-    /// Starts episodes anew, with a seed an instance: of all instances, or of those in `which`.
-    /// The rows of others are left as they are; rewards and infos become 0.
+    /// Restarts episodes, with one seed per instance: of all instances, or of those in `which`. The rows of others are
+    /// not changed; rewards and infos become 0.
     ///
     /// # Errors
     /// [`BatchError`] for a wrong length.
@@ -106,7 +106,7 @@ pub trait Vector: Send {
         masks: Option<&mut [u8]>,
     ) -> Result<(), BatchError>;
 
-    /// Replaces `out` by the canonical bytes of the state of an instance, as [`env_core::World::state`] gives them.
+    /// Replaces `out` by the canonical bytes of the state of an instance, as [`env_core::World::state`] returns them.
     ///
     /// # Errors
     /// [`BatchError::Instance`].
@@ -145,7 +145,7 @@ pub(crate) struct Batch<C> {
     pool: Pool,
 }
 
-/// The most chunks of a batch: a few a thread, so that one that is held up delays little.
+/// The most chunks of a batch: a few per thread, so that a slow one delays little.
 const MAX_CHUNKS: usize = MAX_THREADS;
 
 /// A thread's share of the work, for the first that takes it.
@@ -221,7 +221,8 @@ impl<C: Chunk> Batch<C> {
         let parts = &parts[..count];
         let each = parts.len().div_ceil(self.pool.threads());
         self.pool.run(&|thread| {
-            // First what this thread had the last time, for it is near; then what others have not begun.
+            // First the parts that this thread had the last time, because they are in its cache; then parts that others
+            // have not begun.
             let (before, own) = parts.split_at((thread * each).min(parts.len()));
             for part in own.iter().chain(before).flatten() {
                 let taken = part.try_lock().ok().and_then(|mut part| part.take());

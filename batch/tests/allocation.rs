@@ -30,7 +30,7 @@ static COUNTING: Counting = Counting;
 
 const INSTANCES: usize = 100;
 
-/// Steps a batch and gives the allocations of all threads after the first steps, in which buffers grow.
+/// Steps a batch and returns the allocations of all threads after the first steps, in which buffers grow.
 fn allocations(id: &str, compact: bool, observes: bool) -> u64 {
     let options = BatchOptions {
         instances: INSTANCES,

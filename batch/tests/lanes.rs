@@ -224,7 +224,7 @@ impl Player {
     }
 }
 
-/// Steps both in the same way, with everything that happens to a batch in between, and gives what was earned.
+/// Steps both in the same way, with everything that happens to a batch in between, and returns the earnings.
 fn compare(params: &Params, options: BatchOptions, seed: u64) -> f32 {
     let grid = || Grid::<Kitchen>::new(params.clone()).unwrap();
     let mut players = [

@@ -12,12 +12,12 @@ use crate::python::check_host;
 pub(crate) struct HostProblems {
     /// Nobody can play.
     pub(crate) faults: Vec<Problem>,
-    /// They can be played, though not as well as others.
+    /// Problems of worlds that can be played, though not as well as others.
     pub(crate) warnings: Vec<Problem>,
 }
 
-/// Plays every environment on a host at random. `playable` are the parameters with which the stages are played. What
-/// several of them have in common is reported once, at the first stage.
+/// Plays every environment on a host at random. `playable` are the parameters with which the stages are played. A
+/// problem of several of them is reported once, at the first stage.
 pub(crate) fn check_hosts(study: &Study, playable: &EnvFactsByStage) -> HostProblems {
     let (mut found, mut checked, mut said) =
         (HostProblems::default(), BTreeSet::new(), BTreeSet::new());

@@ -1,4 +1,4 @@
-//! `coplay lint`: everything that is wrong or odd about a study, in one run, and what the study is.
+//! `coplay lint`: everything that is wrong or odd about a study, in one run, and its figures.
 
 use std::fmt;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub struct Found {
     /// The problem: its place, its cause and its fix.
     #[serde(flatten)]
     pub problem: Problem,
-    /// The line as it stands in the file.
+    /// The line as it is in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
 }
@@ -89,7 +89,7 @@ fn list_warnings(study: &Study, playable: &EnvFactsByStage) -> Vec<Problem> {
     warnings
 }
 
-/// Problems with the lines that have them, as they stand in the files now.
+/// Returns problems with their lines, as they are in the files now.
 pub fn found(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
     let with_line = |problem: Problem| Found {
         text: line(dir, &problem),
@@ -295,7 +295,7 @@ fn outcomes(f: &mut fmt::Formatter<'_>, endings: &[OutcomePay]) -> fmt::Result {
     writeln!(f, "  {:<11} {text}", "pay")
 }
 
-/// The amounts that a rule can come to.
+/// Describes the possible amounts of a rule.
 fn of_amount(amount: &PayBounds) -> String {
     let PayBounds {
         currency,

@@ -10,11 +10,11 @@ use study::stage::{CompiledModel, Env, Model};
 
 use crate::open_world;
 
-/// Makes a network of a model, for an environment: the name under which it plays, and its bytes. Nothing if the
+/// Makes a network of a model, for an environment. Returns the name under which it plays, and its bytes; nothing if the
 /// environment cannot be opened.
 ///
 /// # Errors
-/// Why it cannot play, and the fix.
+/// The reason why it cannot play, and the fix.
 pub fn lower(
     file: &str,
     model: &Model,

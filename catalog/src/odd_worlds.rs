@@ -10,8 +10,8 @@ use study::{EnvFactsByStage, Problem, StageKind, Study};
 /// An oddity: the parameter, and the reason.
 type Oddity = (String, String);
 
-/// Warns about rewards that are never paid, and ends that never come or come at once. A file that serves several
-/// conditions is odd only if it is so in all of them. `playable` are the parameters with which the stages are played.
+/// Warns about rewards that are never paid, and ends that never come or come immediately. A file that serves several
+/// conditions is odd only if it is odd in all of them. `playable` are the parameters with which the stages are played.
 pub(crate) fn warn_of_worlds(study: &Study, playable: &EnvFactsByStage) -> Vec<Problem> {
     let mut by_world: BTreeMap<String, (u16, Vec<Oddity>)> = BTreeMap::new();
     for (stage, params) in playable.keys() {

@@ -1,5 +1,5 @@
-//! The pay that lint promises against the pay of sessions that are drawn at random: no session is paid more than the most
-//! or less than the least of its outcome, and none ends otherwise than lint says.
+//! The pay that lint promises against the pay of sessions that are drawn at random: no session is paid more than the
+//! greatest or less than the least pay of its outcome, and none ends otherwise than lint says.
 
 #![allow(
     clippy::unwrap_used,
@@ -254,7 +254,7 @@ impl Walker<'_> {
         }
     }
 
-    /// An episode that is over, or none if the server sends back to the lobby.
+    /// Returns an episode that is over, or `None` if the server sends the person back to the lobby.
     fn episode(&mut self, progress: &Progress) -> Option<Episode> {
         let stage = progress.index();
         let horizons = self
@@ -387,7 +387,7 @@ fn find_elements<'a>(form: &'a Value, found: &mut Vec<&'a Value>) {
     }
 }
 
-/// Walks a session to its end; gives it, and how it ended.
+/// Walks a session to its end; returns it, and its outcome.
 fn walk(study: &Study, facts: &EnvFactsByStage, draws: Vec<u32>) -> (Progress, Outcome) {
     let draws = Draws(draws);
     let mut walker = Walker {
@@ -409,7 +409,7 @@ fn walk(study: &Study, facts: &EnvFactsByStage, draws: Vec<u32>) -> (Progress, O
     (progress, Outcome::LeftEarly)
 }
 
-/// Holds the pay of a session against the outline; gives what is wrong.
+/// Compares the pay of a session with the outline; returns the faults.
 fn compare(study: &Study, outline: &Outline, payment: &Payment) -> Result<(), String> {
     let outcome = payment.outcome;
     let promised = outline.outcomes.iter().find(|it| it.outcome == outcome);

@@ -12,16 +12,17 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// How fast a clock runs: from `from_us` on, `speed` times as fast as the machine's, and until then as `before`.
+/// The pace of a clock: from `from_us` on, it runs `speed` times as fast as the machine's, and until then `before`
+/// times.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
     /// From when on, microseconds since the Unix epoch by the machine's clock.
     pub from_us: u64,
     /// The time that the clock shows then, microseconds.
     pub shows_us: u64,
-    /// How many times as fast as the machine's clock it runs from then on; above 0.
+    /// The speed from then on, relative to the machine's clock; above 0.
     pub speed: f64,
-    /// How many times as fast it runs until then.
+    /// The speed until then.
     pub before: f64,
 }
 
@@ -42,7 +43,7 @@ impl Pace {
         }
     }
 
-    /// When the clock shows a time, by the machine; rounded up.
+    /// Returns when the clock shows a time, by the machine's clock; rounded up.
     pub fn due_us(&self, shown_us: u64) -> u64 {
         match shown_us.checked_sub(self.shows_us) {
             Some(ahead_us) => self.from_us + times(ahead_us, 1.0 / self.speed) + 1,
@@ -118,7 +119,7 @@ impl FromStr for Pace {
 pub struct Clock {
     started: Instant,
     epoch_us: u64,
-    /// How far it is ahead of the machine's clock, as that was set back, microseconds.
+    /// How far it is ahead of the machine's clock, because that was set back, microseconds.
     ahead_us: Arc<AtomicU64>,
     pace: watch::Receiver<Pace>,
     /// The time that it showed last: a pace that is set late must not turn it back.
@@ -156,8 +157,8 @@ impl Clock {
             .max(now_us)
     }
 
-    /// Shows no time before this one from now on: what is stored has happened, whatever the machine's clock says after a
-    /// restart. Until the machine's clock is past it, this one continues from there at its pace.
+    /// Shows no time before this one from now on: stored events have happened, whatever the machine's clock says after
+    /// a restart. Until the machine's clock is past it, this one continues from there at its pace.
     pub fn advance_to(&self, least_us: u64) {
         let behind_us = least_us.saturating_sub(self.now_us());
         self.ahead_us.fetch_add(behind_us, Ordering::Relaxed);

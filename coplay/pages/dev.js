@@ -1,6 +1,5 @@
-// What a page of `coplay dev` does beside the study: it loads itself anew when the study has changed, and shows what
-// is wrong with the study while it is being written, and why an environment broke down. Pages of `coplay serve` do not
-// have it.
+// What a page of `coplay dev` does beside the study: it reloads when the study has changed, and shows the faults of the
+// study while it is being written, and why an environment failed. Pages of `coplay serve` do not have it.
 
 const PAUSE_MS = 700;
 

@@ -68,7 +68,7 @@ async fn play(args: AgentPlayArgs) -> anyhow::Result<ExitCode> {
     };
     let played = tokio::select! {
         played = rehearsal::play_agents(&options) => played,
-        // The folder with the data so far goes with what is dropped here.
+        // The folder with the data so far is deleted with what is dropped here.
         () = stopped() => bail!("stopped before the end; nothing is left behind"),
     };
     match played {

@@ -25,7 +25,7 @@ struct BranchReport {
     tick: u32,
     seat: u32,
     with: String,
-    /// The episode as it was recorded.
+    /// The recorded episode.
     recorded: Recorded,
     /// Score of the group at the end.
     score: Spread,
@@ -33,14 +33,14 @@ struct BranchReport {
     ticks: Spread,
     /// Sum of the rewards of the seat from the branch on.
     reward: Spread,
-    /// How many runs ended in each way.
+    /// The number of runs by their end.
     outcomes: BTreeMap<&'static str, usize>,
-    /// How many runs differ in their results.
+    /// The number of runs with different results.
     distinct: usize,
     runs: Vec<BranchRun>,
 }
 
-/// The end of the episode as it was recorded.
+/// The recorded end of the episode.
 #[derive(Debug, Serialize)]
 struct Recorded {
     score: i64,

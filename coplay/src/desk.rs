@@ -48,7 +48,7 @@ async fn issue(
     role: coplay::cli::RoleArg,
 ) -> anyhow::Result<(DeskKey, String)> {
     let keys = open(data).await?;
-    // Before a key is made: without the audit trail, none is.
+    // Before a key is made: without the audit trail, no key is made.
     let trail = open_beside_server(data).await?;
     let (key, secret) = keys.issue(kind, name, role.into(), now_s()).await?;
     keys.close().await;

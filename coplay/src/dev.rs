@@ -1,6 +1,6 @@
-//! `coplay dev`: a study that is loaded anew whenever its folder changes. Pages follow, and show what is wrong with it.
+//! `coplay dev`: a study that is loaded again whenever its folder changes. Pages follow, and show its faults.
 //!
-//! Its data are for trying alone: they have a folder that says so, and begin anew when stages, blocks or factors change.
+//! Its data are only for trying: their folder says so, and they are reset when stages, blocks or factors change.
 
 mod watch;
 
@@ -43,10 +43,10 @@ const HEAD: &str = "<link rel=\"stylesheet\" href=\"/dev/page.css\">\n<script sr
 /// The longest page that it is added to, bytes.
 const MAX_PAGE: usize = 1024 * 1024;
 
-/// The file by which a data folder says that it is for trying.
+/// The file that marks a data folder as one for trying.
 const TRIAL: &str = "trial";
 
-/// The files that stay when a data folder is reset, so that links stay as they were printed.
+/// The files that stay when a data folder is reset, so that printed links stay valid.
 const KEPT: [&str; 6] = [
     TRIAL,
     "lock",
@@ -61,9 +61,9 @@ const KEPT: [&str; 6] = [
 struct News {
     /// How often the study was loaded.
     loaded: u32,
-    /// How often its data began anew.
+    /// How often its data were reset.
     anew: u32,
-    /// The faults of the study as it lies in the folder now.
+    /// The faults of the study as it is in the folder now.
     faults: Vec<Found>,
     /// The environments that broke down since it was loaded.
     breakdowns: Vec<WorldFault>,
@@ -79,7 +79,7 @@ pub fn is_trial(data: &Path) -> bool {
     data.join(TRIAL).is_file()
 }
 
-/// Throws what is in a data folder for trying away, but for what its links are made of.
+/// Deletes the content of a data folder for trying, except the files of its links.
 ///
 /// # Errors
 /// The disk refused.
@@ -99,7 +99,7 @@ fn begin_anew(data: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a data folder fit for a study. True if it began anew, as people in it walked another way.
+/// Prepares a data folder for a study. Returns true if it was reset, because people in it walked another route.
 fn prepare(data: &Path, study: &Study, fresh: bool) -> anyhow::Result<bool> {
     if !data_folder::is_there(data) {
         return Ok(false);
@@ -124,8 +124,8 @@ fn prepare(data: &Path, study: &Study, fresh: bool) -> anyhow::Result<bool> {
     Ok(fresh || is_other)
 }
 
-/// Runs a study until `stop`, and loads it anew whenever its folder changes if `reload` says so; `fresh` throws earlier
-/// data away. `told` hears of the first start, with the link to the dashboard behind the address of the server.
+/// Runs a study until `stop`, and loads it again whenever its folder changes if `reload` says so; `fresh` deletes
+/// earlier data. `told` gets the first start, with the link to the dashboard after the address of the server.
 ///
 /// # Errors
 /// The study is wrong at the start, or the server failed.
@@ -186,7 +186,7 @@ pub async fn run(
             ended = &mut serving => return ended.context("the server")?.map_err(StartError::Other),
             () = next_version(&mut watch, &options.study, &hash, &news), if reload => true,
         };
-        // If it is gone already, its own result tells.
+        // If it is gone already, its own result says why.
         let _ = halt.send(());
         serving.await.context("the server")??;
         desk.close().await;
@@ -196,7 +196,7 @@ pub async fn run(
     }
 }
 
-/// Waits for a version of the study that is another one and has no faults; tells the faults of those before.
+/// Waits for a different version of the study without faults; reports the faults of versions before it.
 async fn next_version(watch: &mut Watch, dir: &Path, hash: &str, news: &Shared) {
     loop {
         watch.changed().await;

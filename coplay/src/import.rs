@@ -1,7 +1,7 @@
-//! `coplay import`: the data that pages of a study without a server handed over, as a data folder.
+//! `coplay import`: the data that pages of a study without a server delivered, as a data folder.
 //!
-//! A journal has what a participant did. The server's part of the study is run with it once more, so everything in the
-//! data folder was computed here; a page is believed in nothing but what its person did.
+//! A journal has the actions of a participant. The server's part of the study is run with it again, so everything in
+//! the data folder was computed here; the import trusts a page only about the actions of its person.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -66,7 +66,7 @@ pub struct ImportFault {
 }
 
 impl ImportReport {
-    /// Says on the error output what a researcher has to decide, and what could not be imported.
+    /// Prints on the error output what a researcher must decide, and what could not be imported.
     pub fn tell_problems(&self) {
         for warning in &self.warnings {
             eprintln!("coplay: {warning}");
@@ -271,7 +271,7 @@ impl<'a> Import<'a> {
 
     /// Imports journals, oldest first, so that the first of two people with one identifier has it.
     async fn take_all(&mut self, mut journals: Vec<FoundJournal<'_>>) -> anyhow::Result<()> {
-        // Of two files of one participant, the later one has everything of the earlier one.
+        // If there are two files of one participant, the later one has everything of the earlier one.
         journals.sort_by_key(|found| std::cmp::Reverse(found.journal.entries.len()));
         let mut seen = BTreeSet::new();
         journals.retain(|found| seen.insert(found.journal.start.secret));
@@ -333,7 +333,7 @@ impl<'a> Import<'a> {
         server.into_kept()
     }
 
-    /// True if what came after the imported entries of a journal has changed nothing: a reload, or a page that was left open.
+    /// True if the entries after the imported ones have changed nothing: a reload, or a page that was left open.
     fn has_same_deeds(&self, journal: &Journal, before: &[JournalEntry], kept: &Kept) -> bool {
         let imported = Journal {
             start: journal.start.clone(),
@@ -342,8 +342,8 @@ impl<'a> Import<'a> {
         before.len() == journal.entries.len() || self.run(&imported).has_same_deeds(kept)
     }
 
-    /// A recruiter's identifier belongs to one participant. Who comes with that of another one keeps all data, and the
-    /// researcher is told.
+    /// Keeps a recruiter's identifier for only one participant. A participant with another one's identifier keeps all
+    /// data, and the researcher is informed.
     async fn keep_one_owner(
         &mut self,
         file: &Path,

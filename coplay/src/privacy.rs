@@ -32,7 +32,7 @@ pub(crate) async fn erase(args: &EraseArgs) -> anyhow::Result<Erasure> {
     erased
 }
 
-/// The pseudonym of the one participant who has an identifier.
+/// Finds the pseudonym of the only participant who has an identifier.
 async fn find_one(data: &Path, id: &str) -> anyhow::Result<String> {
     let found = find_people(data, id).await?;
     let note = found.note.clone().map(|note| format!("\n{note}"));

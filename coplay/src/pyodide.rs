@@ -7,7 +7,7 @@ use anyhow::{Context as _, bail};
 use page_python::{FILES, NEWEST, Release};
 use serde::Serialize;
 
-/// Where the project publishes the files of its releases.
+/// The place where the project publishes the files of its releases.
 const PUBLISHED: &str = "https://cdn.jsdelivr.net/pyodide";
 
 /// A release on this machine, for people and scripts.

@@ -12,7 +12,7 @@ use study::stage::{PythonFile, PythonWorld};
 
 use crate::cli::PythonArgs;
 
-/// Where the virtual environments and the files of the host are, below the data folder.
+/// The folder of virtual environments and host files, below the data folder.
 const FOLDER: &str = "hosts";
 
 /// Tells whether a name on the command line means an environment in Python.
@@ -27,7 +27,7 @@ pub fn is_python(name: &str) -> bool {
 /// Starts the environment, plays it at random, and reports for each way into a study whether it works.
 ///
 /// # Errors
-/// The parameters are no JSON object, there is no interpreter, or its packages cannot be installed.
+/// The parameters are not a JSON object, there is no interpreter, or its packages cannot be installed.
 pub fn check(name: &str, params: &str, args: &PythonArgs, seed: u64) -> anyhow::Result<HostReport> {
     let (mut world, folder) = world(name, params)?;
     let limits = HostLimits::default().take_from(&mut world);

@@ -8,13 +8,13 @@ use anyhow::Context as _;
 use clock::Clock;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 
-/// When a server is to stop.
+/// The signal for a server to stop.
 pub type Stop = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// Reads the first pace; gives the clock, which keeps the pace of the lines that follow, and their end.
+/// Reads the first pace; returns the clock, which follows the paces of later lines, and their end.
 ///
 /// # Errors
-/// The first line is no pace.
+/// The first line is not a pace.
 pub async fn read() -> anyhow::Result<(Clock, Stop)> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let first = lines.next_line().await?;

@@ -23,11 +23,11 @@ const DAY_US: u64 = 24 * 3_600 * 1_000_000;
 /// The data that are past their retention period.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Due {
-    /// Days for which the study keeps what was recorded.
+    /// Days for which the study keeps recorded data.
     pub retention_days: u16,
     /// Sessions of which somebody was there last before that.
     pub sessions: usize,
-    /// Those of them whose payment is still to be made: the recruiter's identifier is erased too.
+    /// The number of them whose payment is still due: their recruiter's identifier is erased too.
     pub unpaid: usize,
     /// Episodes whose people are all among those sessions, or were erased before.
     pub episodes: usize,
@@ -60,10 +60,10 @@ impl fmt::Display for Due {
     }
 }
 
-/// Says what a data folder has that the study keeps no longer, and erases it unless this is a `dry_run`.
+/// Lists the data in a data folder that the study keeps no longer, and erases them unless this is a `dry_run`.
 ///
 /// # Errors
-/// [`StartError`]: the study has faults or says nothing of it, a server runs, or what the disk or the database says.
+/// [`StartError`]: the study has faults or sets no retention, a server runs, or the disk or the database fails.
 pub async fn retain(
     options: ServerOptions,
     clock: Clock,
@@ -84,7 +84,7 @@ pub async fn retain(
     }
     servers::ensure_free(&dir).await?;
     let server = Server::start_by(options, clock).await?;
-    // It stops before it takes anybody in; what is due is erased by then.
+    // It stops before it lets anybody in; expired data are erased by then.
     let nobody = TcpListener::bind("127.0.0.1:0").await;
     let nobody = nobody.context("no free port on this machine")?;
     server.serve(nobody, std::future::ready(())).await?;

@@ -1,4 +1,4 @@
-//! `coplay dev` and `coplay serve`: from the arguments to a running server, and what it says at its start.
+//! `coplay dev` and `coplay serve`: from the arguments to a running server, and its output at the start.
 
 use std::io::{self, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -111,8 +111,8 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     if let Some(address) = args.object_store.as_deref() {
         servers::choose_object_store(&DataDir::open(&data)?, address)?;
     }
-    // The port first: if it is taken, nothing of the data folder is touched. Of several servers, only the one that has the
-    // study listens, so that a web server in front finds it.
+    // The port first: if it is taken, nothing in the data folder changes. If there are several servers, only the server
+    // that has the study listens, so that a web server in front finds it.
     let listener = Some(bind(listen).await?).filter(|_| !is_shared);
     if args.paced {
         choose_place(KeyPlace::Trial);

@@ -37,13 +37,13 @@ pub struct Written {
     name: String,
 }
 
-/// Writes the template of a language into a folder that is empty or not there.
+/// Writes the template of a language into a folder that is empty or does not exist.
 /// `coplay` is the checkout that a Rust environment is built with; without it, the one around `dir` or
 /// around the working folder.
 ///
 /// # Errors
-/// The name cannot be an id, the folder has files, `coplay` is no checkout, there is none for a Rust environment, or
-/// writing fails. Of a refused environment no file is written.
+/// The name cannot be an id, the folder has files, `coplay` is not a checkout, a Rust environment has none, or writing
+/// fails. If an environment is refused, no file is written.
 pub fn write(
     dir: &Path,
     name: Option<&str>,
@@ -112,7 +112,7 @@ fn no_checkout(dir: &Path) -> String {
     )
 }
 
-/// The id: what was named, or what the folder is called.
+/// Returns the id: the given name, or the name of the folder.
 fn id(dir: &Path, name: Option<&str>) -> anyhow::Result<String> {
     let folder = dir
         .file_name()
@@ -135,7 +135,7 @@ fn id(dir: &Path, name: Option<&str>) -> anyhow::Result<String> {
     Ok(name)
 }
 
-/// Where `env-core` lies, as the manifest in `dir` is to name it; `None` if nobody knows.
+/// Finds the path of `env-core` for the manifest in `dir`; `None` if it is not known.
 fn env_core(dir: &Path, coplay: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
     let is_checkout = |root: &Path| {
         let manifest = fs::read_to_string(root.join("env-core/Cargo.toml"));

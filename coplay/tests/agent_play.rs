@@ -1,4 +1,4 @@
-//! `coplay agent play`: the guide is followed as it is written, and Ctrl-C leaves nothing behind.
+//! `coplay agent play`: the guide works as it is written, and Ctrl-C leaves nothing behind.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};

@@ -311,7 +311,7 @@ fn a_rust_environment_without_the_source_code_is_refused_with_what_helps() {
         "{said}"
     );
     assert!(told("coplay new environment my_env --language c"), "{said}");
-    // What it tells to do, it does.
+    // Its advice works.
     let done = new(&["--language", "c"]);
     assert_eq!(done.status.code(), Some(0));
     assert!(dir.path().join("my_env/my_env.c").exists());

@@ -103,7 +103,7 @@ impl Desk {
         (status, body)
     }
 
-    /// Signs a browser in; gives its cookie.
+    /// Signs a browser in; returns its cookie.
     async fn sign_in(&self, link: &str, name: &str) -> String {
         let asked = json!({ "link": link, "name": name });
         let (status, headers, body) = self.send("POST", "session", By::Nobody, Some(asked)).await;
@@ -200,7 +200,7 @@ async fn each_role_does_what_it_may_and_no_more() {
     let warnings = seen["warnings"].as_array().unwrap();
     let is_told = |it: &Value| it["what"].as_str().unwrap().contains("paused");
     assert!(warnings.iter().any(is_told), "{warnings:?}");
-    // Reading what somebody wrote tells them so.
+    // Reading somebody's message informs them.
     for path in ["messages", "participants/P-X/messages"] {
         let (status, body) = desk.get(path, By::Token(&look)).await;
         assert_eq!((status, body), (StatusCode::OK, json!([])), "{path}");

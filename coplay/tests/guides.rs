@@ -215,7 +215,7 @@ fn every_part_of_a_study_file_in_the_guides_is_clean() {
                 linted.is_fine() && linted.warnings.is_empty(),
                 "{name}: {linted}"
             );
-            // What a page says that it tells.
+            // The output that a page shows.
             if let Some(("text", told)) = blocks.get(at + 1) {
                 let said = linted.to_string();
                 assert!(

@@ -1,4 +1,4 @@
-//! `coplay import`: what files of a study without a server become, and what becomes of those that do not fit.
+//! `coplay import`: the results of files of a study without a server, and of files that do not fit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -79,7 +79,7 @@ impl Lab {
         taker
     }
 
-    /// Writes a file of journals, and gives its name.
+    /// Writes a file of journals, and returns its name.
     fn write(&self, name: &str, journals: &[&[u8]]) -> PathBuf {
         let file = self.dir.path().join(name);
         fs::write(&file, seal(&journals.concat())).unwrap();

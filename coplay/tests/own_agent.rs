@@ -216,7 +216,7 @@ async fn verify_episode(partner: &str) {
     let report = verify(home.path()).await.unwrap();
     assert!(report.is_fine(), "{report:?}");
 
-    // Another network under the name is noticed, and a missing one is said.
+    // Another network under the name is detected, and a missing one is reported.
     let kept = data
         .networks()
         .join(format!("{}.network", study.models[0].sha256));

@@ -1,4 +1,4 @@
-//! A refusal by an environment is reported where it stands in the study: file, line, column, field, and the fix.
+//! A refusal by an environment is reported at its place in the study: file, line, column, field, and the fix.
 
 use std::fs;
 

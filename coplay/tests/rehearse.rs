@@ -54,7 +54,7 @@ fn ended(report: &Value) -> (u64, u64) {
     (ended, outcomes["completed"].as_u64().unwrap())
 }
 
-/// Holds the report of 24 sessions with every fault and two deaths of the server to what it must say.
+/// Checks the report of 24 sessions with every fault and two deaths of the server.
 fn assert_whole(report: &Value, mode: &str) {
     assert_eq!(report["mode"], mode);
     let (ended, completed) = ended(report);
@@ -89,7 +89,7 @@ fn assert_whole(report: &Value, mode: &str) {
     let acknowledged = report["tables"]["acknowledged"].as_u64().unwrap();
     let rows = |table: &str| report["tables"]["rows"][table].as_u64().unwrap();
     assert!(rows("responses") >= acknowledged && acknowledged > 100);
-    // Of those who went for good, whoever had not passed a stage is forgotten.
+    // People who left permanently before they had passed a stage are forgotten.
     assert!((ended..=24).contains(&rows("sessions")), "{report:#}");
     assert_eq!(report["tables"]["rows"].as_object().unwrap().len(), 16);
     for (table, least) in [
@@ -168,7 +168,7 @@ fn hosted() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/hosted")
 }
 
-/// Every episode of a data folder, by what `coplay verify` says: way and verdict.
+/// Every episode of a data folder, with the way and the verdict of `coplay verify`.
 fn verified(data: &Path) -> Vec<(String, String)> {
     let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
         .args(["verify", "--json", "--data"])
@@ -504,7 +504,7 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
-/// Holds a rehearsal to its quota; gives the number of groups that an AI partner completed.
+/// Checks the quota of a rehearsal; returns the number of groups that an AI partner completed.
 fn assert_quota(args: &[&str]) -> u64 {
     let scratch = tempfile::tempdir().unwrap();
     std::fs::write(scratch.path().join("thanks.md"), "# Thanks\n").unwrap();
@@ -541,7 +541,7 @@ fn groups_that_an_ai_partner_completed_take_no_place_of_a_quota_although_the_ser
     for seed in ["4", "5", "6"] {
         assert!(assert_quota(&["--seed", seed]) > 0, "seed {seed}");
     }
-    // The real program comes to another sequence each time, now and then to one without an AI partner.
+    // The real program has another sequence each time, sometimes one without an AI partner.
     let mut seeds = ["4", "5", "6", "7"].into_iter();
     assert!(seeds.any(|seed| assert_quota(&["--seed", seed, PROCESS]) > 0));
 }

@@ -231,7 +231,7 @@ async fn chat_is_shown_if_it_is_asked_for_and_nothing_that_was_withdrawn() {
     store.close().await;
 }
 
-/// Writes a video of `e-1`, and gives what the command said of each file.
+/// Writes a video of `e-1`, and returns the command's report on each file.
 fn videos(data: &Path, args: &[&str]) -> Vec<Value> {
     let order = [&["replay", "e-1", "--json"], args].concat();
     let found = json(&coplay(&order, data));

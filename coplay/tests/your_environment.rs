@@ -61,7 +61,7 @@ fn the_keys_of_the_page_are_the_keys_of_the_host() {
         .next()
         .unwrap();
     let documented = |key: &str| PAGE.contains(&format!("| `{key}` |"));
-    // How it is named, how many play, and what is set for it.
+    // Its name, the number of players, and its settings.
     let elsewhere = ["python", "gymnasium", "pettingzoo", "seats", "folder"];
     for key in keys.split('"').skip(1).step_by(2) {
         assert!(documented(key) || elsewhere.contains(&key), "{key}");

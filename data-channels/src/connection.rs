@@ -114,7 +114,7 @@ impl Connection {
         connection
     }
 
-    /// Says the offer again, with the candidates found so far.
+    /// Sends the offer again, with the candidates found so far.
     pub(crate) fn repeat_offer(&self) {
         self.order(Order::RepeatOffer);
     }

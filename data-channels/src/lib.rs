@@ -1,10 +1,10 @@
-//! Data channels to the other pages of an episode, for participants without a browser: the `webrtc` crate, which nobody
-//! here wrote, in the place of the browser's own WebRTC.
+//! Data channels to the other pages of an episode, for participants without a browser: the `webrtc` crate, which others
+//! wrote, replaces the browser's own WebRTC.
 //!
-//! One connection with one unreliable data channel goes to each seat. Of two seats the lower one offers; the other one may
-//! call for an offer. Signals are those of pages (`client-wasm/src/net/peers.rs`): each names its connection by a number
-//! that the offering side draws, so that what belongs to an earlier connection is dropped. A signal that cannot be used
-//! fails quietly: play then goes on through the server.
+//! One connection with one unreliable data channel goes to each seat. Of two seats, the lower one offers; the other one
+//! may call for an offer. Signals are those of pages (`client-wasm/src/net/peers.rs`): each names its connection by a
+//! number that the offering side draws, so that signals of an earlier connection are dropped. A signal that cannot be
+//! used fails quietly: play then continues through the server.
 //!
 //! This crate must not know what the datagrams mean, nor of studies and servers.
 
@@ -41,11 +41,11 @@ pub enum ChannelNews {
     Closed,
     /// A datagram came.
     Datagram(Vec<u8>),
-    /// A signal is to be sent to the seat, as [`protocol::signal`] encodes it.
+    /// A signal must be sent to the seat, as [`protocol::signal`] encodes it.
     Signal(String),
 }
 
-/// How the pages of an episode connect.
+/// The rules by which the pages of an episode connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelRules {
     /// The seat of this page.
@@ -69,15 +69,15 @@ pub struct ChannelSet {
     listen: SocketAddr,
     /// At most one for each seat.
     connections: Vec<Connection>,
-    /// Of the next connection.
+    /// The number of the next connection.
     next: Serial,
     sender: mpsc::Sender<Addressed>,
     news: mpsc::Receiver<Addressed>,
 }
 
 impl ChannelSet {
-    /// No connection yet. Connections listen on this address; an unspecified one stands for all interfaces but the loopback
-    /// interface.
+    /// Creates channels without a connection. Connections listen on this address; an unspecified one means all
+    /// interfaces except the loopback interface.
     pub fn new(rules: ChannelRules, ip: IpAddr) -> Self {
         let (sender, news) = mpsc::channel(MAX_WAITING);
         Self {
@@ -90,7 +90,7 @@ impl ChannelSet {
         }
     }
 
-    /// Connects to a seat, anew if there is a connection: by an offer, or by a call for one.
+    /// Connects to a seat, and replaces an existing connection: by an offer, or by a call for one.
     pub fn connect(&mut self, to: Seat) {
         self.close(to);
         if self.rules.own < to {
@@ -143,7 +143,7 @@ impl ChannelSet {
         }
     }
 
-    /// The next news; those of connections that are gone are left out.
+    /// Returns the next news; news of connections that are gone are left out.
     pub fn poll_news(&mut self, context: &mut Context<'_>) -> Poll<(Seat, ChannelNews)> {
         while let Poll::Ready(Some((seat, serial, news))) = self.news.poll_recv(context) {
             let is_there = |serial| self.connections.iter().any(|each| each.serial == serial);
@@ -158,8 +158,8 @@ impl ChannelSet {
         Poll::Pending
     }
 
-    /// The other side has no connection. An offer that it may have missed is told again; one that it must have answered
-    /// belonged to an earlier page.
+    /// Handles that the other side has no connection. An offer that it may have missed is sent again; an offer that it
+    /// must have answered belonged to an earlier page.
     fn handle_call(&mut self, from: Seat) {
         match self.connections.iter().find(|each| each.to == from) {
             Some(connection) if !connection.is_answered => connection.repeat_offer(),
@@ -183,7 +183,7 @@ impl ChannelSet {
     }
 
     fn report(&self, seat: Seat, news: ChannelNews) {
-        // Where thousands of datagrams wait, the page is long behind, and calls again.
+        // If thousands of datagrams wait, the page is far behind, and calls again.
         if self.sender.try_send((seat, None, news)).is_err() {
             tracing::debug!(seat = seat.0, "no room for the news of a data channel");
         }
@@ -195,7 +195,7 @@ impl ChannelSet {
     }
 }
 
-/// A number that tells a connection from others; nobody gains by guessing one.
+/// Draws a number that distinguishes a connection from others; nobody gains by guessing one.
 fn draw_number() -> NonZeroU32 {
     let drawn = RandomState::new().hash_one(0);
     NonZeroU32::MIN.saturating_add(drawn as u32)

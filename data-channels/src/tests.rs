@@ -19,7 +19,7 @@ fn set(own: u8) -> ChannelSet {
     ChannelSet::new(rules, Ipv4Addr::LOCALHOST.into())
 }
 
-/// Passes signals between two pages until a page has news that is looked for; gives them.
+/// Passes signals between two pages until a page has the wanted news; returns it.
 async fn until(
     sets: &mut [ChannelSet; 2],
     wanted: impl Fn(usize, &ChannelNews) -> bool,

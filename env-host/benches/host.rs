@@ -14,7 +14,7 @@ use serde_json::json;
 
 const STEPS: usize = 4_000;
 
-/// Episodes that are played at once, one after the other until they are too many.
+/// The numbers of simultaneous episodes, tried one after the other until they are too many.
 const CROWDS: [usize; 10] = [4, 8, 16, 32, 64, 96, 128, 192, 256, 384];
 
 /// Ticks of each of them, and the time between two.
@@ -91,7 +91,7 @@ fn measure_crowds(python: &Path) {
     );
 }
 
-/// Plays one episode by the clock; gives the number of ticks that were not done when the next one was due.
+/// Plays one episode by the clock; returns the number of ticks that were not done when the next one was due.
 fn count_late_ticks(host: &mut ProcessHost, begin: Instant) -> u32 {
     host.reset(1).expect("it is sound");
     let mut picture = Picture::None;

@@ -168,9 +168,9 @@ fn after(stderr: &str) -> String {
     }
 }
 
-/// A world that the server steps, and no page.
+/// A world that only the server steps.
 ///
-/// After a fault, the episode is over: every further call gives the same fault, until a world is opened anew.
+/// After a fault, the episode is over: every further call returns the same fault, until a world is opened again.
 pub trait HostedWorld: Send {
     /// The facts that were fixed before the first episode.
     fn facts(&self) -> &HostFacts;

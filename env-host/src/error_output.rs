@@ -5,10 +5,10 @@ use std::io::Read;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-/// How many bytes are kept.
+/// The number of bytes that are kept.
 const KEPT: usize = 64 << 10;
 
-/// How long the end of the output is waited for once the process has ended.
+/// The wait for the end of the output once the process has ended.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Reads an output on its own thread, so that the process never waits for a reader, and keeps its end.

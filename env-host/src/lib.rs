@@ -1,6 +1,6 @@
-//! Worlds that the server steps, and no page.
+//! Worlds that only the server steps.
 //!
-//! [`HostedWorld`] is the contract: what the server asks of such a world, and the ways in which it may fail.
+//! [`HostedWorld`] is the contract: the server's requests to such a world, and the ways in which it may fail.
 //! [`NativeHost`] fulfils it with a world of this program, for worlds with secrets.
 //! [`ProcessHost`] fulfils it with a process in any language: [`wire`] is the protocol without pipes,
 //! the rest is its shell.

@@ -25,7 +25,8 @@ struct Spares {
 }
 
 impl HostPool {
-    /// A pool that keeps `spares` processes ready, and starts the first of them at once, each on its own thread.
+    /// Makes a pool that keeps `spares` processes ready, and immediately starts the first of them, each on its own
+    /// thread.
     pub fn new(open: Arc<OpenHost>, spares: usize) -> Self {
         let pool = Self {
             open,

@@ -17,7 +17,7 @@ use crate::contract::{HostFacts, HostFault, HostStep, HostedWorld, Picture};
 use crate::error_output::ErrorOutput;
 use crate::wire::{self, AnswerBuffer, AnswerKind, Request, WireError};
 
-/// How long a process that closed its pipe may take to end by itself.
+/// The time that a process that closed its pipe may take to end by itself.
 const LAST_BREATH: Duration = Duration::from_secs(1);
 
 /// The start of a process that speaks the protocol.
@@ -29,7 +29,7 @@ pub struct HostCommand {
     pub arguments: Vec<OsString>,
     /// The folder in which it runs.
     pub folder: PathBuf,
-    /// Variables of its environment, beside those of this process.
+    /// Variables of its environment, in addition to those of this process.
     pub variables: Vec<(OsString, OsString)>,
 }
 
@@ -106,8 +106,8 @@ impl Default for HostLimits {
 }
 
 impl HostLimits {
-    /// These limits with those that a world names under `limits`, which the process does not get: `start_s`, `step_ms` and
-    /// `memory_mb`, whole numbers.
+    /// Returns these limits with those under `limits` of a world, which the process does not get: `start_s`, `step_ms`
+    /// and `memory_mb`, whole numbers.
     pub fn take_from(mut self, world: &mut Value) -> Self {
         let named = world
             .as_object_mut()

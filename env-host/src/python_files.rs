@@ -62,7 +62,7 @@ pub fn python_host_sha256() -> String {
     sha256_hex(all.as_bytes())
 }
 
-/// Writes the host in Python below a folder, unless it is there, and gives the folder for `PYTHONPATH`.
+/// Writes the host in Python below a folder, unless it is there, and returns the folder for `PYTHONPATH`.
 /// Each version has its own folder, so that a newer program disturbs no process of an older one.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ pub fn write_python_host(below: &Path) -> io::Result<PathBuf> {
     let package = folder.join("coplay_host");
     fs::create_dir_all(&package)?;
     for (name, text) in FILES {
-        // Two programs may write at once: each file gets its place whole.
+        // Two programs may write at the same time: each file gets its place when it is complete.
         let draft = package.join(format!("{name}.{}", std::process::id()));
         fs::write(&draft, text)?;
         fs::rename(&draft, package.join(name))?;

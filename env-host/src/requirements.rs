@@ -92,11 +92,11 @@ pub fn find_interpreter(named: Option<&Path>) -> Result<PathBuf, RequirementsErr
     }
 }
 
-/// Installs the packages of a requirements file below a data folder, unless that was done, and gives the interpreter.
+/// Installs the packages of a requirements file below a data folder, unless that was done, and returns the interpreter.
 ///
 /// The first installation locks each package with its hash; later ones install exactly these.
 /// A file `requirements.lock` beside the requirements is taken instead of resolving them.
-/// `progress` is given a sentence at each step.
+/// `progress` gets a sentence at each step.
 ///
 /// # Errors
 /// [`RequirementsError`]; nothing half-installed is used.
@@ -127,7 +127,7 @@ pub fn install_requirements(
         return Ok(installed(read(&lock_file)?));
     }
     fs::create_dir_all(&folder).map_err(at(&folder))?;
-    // Two programs may want the same packages at once: the second waits, and finds them installed.
+    // Two programs may want the same packages at the same time: the second waits, and finds them installed.
     let guard = fs::File::create(folder.join("in-use")).map_err(at(&folder))?;
     guard.lock().map_err(at(&folder))?;
     if complete.is_file() {
@@ -178,7 +178,7 @@ pub(crate) fn lock_requirements(
     let folder = below.join(format!("lock-{}", &key[..16]));
     let lock_file = folder.join(LOCK);
     fs::create_dir_all(&folder).map_err(at(&folder))?;
-    // Two programs may want the same lock at once: the second waits, and finds it.
+    // Two programs may want the same lock at the same time: the second waits, and finds it.
     let guard = fs::File::create(folder.join("in-use")).map_err(at(&folder))?;
     guard.lock().map_err(at(&folder))?;
     if lock_file.is_file() {

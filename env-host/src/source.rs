@@ -61,7 +61,7 @@ impl HostSource {
     }
 
     /// Starts a process that steps the world; `hosts` is the folder of virtual environments and sources. Packages are
-    /// installed the first time, and `progress` is given a sentence at each step. The limits that the world names replace
+    /// installed the first time, and `progress` gets a sentence at each step. The limits that the world names replace
     /// the given ones.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl HostSource {
         Ok(HostWorld::new(Box::new(host)))
     }
 
-    /// Writes the files into a folder of their own, unless they are there.
+    /// Writes the files into a separate folder, unless they are there.
     fn unpack(&self, hosts: &Path) -> io::Result<PathBuf> {
         let all = serde_json::to_string(&self.files).map_err(io::Error::other)?;
         let folder = hosts.join(format!("files-{}", &sha256_hex(all.as_bytes())[..16]));
@@ -117,7 +117,7 @@ impl HostSource {
             if !is_plain {
                 return Err(io::Error::other(format!("`{name}` is no name of a file")));
             }
-            // Two programs may write at once: each file gets its place whole.
+            // Two programs may write at the same time: each file gets its place when it is complete.
             let draft = folder.join(format!("{name}.{}", std::process::id()));
             fs::write(&draft, text)?;
             fs::rename(&draft, folder.join(name))?;

@@ -190,7 +190,7 @@ impl AnswerBuffer {
         }
     }
 
-    /// Adds bytes that arrived, and tells whether an answer is complete.
+    /// Adds bytes that arrived, and returns whether an answer is complete.
     ///
     /// # Errors
     /// [`WireError`] if the answer is longer than the limit, or more arrived than one answer.

@@ -12,7 +12,7 @@ use crate::contract::{HostFacts, HostFault, HostStep, HostedWorld, Picture};
 /// Width of a picture of pixels, cells.
 const CELLS: f32 = 16.0;
 
-/// A hosted world, and what it gave last.
+/// A hosted world, and its last answers.
 pub struct HostWorld {
     host: Box<dyn HostedWorld>,
     step: HostStep,

@@ -1,4 +1,4 @@
-//! Worlds in processes of their own: what they tell, how they fail, and that nothing is left of them.
+//! Worlds in separate processes: their answers, their failures, and that nothing is left of them.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::path::{Path, PathBuf};

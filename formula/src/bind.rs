@@ -9,8 +9,8 @@ use crate::template::{Piece, Template};
 use crate::value::Value;
 
 impl Expr {
-    /// The same formula with the values of the variables that `scope` knows. Every part that depends on no other
-    /// becomes its value; one without a value, or whose value cannot be written, stays as it is.
+    /// Returns the same formula with the values of the variables that `scope` knows. Every part that depends on no
+    /// others becomes its value; a part without a value, or whose value cannot be written, does not change.
     #[must_use]
     pub fn bind(&self, scope: &dyn Scope) -> Self {
         let known = match self.depends(scope) {
@@ -64,7 +64,7 @@ impl Expr {
 struct Depends {
     /// A variable that is not known.
     unknown: bool,
-    /// How many items around it.
+    /// The number of items around it.
     items: u16,
 }
 

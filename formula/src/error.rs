@@ -5,7 +5,7 @@ use core::fmt;
 
 use crate::eval::MAX_STEPS;
 
-/// Why a formula has no value.
+/// The reason why a formula has no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EvalError {
     /// A variable or field is not there.

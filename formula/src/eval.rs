@@ -1,4 +1,4 @@
-//! Evaluation: a tree and a scope give a value, or the operation that had none.
+//! Evaluation: a tree and a scope give a value, or the operation without a value.
 
 use alloc::borrow::Cow;
 use alloc::string::String;
@@ -50,12 +50,12 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn spend(&mut self, steps: usize) -> Result<(), EvalError> {
         let left = self.left.checked_sub(steps);
-        // Nothing goes on without steps, whoever would take an error for an answer.
+        // Nothing continues without steps, even if an operation takes an error for an answer.
         self.left = left.unwrap_or(0);
         left.map(drop).ok_or(EvalError::Steps)
     }
 
-    /// A value of its own; copying costs.
+    /// Copies a value; copying costs steps.
     fn own(&mut self, value: Held<'a>) -> Result<Value, EvalError> {
         if let Cow::Borrowed(value) = value {
             self.spend(value.weight())?;

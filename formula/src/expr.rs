@@ -13,8 +13,8 @@ pub const MAX_DEPTH: u16 = 200;
 /// The most operations of a formula.
 pub const MAX_NODES: u16 = 2000;
 
-/// A formula: an operation and what it is done with. Encoded it is the list of its operations, each before its
-/// arguments, so that nothing nests in the bytes.
+/// A formula: an operation and its operands. Encoded, it is the list of its operations, each before its arguments, so
+/// that nothing nests in the bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expr {
     op: Op,
@@ -23,7 +23,7 @@ pub struct Expr {
     nodes: u16,
 }
 
-/// An operation. Beside each is what it is done with.
+/// An operation, with its operands.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Op {
     /// True or false.
@@ -169,7 +169,7 @@ impl Op {
     }
 }
 
-/// Why operations are no formula.
+/// The reason why operations are not a formula.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// An operation has too few or too many arguments.
@@ -239,7 +239,7 @@ impl Expr {
         })
     }
 
-    /// The tree of operations, each before its arguments; takes what belongs to it.
+    /// Reads the tree of operations, each before its arguments; takes the operations that belong to it.
     fn read(ops: &mut impl Iterator<Item = Op>, depth: u16) -> Result<Self, Malformed> {
         let op = ops.next().ok_or(Malformed::Arity)?;
         if depth > MAX_DEPTH {

@@ -8,7 +8,7 @@ use core::fmt;
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// A value. As JSON it is what it looks like; `null` is none.
+/// A value. It has the natural form in JSON; `null` is not a value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Value {

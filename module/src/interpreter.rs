@@ -162,7 +162,7 @@ fn range(at: u32, len: u32) -> Option<std::ops::Range<usize>> {
     Some(start..start.checked_add(usize::try_from(len).ok()?)?)
 }
 
-/// Why a call did not return, to stand behind its name.
+/// Returns why a call did not return, as a text after its name.
 fn reason(error: &Error, fuel: u64, limits: &ModuleLimits) -> String {
     let spent = || {
         format!(

@@ -53,17 +53,18 @@ impl OfflineWorker {
         format!("{} {}", self.program, self.runnable.study.hash)
     }
 
-    /// True if a page's first message is that of somebody new.
+    /// True if a page's first message is from a new person.
     pub fn is_newcomer(&self, message: &[u8]) -> bool {
         begins_anew(&self.runnable.study, message)
     }
 
-    /// The hash of the recruiter's identifier in it, to whose journal it belongs; none without one.
+    /// Returns the hash of the recruiter's identifier in the message, which names its journal; `None` without an
+    /// identifier.
     pub fn name_person(&self, message: &[u8]) -> Option<String> {
         name_person(&self.runnable.study, message)
     }
 
-    /// Begins a journal with a secret of 32 bytes, and gives its first record.
+    /// Begins a journal with a secret of 32 bytes, and returns its first record.
     ///
     /// # Errors
     /// A sentence, if the secret is too short.
@@ -84,8 +85,8 @@ impl OfflineWorker {
         Ok(start.encode())
     }
 
-    /// Continues a journal from its records, and gives another one if the end of the last page is not among them; it is
-    /// empty otherwise.
+    /// Continues a journal from its records, and returns another one if the end of the last page is not among them;
+    /// otherwise the result is empty.
     ///
     /// # Errors
     /// A sentence, if they cannot be read.
@@ -111,24 +112,24 @@ impl OfflineWorker {
         Ok(end.map_or(Vec::new(), |end| end.encode()))
     }
 
-    /// A page connects: gives the record of it.
+    /// Handles that a page connects; returns the record of it.
     pub fn open(&mut self, now_us: f64) -> Vec<u8> {
         self.conn += 1;
         self.is_closed = false;
         self.note(now_us, ConnNews::Opened)
     }
 
-    /// The page sends a message: gives the record of it.
+    /// Handles a message of the page; returns the record of it.
     pub fn receive(&mut self, now_us: f64, message: Vec<u8>) -> Vec<u8> {
         self.note(now_us, ConnNews::of_message(message))
     }
 
-    /// The page is gone: gives the record of it.
+    /// Handles that the page is gone; returns the record of it.
     pub fn close(&mut self, now_us: f64) -> Vec<u8> {
         self.note(now_us, ConnNews::Closed)
     }
 
-    /// The first so many of the records that were given are stored: what they say happens now.
+    /// Takes note that the first `count` returned records are stored: what they say happens now.
     pub fn apply(&mut self, count: usize) {
         let Some(server) = &mut self.server else {
             return;
@@ -139,7 +140,7 @@ impl OfflineWorker {
         self.take_outgoing();
     }
 
-    /// Does what is due, unless something is still to be stored that came first.
+    /// Does what is due, unless earlier records are not stored yet.
     pub fn advance(&mut self, now_us: f64) {
         if let Some(server) = self.server.as_mut().filter(|_| self.pending.is_empty()) {
             server.advance(now_us as u64 + self.ahead_us);
@@ -147,7 +148,7 @@ impl OfflineWorker {
         }
     }
 
-    /// Milliseconds until something is due; none if nothing is.
+    /// Returns the milliseconds until something is due; `None` if nothing is.
     pub fn due_in_ms(&self, now_us: f64) -> Option<f64> {
         let due_us = self.server.as_ref()?.poll_timeout()?;
         let now_us = now_us + self.ahead_us as f64;
@@ -208,7 +209,7 @@ pub fn make_superseded() -> Vec<u8> {
     control::encode(&ServerMessage::Superseded)
 }
 
-/// True if a page's first message is that of somebody who has a session.
+/// True if a page's first message is from somebody who has a session.
 #[wasm_bindgen]
 pub fn is_returning(message: &[u8]) -> bool {
     comes_back(message)

@@ -1,4 +1,5 @@
-//! The study of a site without a server: its files, and what the program that made the site said of its environments.
+//! The study of a site without a server: its files, and the facts of its environments from the program that made the
+//! site.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ pub struct RunnableStudy {
     pub stages: EnvStages,
 }
 
-/// Why a bundle cannot be read.
+/// The reason why a bundle cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The bytes are no bundle of this version.

@@ -77,8 +77,8 @@ pub struct Journal {
 }
 
 impl Journal {
-    /// The end of the last connection, if the browser could not tell of it: a page may be closed without a word. It was
-    /// gone after what it said last.
+    /// Returns the end of the last connection, if the browser could not report it: a page may be closed without a
+    /// message. The page was gone after its last message.
     pub fn find_lost_end(&self) -> Option<JournalEntry> {
         let last = self.entries.last()?;
         let end = JournalEntry {
@@ -96,7 +96,7 @@ enum Record {
     Entry(JournalEntry),
 }
 
-/// Why a file of journals cannot be read.
+/// The reason why a file of journals cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
     /// Something else.

@@ -1,7 +1,8 @@
-//! The server's part of a study, run from a journal: effects are carried out at once and in order, in memory.
+//! The server's part of a study, run from a journal: effects are carried out immediately and in order, in memory.
 //!
-//! Time passes only with what happens: everything that was due before is done first, each at its own time. So it makes
-//! no difference when it is run, and a browser that was closed for a night finds what a server would have done meanwhile.
+//! Time passes only with events: everything that was due before is done first, each at its own time. So it does not
+//! matter when the journal is run, and a browser that was closed for a night finds what a server would have done
+//! meanwhile.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -30,7 +31,7 @@ const CLIENT: ClientKey = ClientKey(0);
 pub enum ConnEffect {
     /// Sends a message.
     Send(ConnId, ServerMessage),
-    /// Closes the connection after what was sent.
+    /// Closes the connection after the messages that were sent.
     Close(ConnId),
 }
 
@@ -135,7 +136,7 @@ impl OfflineServer {
         self.storage.into_kept()
     }
 
-    /// Carries out all effects, and those of what comes of them.
+    /// Carries out all effects, and the effects that follow from them.
     fn settle(&mut self) {
         let mut results = VecDeque::new();
         loop {
@@ -196,7 +197,7 @@ fn make_random(secret: [u8; 32]) -> Random {
     })
 }
 
-/// True if a page's first message is that of somebody of whom nothing is known, who begins a journal.
+/// True if a page's first message is from an unknown person, who begins a journal.
 pub fn begins_anew(study: &Study, message: &[u8]) -> bool {
     match read_entry(message) {
         Some(Entry::Open) => true,
@@ -216,7 +217,7 @@ pub fn name_person(study: &Study, message: &[u8]) -> Option<String> {
     }
 }
 
-/// True if it is that of somebody who has a session.
+/// True if it is from somebody who has a session.
 pub fn comes_back(message: &[u8]) -> bool {
     matches!(read_entry(message), Some(Entry::Resume { .. }))
 }

@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 pub(crate) struct Graph {
     pub nodes: Vec<proto::Node>,
     pub constants: BTreeMap<String, Tensor>,
-    /// Names and shapes of what is given for each decision; sizes that are not known are 1.
+    /// Names and shapes of the inputs of each decision; unknown sizes are 1.
     pub inputs: Vec<(String, Vec<usize>)>,
     /// The input that takes the action mask; it is not among the others.
     pub mask: Option<(String, Vec<usize>)>,

@@ -1,10 +1,10 @@
 //! Reads ONNX models and lowers them to the networks that Coplay plays ([`policy::Network`]).
 //!
-//! The first input of a model is the observation of a seat, all its fields in one; or the first inputs have the names
-//! of fields, and are these, with zeros after a field that is smaller than its input. The batch is 1. Further inputs
-//! are what the policy remembers, and the last outputs, one for each, are what it remembers next. Of the other outputs
-//! the first with a value for each action decides. What cannot be lowered is an error that names the node.
-//! This crate is native alone: pages get what it makes. It must not know of studies and files.
+//! The first input of a model is the observation of a seat, with all its fields; or the first inputs have the names of
+//! fields, and take these fields, with zeros after a field that is smaller than its input. The batch is 1. Further
+//! inputs are the memory of the policy, and the last outputs, one for each, are its next memory. Among the other
+//! outputs, the first one with a value for each action decides. A part that cannot be lowered is an error that names
+//! the node. This crate is only native: pages get its results. It must not know of studies and files.
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +20,7 @@ use policy::network::{ActionChoice, Misfit, NetworkError};
 /// The largest model, bytes.
 pub const MAX_LEN: usize = 32 << 20;
 
-/// Why a model cannot be played: what is wrong and how to mend it.
+/// The reason why a model cannot be played: what is wrong and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum OnnxError {
     /// The bytes are not a model.
@@ -56,7 +56,7 @@ pub struct ModelOutline {
     pub operators: Vec<(String, usize)>,
 }
 
-/// Reads what a model says of itself.
+/// Reads the description of a model.
 ///
 /// # Errors
 /// [`OnnxError`]

@@ -1,4 +1,4 @@
-//! Models as frameworks export them, beside what onnxruntime says of them (`golden.py`).
+//! Models as frameworks export them, compared with onnxruntime (`golden.py`).
 
 #![allow(
     clippy::unwrap_used,

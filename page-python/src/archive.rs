@@ -9,7 +9,7 @@ use zip::{CompressionMethod, DateTime, ZipArchive, ZipWriter};
 
 use crate::release::Release;
 
-/// The file that says what an archive holds.
+/// The file that lists the contents of an archive.
 const MANIFEST: &str = "coplay.json";
 
 /// The largest archive, bytes: what a module may have, too.
@@ -55,7 +55,7 @@ pub struct Manifest {
     pub pyodide: String,
     /// SHA-256 of every file of the release that pages load, by name; lower-case hex.
     pub release: BTreeMap<String, String>,
-    /// Pure packages that lie in it, by the name of the wheel, with their SHA-256.
+    /// Pure packages in it, by the name of the wheel, with their SHA-256.
     pub wheels: BTreeMap<String, String>,
 }
 
@@ -136,10 +136,10 @@ impl Archive {
         self.add("study/", name, bytes);
     }
 
-    /// Adds what a wheel holds, if it is pure Python.
+    /// Adds the contents of a wheel, if it is pure Python.
     ///
     /// # Errors
-    /// [`ArchiveError::Compiled`], or bytes that are no wheel.
+    /// [`ArchiveError::Compiled`], or bytes that are not a wheel.
     pub fn add_wheel(&mut self, name: &str, bytes: &[u8]) -> Result<(), ArchiveError> {
         if !name.ends_with("-none-any.whl") {
             let wheel = name.to_owned();
@@ -197,7 +197,7 @@ impl Manifest {
     pub fn read(bytes: &[u8]) -> Result<Self, ArchiveError> {
         let mut zip = ZipArchive::new(Cursor::new(bytes))?;
         let mut text = String::new();
-        // A file of a few lines; a longer one is none of ours.
+        // A file of a few lines; a longer one is not one of ours.
         let file = zip.by_name(MANIFEST)?;
         file.take(1 << 20).read_to_string(&mut text)?;
         serde_json::from_str(&text)

@@ -159,7 +159,7 @@ struct Process {
     answers: Receiver<io::Result<Vec<u8>>>,
     /// The end of its error output.
     words: Arc<Mutex<Vec<u8>>>,
-    /// Why it answers no more.
+    /// The reason why it no longer answers.
     fault: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The release of Pyodide that pages load, and NumPy for it: where it lies, and whether it is whole.
+//! The release of Pyodide that pages load, and NumPy for it: its place, and whether it is complete.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -42,7 +42,7 @@ pub fn fetch_wheels(requirements: &str) -> Result<Wheels, String> {
     let folder = home
         .join("wheels")
         .join(sha256_hex(pure.join("\n").as_bytes()));
-    // Two stages may need the same packages at once.
+    // Two stages may need the same packages at the same time.
     static FETCHING: Mutex<()> = Mutex::new(());
     let fetching = FETCHING.lock().unwrap_or_else(PoisonError::into_inner);
     if !folder.is_dir() {

@@ -29,7 +29,8 @@ fn archive(horizon: usize) -> Vec<u8> {
     archive.pack().unwrap()
 }
 
-/// An episode of CoGrid, as it was recorded outside of pages; the native environment is held against the same recording.
+/// An episode of CoGrid, as it was recorded outside of pages; the native environment is compared with the same
+/// recording.
 const RECORDED: &[u8] = include_bytes!("../../tests/golden/Overcooked-CrampedRoom-V0.jsonl.gz");
 
 /// Steps of the recording that are played.

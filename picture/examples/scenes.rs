@@ -1,4 +1,4 @@
-//! Draws scenes to files, for eyes and for the test that holds them beside the browser's canvas.
+//! Draws scenes to files, for eyes and for the test that compares them with the browser's canvas.
 //!
 //! `cargo run -p picture --example scenes -- FOLDER [PIXELS_A_CELL]` writes for each scene `NAME.sprites.json`
 //! and `NAME.list` (what a canvas needs), `NAME.png`, `NAME.svg`, and `NAME.without.png`, which lacks the last item.
@@ -62,7 +62,7 @@ fn episode(id: &str) -> Result<DrawList, Box<dyn Error>> {
     }
     let mut list = DrawList::default();
     world.draw(None, &mut list);
-    // Words have a scene of their own: their font in a browser is that of the machine.
+    // Words have a separate scene: in a browser, their font is the machine's.
     list.items
         .retain(|item| !matches!(item.shape, Shape::Text { .. }));
     Ok(list)

@@ -2,9 +2,9 @@
 //!
 //! A [`Renderer`] reads the sprites of an environment once and keeps their pixels by size, so that a frame costs
 //! little more than copying. Sprites may come from a module of someone else: they are shapes alone, reach no file
-//! and no network, and are bounded in size; what is refused is named.
+//! and no network, and are bounded in size; refused parts are named.
 //!
-//! This crate must not know of environments, worlds or time: it is given a list and gives a picture.
+//! This crate must not know of environments, worlds or time: it takes a list and returns a picture.
 
 #![forbid(unsafe_code)]
 
@@ -26,7 +26,7 @@ pub const MAX_SIDE: u32 = 8_192;
 /// The most bytes of a sprite's document.
 pub const MAX_SPRITE_BYTES: usize = 64 * 1024;
 
-/// Why there is no picture.
+/// The reason why there is no picture.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PictureError {
     /// A sprite that cannot be drawn.
@@ -93,10 +93,10 @@ impl Renderer {
         Ok(self.canvas.png())
     }
 
-    /// The picture as one SVG document that needs nothing else, 64 units a cell; `title` tells it in words.
+    /// The picture as one SVG document that needs nothing else, 64 units a cell; `title` describes it in words.
     ///
-    /// The same list and title give the same bytes. Sprites are written anew from what was read of them,
-    /// so the document holds no script, and can be put into a page as it is.
+    /// The same list and title give the same bytes. Sprites are written again from the parsed shapes, so the document
+    /// contains no script, and can be put into a page as it is.
     pub fn svg(&self, list: &DrawList, title: &str) -> String {
         svg::document(&self.sprites, list, title)
     }

@@ -52,7 +52,7 @@ impl Canvas {
         pixmap.fill(color(list.background));
         for item in &list.items {
             let place = [item.x, item.y, item.w, item.h].map(|value| value * scale as f32);
-            // A module may say anything; what is nowhere near the picture could only cost time.
+            // A module may say anything; items far outside the picture could only cost time.
             if place.iter().all(|value| value.abs() <= FARTHEST) {
                 self.item(sprites, item, place, &mut pixmap);
             }

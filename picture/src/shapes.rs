@@ -51,7 +51,7 @@ pub(crate) fn ring([x, y, w, h]: Place, part: f32) -> Option<(Path, f32)> {
     Some((path.finish()?, thickness))
 }
 
-/// A part of a whole; what is no number is nothing.
+/// A part of a whole; a value that is not a number is 0.
 pub(crate) fn part(value: f32) -> f32 {
     if value.is_nan() {
         0.0

@@ -59,7 +59,7 @@ impl Sprite {
             })
     }
 
-    /// The sprite as an SVG element of its own, in one line; ids begin with `prefix`.
+    /// Writes the sprite as a separate SVG element, in one line; ids begin with `prefix`.
     pub(crate) fn write(&self, prefix: &str) -> String {
         self.tree.to_string(&WriteOptions {
             id_prefix: Some(prefix.to_owned()),

@@ -1,5 +1,5 @@
 //! The pictures of the documents, one an environment, in `docs/pictures`: what the environments look like today.
-//! `UPDATE_GOLDEN=1` writes them anew.
+//! `UPDATE_GOLDEN=1` writes them again.
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::path::Path;

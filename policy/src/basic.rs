@@ -49,7 +49,8 @@ pub(crate) struct Follow {
 }
 
 impl Follow {
-    /// Without a directive, it does nothing until it gets one. None if the environment has no directives, or not this one.
+    /// Without a directive, it does nothing until it gets one. `None` if the environment has no directives, or not this
+    /// one.
     pub(crate) fn new(spec: &Spec, word: Option<&str>) -> Option<Self> {
         let mut all = (0..)
             .zip(&spec.actions)

@@ -1,8 +1,8 @@
-//! Directives: the one thing that a policy is told to do, in the name under which it plays.
+//! Directives: the one thing that a policy must do, in the name under which it plays.
 //!
 //! `cook:fetch_plate` is the cook that takes a plate and holds it. A seat follows another directive by changing its
-//! controller at a tick, so pages, replicas and replays need nothing else to repeat what was told. Who tells it, and why,
-//! is not known here.
+//! controller at a tick, so pages, replicas and replays need nothing else to repeat the directive. This module must not
+//! know who gives it, and why.
 
 use env_core::{Policy, Spec, World};
 
@@ -31,7 +31,7 @@ fn script_of(name: &str) -> &str {
     &name[..end]
 }
 
-/// The directives that the policy of a name can follow in a seat of an environment; none for most policies.
+/// The directives that the policy of a name can follow in a seat of an environment; empty for most policies.
 pub fn directives(name: &str, spec: &Spec, seat: usize) -> Vec<Directive> {
     if sha256_of(name).is_some() {
         return Vec::new();
@@ -58,8 +58,8 @@ pub fn directives(name: &str, spec: &Spec, seat: usize) -> Vec<Directive> {
     }
 }
 
-/// The name under which the policy of a name plays once it is told something else; its imperfections stay. `None` if the
-/// word means nothing to it there.
+/// Returns the name under which the policy of a name plays with another directive; its imperfections stay. `None` if
+/// the word means nothing to it there.
 pub fn directed(name: &str, word: &str, spec: &Spec, seat: usize) -> Option<String> {
     let known = directives(name, spec, seat);
     known.iter().find(|known| known.word == word)?;
@@ -92,7 +92,7 @@ pub fn can_follow(name: &str, word: &str, world: &mut dyn World, seat: usize) ->
             let mut actions = (0_u32..).zip(&world.spec().actions);
             let at = actions.find(|(_, action)| action.name == word);
             let at = at.map(|(at, _)| at);
-            // The mask has room for so many actions.
+            // The mask has room for this many actions.
             at.is_some_and(|at| at >= u64::BITS || world.mask(seat) >> at & 1 == 1)
         }
     }

@@ -79,7 +79,7 @@ impl Clone for Own {
         Self { late, ..*self }
     }
 
-    /// Takes no memory, as it is done in every tick.
+    /// Takes no memory, because it happens in every tick.
     fn clone_from(&mut self, other: &Self) {
         self.late.clone_from(&other.late);
         (self.next, self.rng) = (other.next, other.rng);

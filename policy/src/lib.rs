@@ -1,4 +1,4 @@
-//! AI partners of Coplay: pure functions of the observation of a seat and of a small state of their own.
+//! AI partners of Coplay: pure functions of the observation of a seat and of a small state.
 //!
 //! A policy runs inside the simulation, on every peer and in the server's replica, and is saved and loaded
 //! with the world: so scripts use integers only, networks a few bit-equal kernels ([`network`]), random numbers are
@@ -37,7 +37,7 @@ pub(crate) const FOLLOW: &str = "follow";
 /// The name of the policy that an environment on a host brings itself: the researcher's own function.
 pub const ENVIRONMENT: &str = "environment";
 
-/// The policy of this name for an environment; none if the name is unknown, or if the policy cannot play
+/// Returns the policy of this name for an environment; `None` if the name is unknown, or if the policy cannot play
 /// an environment with this observation and these actions. Networks are not known by a name alone, see [`Partners`].
 /// After a colon, a name has a directive (`cook:fetch_plate`, see [`directives`]).
 /// The marks of shared seats ([`env_core::shared`]) are no actions for a policy.

@@ -14,7 +14,7 @@ pub fn named(file: &str, sha256: &str) -> String {
     format!("{file}@{sha256}")
 }
 
-/// The SHA-256 in the name of a network; none if the name is that of a script.
+/// The SHA-256 in the name of a network; `None` if the name is that of a script.
 pub fn sha256_of(name: &str) -> Option<&str> {
     let (_, sha256) = name.rsplit_once('@')?;
     let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
@@ -26,7 +26,7 @@ pub fn sha256_of(name: &str) -> Option<&str> {
 pub struct Partners(BTreeMap<String, Arc<Network>>);
 
 impl Partners {
-    /// Adds a network; whoever brings it says which SHA-256 its bytes have.
+    /// Adds a network; the caller says which SHA-256 its bytes have.
     ///
     /// # Errors
     /// [`NetworkError`]
@@ -41,8 +41,8 @@ impl Partners {
         sha256_of(name).is_none_or(|sha256| self.0.contains_key(sha256))
     }
 
-    /// The policy of this name for an environment, with the imperfections in the name; none if it is unknown, or cannot
-    /// play it.
+    /// Returns the policy of this name for an environment, with the imperfections in the name; `None` if it is unknown,
+    /// or cannot play it.
     /// The marks of shared seats are no actions for it.
     pub fn open(&self, name: &str, spec: &Spec) -> Option<Box<dyn Policy>> {
         if count_own_actions(spec) < spec.actions.len() {
@@ -56,8 +56,8 @@ impl Partners {
         })
     }
 
-    /// The world in which people share these seats with the policies of these names, each with the key of its mark; none
-    /// if one is unknown, or cannot play it.
+    /// Returns the world in which people share these seats with the policies of these names, each with the key of its
+    /// mark; `None` if one is unknown, or cannot play it.
     pub fn share<W: World>(
         &self,
         world: W,

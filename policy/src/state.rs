@@ -57,7 +57,7 @@ impl<T: Clone> Slots<T> {
         }
     }
 
-    /// Brings a state back; one that was never saved leaves the state as it is.
+    /// Loads a state; one that was never saved leaves the state as it is.
     pub(crate) fn load(&self, slot: usize, state: &mut T) {
         if let Some(Some(saved)) = self.0.get(slot) {
             state.clone_from(saved);

@@ -141,7 +141,7 @@ fn a_cook_delivers_beside_an_idle_partner_in_either_seat() {
     for seed in 0..12 {
         for (cook, names) in [["cook", "idle"], ["idle", "cook"]].into_iter().enumerate() {
             let mut game = Match::new("cramped_room", "corrected", names, seed);
-            // Whoever stands at the pot, the plates or the delivery zone of this kitchen bars it for good.
+            // A cook who stands at the pot, the plates or the delivery zone of this kitchen blocks it permanently.
             if [[1.0, 2.0], [2.0, 1.0], [2.0, 3.0]].contains(&game.place(1 - cook)) {
                 continue;
             }

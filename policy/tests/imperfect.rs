@@ -37,7 +37,7 @@ fn noise_replaces_as_many_actions_as_the_name_says() {
     assert!(still.iter().all(|action| *action == spec.noop));
     let noisy = acts(&mut *open("idle~d0n300", &spec), 10_000);
     let moved = noisy.iter().filter(|action| **action != spec.noop).count();
-    // Of 3,000 random actions, one in six is again that of nobody.
+    // One in six of 3,000 random actions is again the no-op.
     let expected = 3_000 - 3_000 / spec.actions.len();
     assert!(moved.abs_diff(expected) < 200, "{moved} {expected}");
 }

@@ -1,4 +1,4 @@
-"""How well a model predicts people whom it has not seen, and what it scores beside what they scored."""
+"""The quality of a model's predictions of people that it has not seen, and its scores beside theirs."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Hosted:
         return self._world.score()
 
     def seat_score(self, seat: int = 0) -> int:
-        """The score of a seat; that of the group where seats have none of their own."""
+        """The score of a seat; the group's score if seats have no separate scores."""
         return self._world.seat_score(seat)
 
     def _begin(self, seed: int | None, random: np.random.Generator) -> int:

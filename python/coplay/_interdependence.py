@@ -14,10 +14,10 @@ from coplay._vectors import COLLISIONS, Floats, Recording, Vectors
 from coplay.spec import Spec
 
 MOVES = ("move", "turn", "rotate", "forward")
-"""How the names of actions begin that change nothing but the place of whoever acts."""
+"""The beginnings of the names of actions that change only the place of the acting agent."""
 
 INSTANCES = 1024
-"""Episodes that are played at once."""
+"""Episodes that are played at the same time."""
 
 Flags = NDArray[np.bool_]
 
@@ -34,7 +34,7 @@ def measure_interdependence(vectors: Vectors, recording: Recording, episodes: in
 
     One action is left out at a time, and everything else is played again. The first event that is then missing relies on
     it. What is missing later may only come of everybody's keys being out of step, and does not count; nor are moves left
-    out, because whoever stops somewhere else afterwards stands in the way, which says nothing about help. `None` if the
+    out, because an agent that stops somewhere else afterwards is in the way, which shows nothing about help. `None` if the
     environment reports no events, has one seat, or has moves alone; a seat without events has the value 0.
     """
     spec = vectors.spec

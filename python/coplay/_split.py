@@ -15,11 +15,11 @@ class Split:
     """People by what they are for; nobody is in two of these but `watched`, who are among `learned`."""
 
     learned: frozenset[str]
-    """People from whom the clone learns."""
+    """People that the clone learns from."""
     watched: frozenset[str]
     """Those of them who say when to stop; empty if there are too few."""
     held_out: frozenset[str]
-    """People whom it has never seen."""
+    """People that it has never seen."""
     by_group: bool
     """True if everybody who played together is on the same side."""
 

@@ -3,7 +3,7 @@
     python -m coplay.clone my-data --out human.onnx
 
 `train` learns from the data of a study, or from the human data published with `overcooked-ai`, and writes an ONNX model.
-`report` says how well a model predicts people whom it has not seen, and what it scores beside what they scored.
+`report` says how well a model predicts people that it has not seen, and compares its scores with theirs.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class Study:
         self._call("recruitment", {"state": "paused"})
 
     def close_recruitment(self) -> None:
-        """Ends new people's visits at once, with the outcome `study_full`."""
+        """Ends new people's visits immediately, with the outcome `study_full`."""
         self._call("recruitment", {"state": "closed"})
 
     def set_places(self, places: int | Sequence[int]) -> None:
@@ -163,7 +163,7 @@ class Study:
     def check_attention(
         self, participant: str, question: str, *, within_s: int = 30, choices: Sequence[str] = (), expected: str = ""
     ) -> None:
-        """Asks a participant something that is to be answered in time; `messages(participant)` has the answer.
+        """Asks a participant a question with a time limit; `messages(participant)` has the answer.
 
         Args:
             participant: pseudonym of somebody whose page is open.

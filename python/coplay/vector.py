@@ -29,13 +29,13 @@ AUTORESET = {
 
 
 class VectorEnv(gymnasium.vector.VectorEnv[Array, Array, Array]):
-    """Many instances, stepped at once, in which the caller plays one seat or all of them.
+    """Many instances, stepped together, in which the caller plays one seat or all of them.
 
-    With `seat="all"` each seat of each instance is a sub-environment of its own:
+    With `seat="all"`, each seat of each instance is a separate sub-environment:
     `num_envs` is `instances * seats`, and number `i` is seat `i % seats` of instance `i // seats`.
 
     The arrays that `reset` and `step` return are views of the memory that the next call writes;
-    `copy=True` gives arrays of their own. Observations are read-only, because a step writes only
+    `copy=True` gives separate arrays. Observations are read-only, because a step writes only
     what may have changed of them.
     """
 

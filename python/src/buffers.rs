@@ -73,7 +73,7 @@ pub(crate) struct Buffers {
 }
 
 impl Buffers {
-    /// Takes arrays for this many instances. Those for what was observed last are empty unless wanted.
+    /// Takes arrays for this many instances. The arrays of last observations are empty unless wanted.
     pub(crate) fn new(
         py: Python<'_>,
         spec: &Spec,

@@ -6,7 +6,7 @@ use env_core::{Action, Policy};
 use crate::partner::mask_bits;
 use crate::saved::Saved;
 
-/// Why a call was refused.
+/// The reason why a call was refused.
 pub(crate) enum Refused {
     /// The caller asked for something wrong.
     Call(String),
@@ -34,16 +34,16 @@ pub(crate) struct Engine {
     played: Vec<usize>,
     /// The other seats.
     partners: Vec<(usize, Players)>,
-    /// Where the stream of seeds of each instance is.
+    /// The position of each instance's stream of seeds.
     streams: Vec<u64>,
-    /// The instances whose episode started anew in the last step.
+    /// The instances whose episode restarted in the last step.
     restarted: Vec<bool>,
     /// The observation of a partner, where the array holds bytes.
     row: Vec<f32>,
 }
 
 impl Engine {
-    /// Joins a batch and, for each seat, its players or none where the caller plays.
+    /// Joins a batch and, for each seat, its players, or `None` if the caller plays.
     pub(crate) fn new(batch: Box<dyn Vector>, partners: Vec<Option<Players>>) -> Self {
         let spec = batch.spec();
         let (instances, seats) = (batch.instances(), usize::from(spec.seats));
@@ -74,12 +74,12 @@ impl Engine {
         self.batch.threads()
     }
 
-    /// The instances whose episode started anew in the last step.
+    /// The instances whose episode restarted in the last step.
     pub(crate) fn restarted(&self) -> &[bool] {
         &self.restarted
     }
 
-    /// Starts episodes anew and gives their seeds; see `Vector::reset` in Python.
+    /// Restarts episodes and returns their seeds; see `Vector::reset` in Python.
     pub(crate) fn reset(
         &mut self,
         seeds: &[Option<u64>],
@@ -101,7 +101,8 @@ impl Engine {
         for instance in (0..seeds.len()).filter(|&instance| chosen(instance)) {
             let episode = episodes[instance];
             if seeds[instance].is_none() {
-                // The batch takes a seed for the beginning of a stream; this one is from the middle of its own.
+                // The batch takes a seed as the beginning of a stream; this one is from the middle of the instance's
+                // stream.
                 self.batch.state(instance, &mut state)?;
                 self.batch.restore(instance, &state, episode)?;
             }
@@ -118,7 +119,7 @@ impl Engine {
         }
     }
 
-    /// Advances every instance, and says whether an episode started anew or a seat ended.
+    /// Advances every instance, and returns whether an episode restarted or a seat ended.
     pub(crate) fn step(
         &mut self,
         actions: &[i64],
@@ -136,7 +137,7 @@ impl Engine {
         self.batch.step(&self.actions, lent)?;
         self.stand()?;
         let ended = ends(&arrays);
-        // Episodes start anew in the step that ends them or in the one after it, in no other.
+        // Episodes restart in the step that ends them or in the one after it, in no other.
         self.restarted.fill(false);
         if ended || ended_before {
             self.notice()?;
@@ -144,7 +145,7 @@ impl Engine {
         Ok(ended || ended_before)
     }
 
-    /// Refuses a batch in which a module broke down.
+    /// Refuses a batch in which a module failed.
     fn stand(&self) -> Result<(), Refused> {
         match self.batch.fault() {
             None => Ok(()),
@@ -152,7 +153,7 @@ impl Engine {
         }
     }
 
-    /// Finds the episodes that started anew, and lets their partners begin.
+    /// Finds the episodes that restarted, and lets their partners begin.
     fn notice(&mut self) -> Result<(), BatchError> {
         for instance in 0..self.streams.len() {
             let stream = self.batch.episode(instance)?.seeds;
@@ -254,7 +255,7 @@ impl Engine {
         })
     }
 
-    /// Takes up the episode of an instance, and writes what it observes.
+    /// Loads the episode of an instance, and writes its observations.
     pub(crate) fn take_up(
         &mut self,
         instance: usize,

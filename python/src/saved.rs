@@ -1,4 +1,4 @@
-//! The bytes of an episode on its way: the state of the world, what is kept beside it, and the partners' states.
+//! The bytes of a running episode: the state of the world, the values kept beside it, and the partners' states.
 
 use batch::Episode;
 use env_core::contract::StateError;

@@ -1,4 +1,4 @@
-//! Thousands of instances, stepped at once into NumPy arrays.
+//! Thousands of instances, stepped together into NumPy arrays.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -137,8 +137,8 @@ impl Vector {
         self.buffers.named(py).into_iter().collect()
     }
 
-    /// Starts episodes anew, of all instances or of those in `which`; an instance without a seed
-    /// goes on with its stream of seeds. Gives the seeds of the episodes.
+    /// Restarts episodes, of all instances or of those in `which`; an instance without a seed continues its stream of
+    /// seeds. Returns the seeds of the episodes.
     #[pyo3(signature = (seeds, which=None))]
     fn reset<'py>(
         &mut self,

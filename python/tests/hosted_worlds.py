@@ -56,7 +56,7 @@ class Unequal:
 
 
 class Walk:
-    """A walk to the end of a corridor: a reward of two parts, and a directive that goes on by itself."""
+    """A walk to the end of a corridor: a reward of two parts, and a directive that continues by itself."""
 
     possible_agents = ["one", "two"]
     action_names = ["wait", "step", "go_to_end"]

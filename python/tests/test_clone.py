@@ -1,4 +1,4 @@
-"""Human proxies: what is read, who is held out, what is learned, and what is told about it."""
+"""Human proxies: the data that are read, held-out people, learning, and the report."""
 
 import json
 import os

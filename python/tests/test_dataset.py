@@ -136,7 +136,7 @@ def test_minari_reads_what_was_played(folder, data, tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     monkeypatch.setenv("MINARI_DATASETS_PATH", str(out))
     names = sorted(minari.list_local_datasets())
-    # Episodes with other layouts have other observations, and are in data sets of their own.
+    # Episodes with other layouts have other observations, and are in separate data sets.
     width = of_one_shape(data)[0].observations(0).shape[1]
     by_stage = [name for name in names if f"-play-{width}-" in name]
     assert [name.rsplit("-", 2)[1] for name in by_stage] == ["joint", "seat0", "seat1"]

@@ -54,7 +54,7 @@ pub(super) fn fill(surveyjs: &str, rng: &mut Rng) -> Result<Vec<Answer>, String>
     Ok(to_answers(form.shown(&values).1))
 }
 
-/// Values as a page tells them.
+/// Returns values as a page sends them.
 pub(super) fn to_answers(values: Values) -> Vec<Answer> {
     let answer = |(name, value): (String, Value)| Answer {
         name,
@@ -66,8 +66,8 @@ pub(super) fn to_answers(values: Values) -> Vec<Answer> {
 /// Chance, of 100, that somebody does not finish a form in its time.
 const UNFINISHED: usize = 25;
 
-/// The time in which a person answers a form that has a time limit, and their answers by then: of some who are too slow,
-/// only a part; `None` if it has none.
+/// Returns the time in which a person answers a form that has a time limit, and their answers by then: people who are
+/// too slow have only a part; `None` if the form has no limit.
 pub(super) fn answer_in_time(
     surveyjs: &str,
     answers: &[Answer],

@@ -160,7 +160,7 @@ fn held_against(study: &Study, record: &Record, session: &Session, data: &Data) 
     wrong
 }
 
-/// Answers and messages of somebody who has withdrawn what was recorded of them.
+/// Returns the remaining answers and messages of somebody who has withdrawn their data.
 fn still_there(kept: &[Visit], written: &[&str]) -> Vec<String> {
     let answers = kept
         .iter()
@@ -251,7 +251,7 @@ fn drawn(data: &Data) -> anyhow::Result<BTreeMap<String, Assignment>> {
     drawn.collect()
 }
 
-/// Participants whose assignment is no longer what it was before the server was killed.
+/// Finds participants whose assignment differs from the one before the server was killed.
 fn redrawn(
     before: &[BTreeMap<String, Assignment>],
     now: &BTreeMap<String, Assignment>,

@@ -88,7 +88,7 @@ impl Messages {
     ) -> Vec<String> {
         let of_people = || self.0.iter().filter(|known| known.partner.is_empty());
         let count = |text: &str| of_people().filter(|known| known.text == text).count();
-        // A language model may well say the same twice.
+        // A language model may say the same thing twice.
         let of_model = |text: &str| {
             let mut all = self.0.iter();
             all.any(|known| !known.partner.is_empty() && known.text == text)

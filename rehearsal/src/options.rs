@@ -19,7 +19,8 @@ pub enum RehearsalMode {
 /// How a rehearsal is run.
 #[derive(Clone, Debug)]
 pub struct RehearsalOptions {
-    /// The way in which it is run; the program, the speed, browsers and WebRTC belong to [`RehearsalMode::Process`] alone.
+    /// The way in which it is run; the program, the speed, browsers and WebRTC belong only to
+    /// [`RehearsalMode::Process`].
     pub mode: RehearsalMode,
     /// The program whose `serve` is the server.
     pub program: PathBuf,

@@ -8,9 +8,9 @@ use study::{Assignment, Outcome, UnitAssignment};
 
 use store::{Group, Session};
 
-/// Participants who were turned away while places were left, by the largest possible count at that time: every unit
-/// that had completed the study or could still do so. A group in which an AI partner played for somebody who had come
-/// does not count. So many people came of whom the server keeps nothing, as they left before they began: it is not known
+/// Finds participants who were turned away while places were left, by the largest possible count at that time: every
+/// unit that had completed the study or could still do so. A group in which an AI partner played for somebody who had
+/// come does not count. The server keeps no data of some people, because they left before they began: it is not known
 /// when they were there.
 pub(super) fn turned_away(
     design: &Design,

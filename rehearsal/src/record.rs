@@ -1,4 +1,4 @@
-//! The record that a bot or page keeps of its own session: its position, what it was promised, how it ended.
+//! The record that a bot or page keeps of its own session: its position, the server's promises, and its end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,9 +17,9 @@ pub(super) enum Phase {
     /// It has not arrived yet.
     #[default]
     Coming,
-    /// It takes part; the text says in what.
+    /// It takes part; the text says in which stage.
     Here(&'static str),
-    /// It has gone for good, on purpose.
+    /// It has left permanently, on purpose.
     Gone,
     /// It is on the last page.
     Over,

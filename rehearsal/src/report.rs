@@ -25,13 +25,13 @@ pub struct RehearsalReport {
     pub sessions: usize,
     /// Sessions by their outcome.
     pub outcomes: BTreeMap<String, usize>,
-    /// Sessions without an outcome whose bots left for good, as their script says.
+    /// Sessions without an outcome whose bots left permanently, as their script says.
     pub left_open: usize,
     /// Sessions that got stuck, or whose data differ from what the bot saw.
     pub stuck: Vec<Stuck>,
     /// Problems of the data as a whole.
     pub wrong: Vec<String>,
-    /// Every script: how many sessions had it, and in how many of them it happened.
+    /// Every script: the number of sessions that had it, and the number in which it happened.
     pub faults: BTreeMap<&'static str, Happened>,
     /// How often the server was killed and started again.
     pub kills: usize,
@@ -98,7 +98,7 @@ pub struct Happened {
 pub struct Cell {
     /// Units that were assigned to it.
     pub assigned: usize,
-    /// Units whose people all completed the study, without an AI partner in the place of somebody who came.
+    /// Units whose people all completed the study, without an AI partner in place of somebody who came.
     pub completed: usize,
     /// Groups in which an AI partner played for somebody who had come: they do not count for the quota.
     pub with_ai: usize,

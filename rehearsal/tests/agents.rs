@@ -1,4 +1,4 @@
-//! Agents that take part in a study in the place of people: their rows, their actions, and what is refused.
+//! Agents that take part in a study instead of people: their rows, their actions, and refusals.
 
 #![allow(
     clippy::unwrap_used,

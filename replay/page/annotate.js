@@ -101,7 +101,7 @@ class Annotator {
   follow(tick, isPlaying) {
     if (this.rate && isPlaying && !this.isLocked) {
       const to = this.sampleAt(tick);
-      // A rating belongs to a tick that was shown: after a jump it goes on at the next sample.
+      // A rating belongs to a tick that was shown: after a jump, it continues at the next sample.
       const isJump = this.before === undefined || tick < this.before;
       const from = isJump ? Math.ceil((tick - this.player.first) / this.every) : this.sampleAt(this.before) + 1;
       for (let at = from; at <= to; at++) {

@@ -32,7 +32,7 @@ class Player {
     this.canvas = make('canvas', '', { role: 'img', 'aria-label': words.film_picture });
     room.append(this.canvas);
     const [width, height] = film.pictures.size(film.numbers[0]);
-    // All of it is in sight at once.
+    // All of it is visible together.
     room.style.maxWidth = `${(60 * width / height).toFixed(1)}vh`;
     const row = make('div', '', { class: 'row' });
     this.button = make('button', words.film_play, { type: 'button', class: 'secondary film-play' });
@@ -136,7 +136,7 @@ class WatchStage {
   restore(draft) {
     this.annotator?.restore(draft);
     const [player] = this.players;
-    // Who comes back goes on where the rating ended.
+    // A person who comes back continues where the rating ended.
     const { values, every } = this.annotator ?? {};
     if (this.task.rate && values.length) player.go(Math.min(player.end, player.first + values.length * every - 1), false);
     const chosen = draft.find(({ name }) => name === 'choice');

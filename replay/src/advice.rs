@@ -1,6 +1,6 @@
-//! Advice: what policies would have done in each seat at each tick, had they played it from the start.
+//! Advice: the choices of policies in each seat at each tick, as if they had played it from the start.
 //!
-//! A policy observes what the seat could, and remembers its own past; the actions of the episode are not its own.
+//! A policy gets the seat's observations, and remembers its own past; the actions of the episode are not its own.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Branches: an episode continues from one of its exact states with another controller of a seat.
 //!
-//! AI partners of other seats go on from their own states. All other seats play the actions that were recorded, and
-//! after the last one do nothing.
+//! AI partners of other seats continue from their own states. All other seats play the recorded actions, and after the
+//! last one do nothing.
 
 use archive::{ReplayError, Replica, ReplicaError, Stored, find_partners, open_past_world, replay};
 use env_core::tally::add_rewards;
@@ -34,7 +34,7 @@ pub struct Branch {
     limit: u32,
 }
 
-/// Why an episode cannot be continued.
+/// The reason why an episode cannot be continued.
 #[derive(Debug, thiserror::Error)]
 pub enum BranchError {
     /// The episode cannot be simulated here.
@@ -94,8 +94,8 @@ pub struct BranchLane<'a> {
 }
 
 impl Branch {
-    /// Simulates an episode up to a tick, from which a policy is to play a seat. A policy that is a model is given with
-    /// its bytes; its name ends in their SHA-256.
+    /// Simulates an episode up to a tick, from which a policy will play a seat. A policy that is a model comes with its
+    /// bytes; its name ends with their SHA-256.
     ///
     /// # Errors
     /// [`BranchError`]
@@ -164,7 +164,7 @@ impl Branch {
     /// Opens a world for runs.
     ///
     /// # Errors
-    /// [`BranchError::State`], or what opening a world says.
+    /// [`BranchError::State`], or the error of opening a world.
     pub fn lane<'a>(&'a self, log: &Log, stored: &Stored) -> Result<BranchLane<'a>, BranchError> {
         let (mut world, _) = open_past_world(&log.header, stored)?;
         world.reset(self.seed);

@@ -1,4 +1,4 @@
-//! The states of an episode as they are drawn, one after the other: what a video is made of.
+//! The states of an episode as they are drawn, one after the other, for videos.
 
 use archive::{ReplayError, Replica, open_past_world, replay};
 use env_core::World;

@@ -16,16 +16,16 @@ use crate::notes::{SeatNotes, list_notes};
 use crate::pictures::{PictureStream, PictureTable, differences};
 use crate::screens::{Confirmed, SeatFrames, rebuild_screens};
 
-/// The choices of whoever asks for a replay.
+/// The choices of a request for a replay.
 #[derive(Clone, Debug, Default)]
 pub struct ReplayOptions {
     /// The heading; without one it is the title of the environment.
     pub name: Option<String>,
-    /// The seats of those who withdrew what was recorded of them: their frames, keys and notes are left out.
+    /// The seats of people who withdrew their data: their frames, keys and notes are left out.
     pub left_out: BTreeSet<Seat>,
     /// The chat beside the episode, in its order; empty to leave it out.
     pub chat: Vec<ReplayChatMessage>,
-    /// Policies that are asked what they would have done, beside the AI partners of the episode.
+    /// Policies whose choices are computed, beside the AI partners of the episode.
     pub advisers: Vec<Adviser>,
 }
 
@@ -82,7 +82,7 @@ struct EpisodeFacts {
     tick_hz: u16,
     input_delay: u8,
     ticks: u32,
-    /// Why it ended; none if the log ends before the episode does.
+    /// The reason why it ended; `None` if the log ends before the episode does.
     ended: Option<&'static str>,
     score: i64,
 }
@@ -96,9 +96,9 @@ struct ReplayEvent(u32, u16, u8, Option<u8>, f32);
 struct SeatReplay {
     /// Its controllers, each from a tick on.
     controllers: Vec<(u32, String)>,
-    /// True if its person withdrew what was recorded.
+    /// True if its person withdrew their data.
     is_withdrawn: bool,
-    /// The confirmed pictures of the seat, as in [`Replay::whole`]; none if they are those of the whole world.
+    /// The confirmed pictures of the seat, as in [`Replay::whole`]; `None` if they are those of the whole world.
     pictures: Option<Vec<i64>>,
     frames: SeatFrames,
     #[serde(flatten)]
@@ -343,15 +343,15 @@ fn list_seats(
         .collect()
 }
 
-/// The controllers of a seat, each from a tick on; among them the AI partners with whom a person shares the seat, whose
-/// marks are the actions from `own` on. A model is named by its file and the start of its hash.
+/// Lists the controllers of a seat, each from a tick on, including the AI partners with which a person shares the seat,
+/// whose marks are the actions from `own` on. A model is named by its file and the start of its hash.
 fn controllers(log: &Log, seat: Seat, own: usize) -> Vec<(u32, String)> {
     let name = |controller: &Controller| match controller {
         Controller::Human => PERSON.to_owned(),
         Controller::Vacant => "nobody".to_owned(),
         Controller::Ai { policy } => shorten(policy),
     };
-    // Of several changes at one tick the last one counts.
+    // If there are several changes at one tick, the last one counts.
     let mut known = BTreeMap::new();
     known.insert(0, name(&log.header.controllers[seat.index()]));
     let changes = log.changes().filter(|change| change.seat == seat);

@@ -20,7 +20,7 @@ pub(crate) struct KeyNote(Option<u32>, u16, bool, i64, Option<i64>);
 pub(crate) struct Note {
     tick: u32,
     kind: &'static str,
-    /// Milliseconds, or a count of ticks for rollbacks; what a kind does not have is none.
+    /// Milliseconds, or a count of ticks for rollbacks; `None` for kinds without an amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     amount: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ impl SeatNotes {
     }
 
     fn add_timing(&mut self, timing: &Timing, seats: usize, spec: &Spec) {
-        // A note has no tick of its own; its last frame has one.
+        // A note itself has no tick; its last frame has one.
         let frames = seen::decode(&timing.seen, seats).unwrap_or_default();
         self.tick = frames.last().map_or(self.tick, |frame| frame.tick.0);
         self.keys.extend(timing.keys.iter().map(key_note));

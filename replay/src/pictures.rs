@@ -1,4 +1,4 @@
-//! Many pictures in little room: every item is there once, and a picture says what differs from another one.
+//! Many pictures in little room: every item is stored once, and a picture has its differences from another one.
 //!
 //! A picture is found by going back over at most [`DEPTH`] others.
 
@@ -30,7 +30,7 @@ pub(crate) struct PictureTable {
 pub(crate) struct PictureStream {
     list: DrawList,
     items: Vec<u32>,
-    /// The number of the last picture; none before the first.
+    /// The number of the last picture; `None` before the first.
     pub(crate) last: Option<u32>,
     depth: u32,
 }
@@ -43,7 +43,7 @@ impl PictureStream {
 }
 
 impl PictureTable {
-    /// Adds the next picture of a stream, and gives its number.
+    /// Adds the next picture of a stream, and returns its number.
     pub(crate) fn add(&mut self, stream: &mut PictureStream, list: &DrawList) -> u32 {
         if let Some(last) = stream.last.filter(|_| stream.list == *list) {
             return last;

@@ -21,7 +21,7 @@ pub(crate) struct SeatFrames {
     picture: Vec<i64>,
     /// The frames during which the page was out of sight, by their place.
     hidden: Vec<usize>,
-    /// Why the frames end before the episode does.
+    /// The reason why the frames end before the episode does.
     fault: Option<String>,
     #[serde(skip)]
     last: (i64, i64),
@@ -30,7 +30,7 @@ pub(crate) struct SeatFrames {
 /// The confirmed pictures of a seat: their numbers after 0, 1, 2, … ticks.
 pub(crate) type Confirmed = Vec<u32>;
 
-/// Rebuilds the frames of every seat but those that are left out.
+/// Rebuilds the frames of every seat, except omitted ones.
 ///
 /// # Errors
 /// The environment cannot be simulated here.

@@ -36,7 +36,7 @@ impl ClientAddress {
         let values = headers.get_all(FORWARDED_FOR).into_iter();
         let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
         let forwarded = texts.iter().rev().flat_map(|text| text.rsplit(','));
-        // Further left is what the client says itself, so a text that is no address ends the search.
+        // Further left is what the client says itself, so a text that is not an address ends the search.
         let addresses = forwarded.map_while(|text| read_address(text.trim()));
         let client = addresses.into_iter().find(|address| !is_trusted(address));
         Self::new(client.unwrap_or(peer))

@@ -253,7 +253,7 @@ mod tests {
         ConnectionGate::new(most, &limits)
     }
 
-    /// Waits until a connection must close; returns true if so.
+    /// True if a connection must close.
     async fn is_told(connection: &Admitted) -> bool {
         let told = tokio::time::timeout(std::time::Duration::ZERO, connection.closing());
         told.await.is_ok()

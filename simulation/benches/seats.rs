@@ -16,7 +16,7 @@ use simulation::tab::Tab;
 use simulation::trace::Trace;
 
 const TICK_HZ: u16 = 60;
-/// When something happens to the last person: everybody plays for a second by then.
+/// The time of the fault of the last person: everybody plays for a second by then.
 const FAULT_US: u64 = 5_000_000;
 
 fn main() {
@@ -131,7 +131,7 @@ fn scenario(seed: u64, people: u8, rtt_ms: u64, loss: u32) -> Scenario {
     }
 }
 
-/// True if a run ends in order: one log, equal states, nothing confirmed taken back, no panic. None if it was over
+/// True if a run ends in order: one log, equal states, nothing confirmed taken back, no panic. `None` if it was over
 /// before any seat changed hands.
 fn is_in_order(scenario: Scenario) -> Option<bool> {
     let run = || Run::new(scenario, FaultInjection::default(), Trace::new(false)).run();
@@ -141,8 +141,8 @@ fn is_in_order(scenario: Scenario) -> Option<bool> {
     }
 }
 
-/// Matches of three that go wrong when the last page dies for good: at once for all, or for one survivor later; and
-/// at 20 % loss.
+/// Matches of three that go wrong when the last page dies permanently: immediately for all, or for one survivor later;
+/// and at 20 % loss.
 fn drops() -> [f64; 2] {
     let dies = |seed: u64, loss| {
         let at_us = FAULT_US + seed * 7_919_000 % 1_000_000;
@@ -180,8 +180,8 @@ fn peer(pages: &[Tab], person: usize) -> Option<&Peer<Native>> {
     page.peer()
 }
 
-/// Seconds from a reload until the person controls the seat again, 95 %; and the longest that the other one was held
-/// up meanwhile, milliseconds.
+/// Returns the seconds from a reload until the person controls the seat again, 95th percentile; and the longest time
+/// that the other person was held up meanwhile, milliseconds.
 fn reloads() -> (f64, f64) {
     let (mut spans, mut longest_us) = (Vec::new(), 0);
     for seed in 0..20 {
@@ -228,13 +228,13 @@ fn divergence() -> f64 {
         let scenario = scenario(seed, 2, 60, 0);
         let (mut broken_us, mut turned) = (None, 0);
         let mut run = Run::new(scenario, FaultInjection::default(), Trace::new(false));
-        // What the oracles say of a world that is not that of the others is what this is about.
+        // This measures what the oracles say about a world that differs from the others'.
         let found = run.run_watched(|now_us, pages, _| {
             let page = pages.iter_mut().rfind(|page| page.person == 1);
             let Some(page) = page.filter(|_| now_us >= breaks_us) else {
                 return Ok(());
             };
-            // A rollback may mend what was turned last; four times in a row it does not.
+            // A rollback may repair the last turned bit; four times in a row, it does not.
             let due_us = breaks_us + turned * 50_000;
             if turned < 4 && now_us >= due_us && turn_a_bit(page, turned as usize) {
                 turned += 1;

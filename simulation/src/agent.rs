@@ -1,4 +1,4 @@
-//! The model that some kitchens call as an AI partner, and what it becomes.
+//! The model that some kitchens call as an AI partner, and its compiled form.
 
 use std::io;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ pub(crate) const FILE: &str = "agent.onnx";
 /// The model: a clone of the scripted cook.
 pub(crate) const MODEL: &[u8] = include_bytes!("../../examples/overcooked-coord/cook_clone.onnx");
 
-/// How a study calls it. It draws, so it keeps a state that must roll back.
+/// Its entry in a study. It draws, so it keeps a state that must roll back.
 pub(crate) const CALL: &str = "agent.onnx, temperature: 0.5, every_ticks: 2";
 
 /// The model as the server compiles it: the SHA-256, and the bytes.
@@ -49,7 +49,7 @@ pub(crate) fn partners() -> Partners {
     partners
 }
 
-/// A world with the AI partners with whom people share seats, if they do; `controllers` are those of tick 0.
+/// Returns a world with the AI partners with which people share seats, if they do; `controllers` are those of tick 0.
 ///
 /// # Errors
 /// A partner cannot play it.

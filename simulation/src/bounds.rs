@@ -1,4 +1,5 @@
-//! How long things may take at most once nothing goes wrong any more, from what protocol, server and page promise.
+//! The longest times that things may take once nothing goes wrong any more, by the promises of protocol, server and
+//! page.
 
 use std::time::Duration;
 
@@ -14,11 +15,11 @@ use crate::server;
 pub const LOADS_WITHIN_US: u64 = 1_200_000;
 /// Within what time the server's pings find that a machine is gone, microseconds: the least and the most.
 pub const MISSED_WITHIN_US: [u64; 2] = [15_000_000, 20_000_000];
-/// How long a lobby waits before it calls AI partners, microseconds.
+/// The time that a lobby waits before it calls AI partners, microseconds.
 const LOBBY_US: u64 = 5_000_000;
 
 impl Fault {
-    /// How long it lasts, microseconds; none for what happens at once, or for good.
+    /// Returns its duration, microseconds; 0 for faults that are immediate, or permanent.
     fn lasts_us(self) -> u64 {
         match self {
             Self::Reload { away_us, .. } | Self::Restart { away_us } => away_us,
@@ -52,10 +53,11 @@ impl Scenario {
         (2 * direct_us).max(4 * server_us)
     }
 
-    /// The longest that a page which is connected, in sight and awake may confirm nothing.
+    /// The longest time that a page which is connected, in sight and awake may confirm nothing.
     ///
-    /// Somebody is missed: the server is told after `SILENT_MS` and believes it after
-    /// `Limits::no_progress_page_gone_after` at the latest. Then everybody needs a round trip. With `meanwhile: hold` they wait for as long as the study grants before.
+    /// If somebody is missed, the server learns it after `SILENT_MS` and believes it after
+    /// `Limits::no_progress_page_gone_after` at the latest. Then everybody needs a round trip. With `meanwhile: hold`,
+    /// they first wait for as long as the study grants.
     pub fn moves_within_us(&self) -> u64 {
         let limits = server::limits();
         let noticed_us = u64::from(SILENT_MS) * 1_000 + us(limits.no_progress_page_gone_after);
@@ -82,8 +84,8 @@ impl Scenario {
         }
     }
 
-    /// After a restart pages come back when their pause is over. With `meanwhile: hold` those that do not are waited
-    /// for as long as the server grants: it cannot know how long they have been away.
+    /// The time after a restart: pages come back when their pause is over. With `meanwhile: hold`, the server waits for
+    /// missing pages as long as it grants: it cannot know how long they have been away.
     fn restarting_us(&self) -> u64 {
         let restarts = |fault: &Fault| matches!(fault, Fault::Restart { .. });
         if !self.faults.iter().any(|(_, fault)| restarts(fault)) {
@@ -96,10 +98,10 @@ impl Scenario {
         PAUSES_US[PAUSES_US.len() - 1] * 5 / 4 + held_us
     }
 
-    /// The longest until everybody is at the end of the study: in each round the lobby, the time to get ready, the
-    /// countdown, and an episode in which a slow machine sets the pace or every window waits for a round trip; and
-    /// what an episode may stand still for, those who are not there yet and the archive's end included; then its outcome
-    /// is read.
+    /// The longest time until everybody is at the end of the study. Each round has the lobby, the time to get ready,
+    /// the countdown, and an episode in which a slow machine sets the pace or every window waits for a round trip. It
+    /// also has the time that an episode may stand still, including missing people and the archive's end; then its
+    /// outcome is read.
     pub fn ends_within_us(&self) -> u64 {
         let (limits, terms) = (server::limits(), &self.terms);
         let windows = u64::from(terms.horizon) / u64::from(terms.window) + 1;
@@ -107,7 +109,7 @@ impl Scenario {
         let begun_us = LOBBY_US + us(limits.ready) + us(limits.countdown);
         let stands_us =
             self.moves_within_us() + us(limits.restart) + us(limits.final_upload_window);
-        // A rest of two seconds at most, and somebody who is waited for after it.
+        // A rest of two seconds at most, and a wait for somebody after it.
         let rested_us = if terms.rests { 2_000_000 } else { 0 } + 5_000_000;
         let each_us = begun_us + played_us + stands_us + rested_us + OUTCOME_US;
         u64::from(terms.rounds) * (u64::from(terms.episodes) * each_us + terms.pages.lasts_us())

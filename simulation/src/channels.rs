@@ -1,7 +1,7 @@
-//! The data channels between pages: who wishes for whom, and which are open.
+//! The data channels between pages: the wished ones, and the open ones.
 //!
 //! A channel comes up a while after both of its pages have asked for it, if their networks let it.
-//! This module must not know what travels.
+//! This module must not know what is sent.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Channel {
     pub pages: [usize; 2],
     /// The seats of these pages.
     pub seats: [Seat; 2],
-    /// True if each end has been told that it is open.
+    /// True for each end that knows that it is open.
     pub open: [bool; 2],
 }
 
@@ -50,7 +50,7 @@ impl Channels {
         self.wishes.contains_key(&(page, seat))
     }
 
-    /// Begins an attempt; gives its number.
+    /// Begins an attempt; returns its number.
     pub fn begin(&mut self, pages: [usize; 2], seats: [Seat; 2]) -> u64 {
         self.next += 1;
         let open = [false; 2];
@@ -83,12 +83,12 @@ impl Channels {
         own.map(|(&number, _)| number).collect()
     }
 
-    /// Ends a channel; gives it as it was.
+    /// Ends a channel; returns it as it was.
     pub fn end(&mut self, number: u64) -> Option<Channel> {
         self.channels.remove(&number)
     }
 
-    /// Forgets what a page wished for.
+    /// Forgets the wishes of a page.
     pub fn forget(&mut self, page: usize) {
         self.wishes.retain(|&(other, _), ()| other != page);
     }

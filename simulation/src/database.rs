@@ -55,7 +55,7 @@ impl Database {
         }
     }
 
-    /// The answers that were given, by participant and visit, in the order in which they came.
+    /// The answers, by participant and visit, in order of arrival.
     pub fn answers(&self) -> &[(String, u16, Vec<Answer>)] {
         &self.answers
     }
@@ -73,12 +73,12 @@ impl Database {
         Some(&row.participant)
     }
 
-    /// Judges the pay of everybody but the participant whose page is dishonest: the study pays for every outcome but that of
-    /// people who leave on purpose, and that of a page that failed.
+    /// Judges the pay of everybody except the participant whose page is dishonest: the study pays for every outcome
+    /// except that of people who leave on purpose, and that of a failed page.
     ///
     /// # Errors
-    /// Somebody who did not leave gets nothing; or ends as one whose page failed, although `may_fail` says that only a lie can
-    /// be the reason.
+    /// Somebody who did not leave gets nothing; or somebody's page counts as failed, although `may_fail` says that only
+    /// a lie can be the reason.
     pub fn judge_pay(&self, liar: Option<&str>, may_fail: bool) -> Result<(), String> {
         let honest = (self.sessions.iter()).filter(|row| liar != Some(row.participant.as_str()));
         for (row, payment) in honest.filter_map(|row| Some((row, row.payment.as_ref()?))) {
@@ -101,7 +101,7 @@ impl Database {
     /// Carries a write out.
     ///
     /// # Errors
-    /// It names what is not there, or makes what is.
+    /// It names a missing row, or makes an existing one.
     pub fn write(&mut self, write: Write) -> Result<(), String> {
         match write {
             Write::NewSession {
@@ -240,7 +240,7 @@ impl Database {
             payment: row.payment,
             // Its people come by the open door.
             identity: None,
-            // No study of the simulation says how long it is kept.
+            // No study of the simulation limits the time for which it is kept.
             is_erased: false,
         });
         let mut restored = Restored {

@@ -1,4 +1,4 @@
-//! The server's disk: episode files that outlive the process, and what a crash leaves of a write.
+//! The server's disk: episode files that outlive the process, and the rest of a write after a crash.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -59,7 +59,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// Makes an empty file; none if there is one of this name.
+    /// Makes an empty file; `None` if there is one of this name.
     pub fn create(&mut self, episode: &str) -> Option<Platter> {
         if self.files.contains_key(episode) {
             return None;

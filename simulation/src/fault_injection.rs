@@ -12,7 +12,7 @@ pub struct FaultInjection {
     pub lose_pay: bool,
     /// A crash takes the last write with it although it was acknowledged.
     pub lose_writes: bool,
-    /// Pages take what they confirm for final.
+    /// Pages treat confirmed ticks as final.
     pub settles_early: bool,
     /// Datagrams are rewritten under way.
     pub datagrams: Option<Tamper>,

@@ -1,8 +1,8 @@
 //! Whole studies in one thread: the page that people's browsers run ([`client_core::Page`]), the real server core
 //! ([`server_core::arbiter::Arbiter`], [`archive::Episode`]), a virtual clock and a simulated network.
 //!
-//! A seed draws a [`scenario::Scenario`]: the study's terms, people with their machines and networks, and what goes
-//! wrong when. [`run::Run`] plays it to the end of the study for everybody, and [`oracle::Oracle`] looks on.
+//! A seed draws a [`scenario::Scenario`]: the study's terms, people with their machines and networks, and the faults
+//! with their times. [`run::Run`] plays it to the end of the study for everybody, and [`oracle::Oracle`] watches it.
 //! The same seed gives the same run, event for event, on every machine.
 //!
 //! The simulated parts: WebSockets are ordered and slow, and lose what is under way when they close
@@ -10,7 +10,7 @@
 //! [`network_conditions`]); the disk may tear the write that a crash interrupts ([`disk`]); the database does one write after the
 //! other, or not at all ([`database`], [`server`]; a rehearsal has another [`storage`]). A page's shell is as thin as in the browser ([`tab`]).
 //!
-//! This crate must not know how anything is decided: it carries out what the cores say.
+//! This crate must not know how anything is decided: it only carries out what the cores say.
 
 #![forbid(unsafe_code)]
 

@@ -11,25 +11,26 @@ use crate::rng::SeededRng;
 /// About how long a page that comes and goes stays, ticks.
 const STAY_TICKS: u32 = 7;
 
-/// How long a page pauses, ticks.
+/// The length of a pause, ticks.
 const PAUSE_TICKS: u32 = 12;
 
 /// The way in which a page is dishonest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
-    /// It tells others other inputs than the server.
+    /// It sends others other inputs than the server.
     TellsOthersOtherwise,
     /// Its packets for others have no inputs.
     WithholdsFromOthers,
     /// Its uploads have no inputs.
     WithholdsFromServer,
-    /// The digests that it says are wrong.
+    /// It sends wrong digests.
     WrongDigests,
     /// It claims all the time to hear nobody.
     ClaimsSilence,
-    /// It tells others other inputs than the server, and gives its seat up and takes it back again and again.
+    /// It sends others other inputs than the server, and gives its seat up and takes it back again and again.
     ComesAndGoes,
-    /// It says nothing for a while, seals inputs that it told nobody, and then tells others other inputs than the server.
+    /// It says nothing for a while, seals inputs that it sent to nobody, and then sends others other inputs than the
+    /// server.
     PausesAndSeals,
 }
 
@@ -40,7 +41,7 @@ pub struct Liar {
     pub person: usize,
     /// The way to lie.
     pub lie: Lie,
-    /// The first tick of which something else is told.
+    /// The first tick with a false input.
     pub from: u32,
 }
 
@@ -95,8 +96,8 @@ impl Liar {
         packet.encode(layout, bytes);
     }
 
-    /// Seals inputs that were told to nobody. The seals of other liars are left alone: they are over what the server was
-    /// told, and prove nothing against anybody.
+    /// Seals inputs that were sent to nobody. The seals of other liars are not changed: they are over the inputs that
+    /// the server got, and prove nothing against anybody.
     fn change_seal(self, bytes: &mut Vec<u8>, mut seal: Seal, episode: &str, key: &SigningKey) {
         if self.lie == Lie::PausesAndSeals && seal.through.0 > self.from {
             let mut transcript = Transcript::new(episode, seal.from, seal.life, Tick(0));
@@ -106,7 +107,7 @@ impl Liar {
         }
     }
 
-    /// True if a page that pauses says nothing of what begins at a tick.
+    /// True if a page that pauses sends nothing that begins at a tick.
     fn pauses_at(self, first: Tick) -> bool {
         (self.from..self.from + PAUSE_TICKS).contains(&first.0)
     }

@@ -17,9 +17,9 @@ pub struct Native {
     outcome: StepOutcome,
     /// The digest after each step that is not taken back, since the world was reset.
     states: Vec<u64>,
-    /// How many of these steps each slot holds.
+    /// The number of these steps in each slot.
     slots: BTreeMap<usize, usize>,
-    /// How many of these steps each state holds whose bytes were asked for, by its digest.
+    /// The number of these steps in each state whose bytes were requested, by its digest.
     kept: BTreeMap<u64, usize>,
 }
 

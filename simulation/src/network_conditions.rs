@@ -81,7 +81,7 @@ impl NetworkConditions {
             .unwrap_or_default()
     }
 
-    /// When the partition that holds a packet back ends; none if nothing holds it.
+    /// Returns the end of the partition that holds a packet back; `None` if nothing holds it.
     fn cut_until(&self, now_us: u64, from: End, to: End) -> Option<u64> {
         let cuts = self.partitions.iter().filter(|cut| {
             (cut.from, cut.to) == (from, to) && (cut.from_us..cut.to_us).contains(&now_us)
@@ -89,7 +89,7 @@ impl NetworkConditions {
         cuts.map(|cut| cut.to_us).max()
     }
 
-    /// When the copies of a datagram arrive: none if it is lost.
+    /// Returns the arrival times of the copies of a datagram: none if it is lost.
     pub fn datagram(&mut self, now_us: u64, from: End, to: End) -> Vec<u64> {
         let way = self.conditions(from, to);
         let copies = 1 + usize::from(self.rng.happens(way.double));
@@ -102,7 +102,7 @@ impl NetworkConditions {
         arrivals
     }
 
-    /// When a piece of an ordered stream arrives that is sent now: lost ones are sent again,
+    /// Returns the arrival time of a piece of an ordered stream that is sent now: lost ones are sent again,
     /// and none passes a partition before its end.
     pub fn stream(&mut self, now_us: u64, from: End, to: End) -> u64 {
         let way = self.conditions(from, to);

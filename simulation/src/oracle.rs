@@ -3,23 +3,26 @@
 //! | Name | What holds |
 //! | --- | --- |
 //! | `log` | all pages come to the same final actions, and the archive has the same |
-//! | `said` | no input of a person is final that their own page has not said |
+//! | `said` | no input of a person is final unless their own page has sent it |
 //! | `digest` | equal states at every final tick, on every page and in the replica |
 //! | `retraction` | nothing final is taken back |
-//! | `receipts` | nothing is confirmed that somebody lacks and the server has not made final, through all changes of seats |
-//! | `window` | nobody plays on further beyond the confirmed than the study says |
+//! | `receipts` | no tick is confirmed that somebody lacks and the server has not made final, through all changes of
+//! seats |
+//! | `window` | nobody plays further beyond the confirmed ticks than the study says |
 //! | `change` | a seat changes hands at the same tick for everybody, and in the archive |
-//! | `replay` | the archive replays to the states, the score and the end that were told |
+//! | `replay` | the archive replays to the states, the score and the end that pages were sent |
 //! | `end` | an episode ends once, for all alike, at a tick at which its environment ends |
 //! | `durable` | nothing acknowledged is lost |
 //! | `pace` | the pages of people with slow machines are at most two ticks apart |
-//! | `stall` | what is played is confirmed, once the network has healed |
-//! | `liveness` | everybody comes to the end of the study |
-//! | `draft` | what a person typed stays on their page, and what the server promised to keep comes back with every other one |
-//! | `answers` | whatever dies meanwhile, the answers that a person gave are stored once, as they were typed |
-//! | `messages` | what was shown of a chat is stored, and nothing twice |
-//! | `blame` | nobody goes without pay who did not leave on purpose; where one page is dishonest, nobody else is named, or has a page that failed |
-//! | `seen` | what was shown is rebuilt from the archive, and takes at most 300 bytes a second of up to ten people |
+//! | `stall` | played ticks are confirmed, once the network has healed |
+//! | `liveness` | everybody reaches the end of the study |
+//! | `draft` | typed text stays on the person's page, and text that the server promised to keep comes back with every
+//! later page |
+//! | `answers` | whatever dies meanwhile, a person's answers are stored once, as they were typed |
+//! | `messages` | shown chat messages are stored, and none twice |
+//! | `blame` | everybody who did not leave on purpose is paid; if one page is dishonest, nobody else is named, or has a
+//! page that failed |
+//! | `seen` | shown frames are rebuilt from the archive, and take at most 300 bytes a second with up to ten people |
 
 mod pages;
 mod rule;
@@ -65,7 +68,7 @@ pub struct Figures {
     pub frames: u64,
     /// Episodes by reason: played, partner left, technical.
     pub reasons: [u64; 3],
-    /// The most bytes of seen-log that a page told in a second, on average.
+    /// The most bytes of seen-log that a page sent in a second, on average.
     pub seen_per_s: u64,
     /// The longest that a page which could play confirmed nothing, once the network had healed, microseconds.
     pub stalled_us: u64,
@@ -79,7 +82,7 @@ pub struct Oracle {
     truths: BTreeMap<u16, Truth>,
     typing: Typing,
     watches: BTreeMap<(usize, u16, u8), Watch>,
-    /// True if one page is dishonest, so that others may have been told other inputs.
+    /// True if one page is dishonest, so that others may have been sent other inputs.
     is_lied_to: bool,
     /// The figures of the run.
     pub figures: Figures,
@@ -99,7 +102,7 @@ impl Oracle {
         self.typing.sent(person, page, message);
     }
 
-    /// A page was told something of what its person typed.
+    /// Checks a message to a page about what its person typed.
     ///
     /// # Errors
     /// The check that fails.
@@ -107,7 +110,7 @@ impl Oracle {
         self.typing.told(page, message)
     }
 
-    /// Judges what the database has of what people typed.
+    /// Judges the typed texts in the database.
     ///
     /// # Errors
     /// The check that fails.
@@ -115,10 +118,10 @@ impl Oracle {
         self.typing.judge(database)
     }
 
-    /// Where nobody lies, no page is asked for its digests again.
+    /// Checks that no page is asked for its digests again if nobody lies.
     ///
     /// # Errors
-    /// It is.
+    /// A page is asked.
     pub fn is_right(&self, message: &ServerMessage) -> Result<(), String> {
         match message {
             ServerMessage::Recheck { agreed, .. } => Err(format!(
@@ -129,7 +132,7 @@ impl Oracle {
         }
     }
 
-    /// Judges whom the logs name where the page of a participant is dishonest.
+    /// Judges the participants that the logs name if the page of a participant is dishonest.
     ///
     /// # Errors
     /// Somebody else is named.
@@ -156,7 +159,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// A page was told something.
+    /// Checks a message to a page.
     ///
     /// # Errors
     /// The check that fails.
@@ -255,7 +258,7 @@ impl Oracle {
         }
     }
 
-    /// The page of a seat uploads: what it says of its own person's inputs.
+    /// Takes an upload of the page of a seat, with its own person's inputs.
     pub fn uploaded(&mut self, seat: Seat, upload: &Upload) {
         let truth = self.truths.get_mut(&upload.era.0);
         if let (Some(truth), Some(block)) = (truth, &upload.block) {
@@ -265,7 +268,8 @@ impl Oracle {
         }
     }
 
-    /// A page that has its episode in memory is told of changes of seats: none of them lies before what is final there.
+    /// Checks changes of seats in a message to a page with its episode in memory: none of them is before its final
+    /// ticks.
     ///
     /// # Errors
     /// The change, and what was confirmed.
@@ -333,7 +337,7 @@ impl Oracle {
                 watch.settled
             ));
         }
-        // Where a seat was cut behind it, a page waits until it is within the window again.
+        // If a seat was cut behind it, a page waits until it is within the window again.
         let window = u32::from(session.config().window);
         let plays_on = current > watch.current;
         if plays_on && current > confirmed + window || window > truth.window {
@@ -366,7 +370,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// The server is there again: what it was told is durable must be.
+    /// Checks, after a restart of the server, that everything acknowledged is durable.
     ///
     /// # Errors
     /// The ticks that are lost.

@@ -31,7 +31,7 @@ impl SeededRng {
         least + self.below(most.saturating_sub(least) + 1)
     }
 
-    /// True in so many of 10,000 cases.
+    /// True in this many of 10,000 cases.
     pub fn happens(&mut self, per_ten_thousand: u32) -> bool {
         self.0.below(10_000) < per_ten_thousand
     }

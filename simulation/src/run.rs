@@ -25,7 +25,7 @@ use crate::tab::Tab;
 use crate::trace::Trace;
 use crate::wire::Wires;
 
-/// How much waits for a frozen page before datagrams are lost.
+/// The number of waiting messages of a frozen page before datagrams are lost.
 const WAITING: usize = 300;
 
 /// An hour, microseconds.
@@ -90,14 +90,14 @@ pub struct Run {
     pages: Vec<Tab>,
     /// The token that each person's browser remembers.
     tokens: Vec<Option<String>>,
-    /// True if a person is gone for good.
+    /// True if a person is gone permanently.
     gone: Vec<bool>,
     wires: Wires,
     channels: Channels,
     oracle: Oracle,
     /// The number of messages and datagrams that have been delivered so far.
     delivered: u64,
-    /// When each page's confirmed ticks last grew, and how many they were.
+    /// The time at which each page's confirmed ticks last grew, and their number.
     moved: BTreeMap<usize, (u64, u32)>,
     /// Datagrams that were sent over data channels and through the server, for leaks.
     sent: Vec<Vec<u8>>,
@@ -159,8 +159,8 @@ impl Run {
         self.run_watched(|_, _, seen| seen)
     }
 
-    /// [`Self::run`] under the eyes of somebody who may also reach into the pages: `look` is called after every
-    /// step with the time, microseconds, and with what an oracle saw, and says whether that matters.
+    /// Does the same as [`Self::run`] with an observer who may also change the pages: `look` is called after every step
+    /// with the time, microseconds, and with an oracle's finding, and says whether that matters.
     ///
     /// # Errors
     /// The finding of an oracle.
@@ -213,7 +213,7 @@ impl Run {
         own.any(|page| page.person == person && page.is_alive && page.page.is_at_end())
     }
 
-    /// Lets the archive finish what nobody waits for any more.
+    /// Lets the archive finish the work for which nobody waits any more.
     fn settle(&mut self) -> Result<(), String> {
         // Turns that nobody takes any more last until their session expires.
         let lasts_us = if self.scenario.terms.alone {
@@ -232,7 +232,7 @@ impl Run {
         Ok(())
     }
 
-    /// Where everybody stands, for a run that does not end.
+    /// Describes everybody's state, for a run that does not end.
     fn standing(&mut self) -> String {
         let now_us = self.now_us;
         let mut text = String::from("no end long after the network has healed:");
@@ -294,7 +294,7 @@ impl Run {
         }
     }
 
-    /// The time at which a page does something of its own.
+    /// The time at which a page acts by itself.
     fn page_us(&self, at: usize) -> u64 {
         let timeout = self.pages[at].poll_timeout();
         timeout.map_or(u64::MAX, |(due_us, _)| due_us)
@@ -308,7 +308,7 @@ impl Run {
         self.drain(at)
     }
 
-    /// Does what a page asks for, and looks at it.
+    /// Does what a page asks for, and checks it.
     fn drain(&mut self, at: usize) -> Result<(), String> {
         if self.injected.settles_early
             && let Some(session) = self.pages[at].peer_mut().and_then(Peer::session_mut)
@@ -354,7 +354,7 @@ impl Run {
         }
     }
 
-    /// Nobody honest goes without pay, or is named in a log for what a dishonest page did.
+    /// Checks that every honest person is paid, and that none is named in a log for the acts of a dishonest page.
     fn judge_blame(&self) -> Result<(), String> {
         let storage = self.server.storage();
         let Some(liar) = self.scenario.liar else {

@@ -10,11 +10,11 @@ use crate::study_draw::StudyDraw;
 /// A person and their machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Person {
-    /// When they open the study, microseconds.
+    /// The time at which they open the study, microseconds.
     pub arrives_us: u64,
     /// The time of their clock at the start, microseconds.
     pub clock_us: u64,
-    /// How much faster than true their clock runs, parts in a million.
+    /// The rate error of their clock, parts in a million; positive if it is fast.
     pub drift_ppm: i64,
     /// The time in which their machine simulates a tick, microseconds.
     pub tick_us: u64,
@@ -29,7 +29,7 @@ pub struct Person {
 /// Something that goes wrong, or that people do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The page says farewell, dies, and a new one is there soon.
+    /// The page announces its end, dies, and a new one is there soon.
     Reload {
         /// The person.
         person: usize,
@@ -44,7 +44,7 @@ pub enum Fault {
         person: usize,
         /// True if the server learns that the connection is gone.
         told: bool,
-        /// How long there is no page, microseconds; none if for good.
+        /// How long there is no page, microseconds; `None` if permanently.
         away_us: Option<u64>,
     },
     /// A second page of the same session opens.
@@ -125,7 +125,7 @@ pub struct Scenario {
     pub even_us: Option<u64>,
 }
 
-/// How bad a seed is.
+/// The severity of a seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mood {
     Calm,
@@ -143,7 +143,7 @@ impl Scenario {
         })
     }
 
-    /// The run of a seed in which people share their seats with AI partners; in one of four a page is dishonest.
+    /// Draws the run of a seed in which people share their seats with AI partners; in one of four, a page is dishonest.
     pub fn shared(seed: u64) -> Self {
         let mut rng = SeededRng::new(seed, "shared seats");
         if rng.one_in(4) {
@@ -212,14 +212,14 @@ impl Scenario {
         }
     }
 
-    /// Two people on a good network in a short episode, in which nothing goes wrong but for one death.
+    /// Two people on a good network in a short episode, in which nothing goes wrong except one death.
     pub fn calm(seed: u64, kill: Option<(u64, Victim)>) -> Self {
         let mut rng = SeededRng::new(seed, "calm");
         let terms = StudyDraw::short(&mut rng);
         Self::short(seed, rng, terms, Mood::Calm, kill)
     }
 
-    /// Three to eight people on bad networks in a short episode, in which nothing else goes wrong but for one death.
+    /// Three to eight people on bad networks in a short episode, in which nothing else goes wrong except one death.
     pub fn crowd(seed: u64, kill: Option<(u64, Victim)>) -> Self {
         let mut rng = SeededRng::new(seed, "crowd");
         let mut terms = StudyDraw::short(&mut rng);
@@ -312,8 +312,8 @@ impl Scenario {
         people.for_each(|person| person.frame_us = Some(16_667));
     }
 
-    /// Two people, of whom one reloads while the other plays on without the server: the seat is given back at a tick
-    /// that the lease alone keeps from being confirmed.
+    /// Two people; one of them reloads while the other continues without the server: the seat is given back at a tick
+    /// that only the lease keeps from being confirmed.
     pub fn leased(seed: u64) -> Self {
         let mut scenario = Self::calm(seed, None);
         scenario.terms.horizon = 200;

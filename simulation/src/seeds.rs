@@ -10,7 +10,7 @@ use crate::run::{Run, RunReport};
 use crate::scenario::{Scenario, Victim};
 use crate::trace::Trace;
 
-/// Seeds that failed once, a line each with what they showed: they are run before all others.
+/// Seeds that failed once, one line each with their finding: they are run before all others.
 const COMMITTED: &str = include_str!("../seeds.txt");
 
 /// A run, by name.
@@ -49,11 +49,11 @@ impl Ground {
         }
     }
 
-    /// Kills after every message of the run of a seed, each victim once; or so many, spread evenly, the victims by
-    /// turns.
+    /// Lists kills after every message of the run of a seed, each victim once; or this many, spread evenly, with the
+    /// victims in turn.
     ///
     /// # Errors
-    /// The run fails though nobody dies.
+    /// The run fails although nobody dies.
     pub fn kills(self, seed: u64, most: u64) -> Result<Vec<Case>, String> {
         let mut run = Run::new(
             self.scenario(seed, None),
@@ -78,7 +78,7 @@ pub enum Death {
     First,
     /// The second person's page, which is opened again.
     Second,
-    /// The second person's page, for good.
+    /// The second person's page, permanently.
     ForGood,
     /// The server's process.
     Server,

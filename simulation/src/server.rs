@@ -1,5 +1,5 @@
-//! The real arbiter and archive, carried out as the server's driver does: effects in their order, the archive beside
-//! them with one queue an episode, all of it gone in a crash but for what the disk has.
+//! The real arbiter and archive, run as by the server's driver: effects in their order, the archive beside them with
+//! one queue per episode. A crash removes everything except what the disk has.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -28,11 +28,11 @@ pub enum Outgoing {
     Send(ConnId, ServerMessage),
     /// Sends a datagram, or drops it.
     Relay(ConnId, ServerMessage),
-    /// Closes a connection after what was sent.
+    /// Closes a connection after the messages that were sent.
     Close(ConnId),
 }
 
-/// The program of a server, and what it is told at its start.
+/// The program of a server, and its options at the start.
 #[derive(Clone, Debug)]
 pub struct Program {
     /// The study.
@@ -68,7 +68,7 @@ struct Process {
     ready: BTreeSet<u16>,
     /// The episodes that are busy, with the time at which they are done.
     busy: BTreeSet<(u64, u16)>,
-    /// When the arbiter wants to be called, server clock, microseconds.
+    /// The time at which the arbiter wants to be called, server clock, microseconds.
     due_us: Option<u64>,
 }
 
@@ -91,9 +91,9 @@ struct EpisodeWriter {
     name: String,
     episode: Option<Episode>,
     queue: VecDeque<Work>,
-    /// Until when it works, what it will report, and how long the file was before.
+    /// The end of its work, its report, and the length of the file before.
     busy: Option<(u64, Event, usize)>,
-    /// How long the file was before the last write that is done.
+    /// The length of the file before the last finished write.
     before: usize,
 }
 
@@ -200,7 +200,7 @@ impl<S: Storage> SimulatedServer<S> {
         self.carry_out(now_us)
     }
 
-    /// The process dies; files may end in the middle of what was being written.
+    /// Lets the process die; files may end in the middle of a write.
     ///
     /// # Errors
     /// The database refuses the write that just made it.
@@ -250,7 +250,7 @@ impl<S: Storage> SimulatedServer<S> {
         self.carry_out(now_us)
     }
 
-    /// When [`Self::run`] wants to be called.
+    /// The time at which [`Self::run`] wants to be called.
     pub fn next_us(&self) -> Option<u64> {
         let process = self.process.as_ref()?;
         let due = process.due_us;
@@ -304,7 +304,7 @@ impl<S: Storage> SimulatedServer<S> {
                     Effect::Close(conn) => Todo::Send(Outgoing::Close(conn)),
                     Effect::Store(write) => Todo::Store(write),
                     Effect::Archive(era, work) => Todo::Archive(era, work),
-                    // Nobody asks providers here: the fallback of the study stands in.
+                    // Nobody asks providers here: the fallback of the study is used.
                     Effect::Ask(era, request) => Todo::Ask(era, request.number),
                 };
                 process.todo.push_back(todo);

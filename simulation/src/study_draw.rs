@@ -18,7 +18,7 @@ pub const THINKS_US: u64 = 1_020_000;
 /// Seconds that people who play in turns together have for a choice.
 pub const TURN_S: u64 = 2;
 
-/// Everybody is paid, but for those who leave on purpose and those whose page failed.
+/// Everybody is paid, except people who leave on purpose and people whose page failed.
 const PAY: &str = "recruitment:
   currency: GBP
   base: 1.00
@@ -66,9 +66,9 @@ pub struct StudyDraw {
     pub turns: bool,
     /// True if a person plays alone, with AI partners in the other seats.
     pub alone: bool,
-    /// How often lobby and episode come.
+    /// The number of rounds of lobby and episode.
     pub rounds: u8,
-    /// How many episodes each has.
+    /// The number of episodes of each.
     pub episodes: u8,
     /// True if there is a rest between them.
     pub rests: bool,
@@ -92,9 +92,9 @@ pub struct StudyDraw {
     pub then: &'static str,
     /// The AI partner.
     pub policy: &'static str,
-    /// Seconds until a hidden page is told of, and until its person counts as gone.
+    /// Seconds until a hidden page is reported, and until its person counts as gone.
     pub hidden_tab: (u32, u32),
-    /// How people share their seats with AI partners; none if they do not.
+    /// How people share their seats with AI partners; `None` if they do not.
     pub shared: Option<SharedDraw>,
 }
 
@@ -161,8 +161,8 @@ impl StudyDraw {
         }
     }
 
-    /// Draws several episodes in a stage, and what ends them early: apart from the rest, so that what a seed means else
-    /// stays what it was.
+    /// Draws several episodes in a stage, and what ends them early. These draws are separate, so that the other
+    /// meanings of a seed do not change.
     pub fn vary(&mut self, rng: &mut SeededRng) {
         if rng.one_in(4) {
             self.episodes = rng.between(2, 3) as u8;
@@ -221,7 +221,7 @@ impl StudyDraw {
         });
     }
 
-    /// The key of a stage whose seats are shared, on a line of its own.
+    /// The key of a stage whose seats are shared, on its own line.
     fn sharing(&self) -> String {
         let policy = self.policy;
         match self.shared {
@@ -243,8 +243,8 @@ impl StudyDraw {
         u64::from(self.horizon) * 1_000_000 / u64::from(self.tick_hz)
     }
 
-    /// The longest time between two turns when nothing goes wrong, microseconds: together people wait for whoever needs
-    /// all of it.
+    /// The longest time between two turns when nothing goes wrong, microseconds: together, people wait for the person
+    /// who needs all of it.
     pub fn choice_us(&self) -> u64 {
         match (self.turns, self.alone) {
             (false, _) => 0,
@@ -254,7 +254,7 @@ impl StudyDraw {
     }
 
     fn yaml(&self) -> String {
-        // Nobody else ends the turns of somebody who is gone.
+        // No other person ends the turns of somebody who is gone.
         let expires = if self.alone { ", expires_h: 1" } else { "" };
         let mut text = format!(
             "format: 1\nstudy: {{id: simulated, version: 1.0.0, title: Simulated, contact: lab@example.edu{expires}}}\n{PAY}timeline:\n",

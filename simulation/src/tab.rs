@@ -1,7 +1,7 @@
 //! A browser tab: its clock, its connection and its channels around a participant's page, and the person in front of it.
 //!
 //! The page itself is [`client_core::Page`], the one that people's browsers run. This module must not know what a page
-//! does when: it is a shell, as the browser's is.
+//! does when: it is a shell, like the browser's.
 
 mod person;
 mod sharing;
@@ -99,7 +99,7 @@ pub struct Tab {
     socket: SocketId,
     reader: Reader,
     sharing: Sharing,
-    /// Digests of what was viewed and of what is being drawn, each with the life in which it was.
+    /// Digests of the viewed and of the drawn state, each with its life.
     viewed: Option<(Era, Life, u64)>,
     drawn: Option<(Era, Life, u64)>,
     clock_us: u64,
@@ -201,7 +201,7 @@ impl Tab {
         self.page.peer_mut()
     }
 
-    /// The next datagram that a session of this page gave out, and the session as it was then.
+    /// The next datagram that a session of this page sent, and the session as it was then.
     pub fn poll_sent(&mut self) -> Option<(Sender, Vec<u8>)> {
         self.sent.pop_front()
     }
@@ -211,7 +211,7 @@ impl Tab {
         self.effects.pop_front()
     }
 
-    /// The next thing that a page of this study must never do or be told.
+    /// The next problem: something that a page of this study must never do or receive.
     pub fn poll_problem(&mut self) -> Option<String> {
         self.problem.take()
     }
@@ -231,7 +231,7 @@ impl Tab {
         Some((due_us.max(self.frozen_us), reason))
     }
 
-    /// Runs what is due. Gives what came on the screen.
+    /// Does what is due. Returns the frame that came on the screen.
     pub fn handle_timeout(&mut self, now_us: u64) -> Option<ShownFrame> {
         if self.acts_us <= now_us {
             self.act(now_us);
@@ -266,7 +266,7 @@ impl Tab {
         session.map_or(0, |session| session.current().0)
     }
 
-    /// Takes up what the page asks for, and has the person see what it shows.
+    /// Does what the page asks for, and lets the person see what it shows.
     fn settle(&mut self, now_us: u64) {
         if let Some(sender) = self.page.peer_mut().and_then(Sender::of) {
             self.sender = Some(sender);
@@ -306,7 +306,7 @@ impl Tab {
         self.problem = self.problem.take().or(seen.err());
     }
 
-    /// Sets the time at which the page runs next: what comes in may make it earlier, but no busy machine faster.
+    /// Sets the time at which the page runs next: inputs may make it earlier, but they make no busy machine faster.
     fn set_alarm(&mut self, now_us: u64) {
         let page_us = self.page_us(now_us);
         let next_us = match self.page.poll_timeout(page_us) {
@@ -351,7 +351,7 @@ impl Tab {
         self.settle(now_us);
     }
 
-    /// The screen asks for a frame: what was drawn last is on it now. Gives what came on it.
+    /// Handles the screen's request for a frame: the last drawing is on it now. Returns the frame that came on it.
     fn draw(&mut self, now_us: u64) -> Option<ShownFrame> {
         let rng = &mut self.rng;
         let frame_us = self.frame_us;

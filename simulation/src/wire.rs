@@ -1,4 +1,4 @@
-//! The WebSockets: ordered, delayed, and gone at any moment with what was under way.
+//! The WebSockets: ordered, delayed, and gone at any moment with all messages under way.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +42,7 @@ impl Wire {
         self.down_us
     }
 
-    /// True if the server takes another message of this page, which is told whether it is a datagram.
+    /// True if the server takes another message of this page; `is_datagram` says whether it is a datagram.
     pub fn take_message(&mut self, now_us: u64, is_datagram: bool) -> bool {
         self.budget.take_message(now_us, is_datagram)
     }
@@ -56,7 +56,7 @@ pub struct Wires {
 }
 
 impl Wires {
-    /// Begins a connection; gives its number.
+    /// Begins a connection; returns its number.
     pub fn dial(&mut self, now_us: u64, page: usize, person: usize, limits: &Limits) -> u64 {
         self.next += 1;
         let wire = Wire {

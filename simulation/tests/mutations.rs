@@ -1,4 +1,4 @@
-//! The oracles see what they are for: each test breaks one thing, and the oracle whose matter it is says so.
+//! The oracles find their faults: each test breaks one thing, and the responsible oracle reports it.
 
 use env_core::World as _;
 use protocol::datagram::{Datagram, DatagramLayout};
@@ -96,7 +96,7 @@ fn turns_are_among_what_seeds_mean_and_a_turn_that_is_lost_is_missed_like_a_tick
     assert!(seen.starts_with("durable"), "{seen}");
 }
 
-/// Ticks of the episode that a page plays now, and so many of them confirmed.
+/// The episode that a page plays now, and the number of its confirmed ticks.
 fn at(page: &Tab) -> Option<(Era, u32)> {
     let peer = page.peer().filter(|_| page.is_alive)?;
     Some((peer.plan().era, peer.session()?.confirmed().0))
@@ -116,7 +116,7 @@ fn a_state_that_differs_is_seen_in_turns_too() {
             let turns = |page: &mut Tab| turn_a_bit(page).then(|| at(page)).flatten();
             match (turned, page) {
                 (None, Some(page)) => turned = turns(page),
-                // A page that is closed before its next turn has nothing to tell by.
+                // A page that is closed before its next turn shows nothing.
                 (Some((era, tick)), Some(page)) => {
                     told |= at(page).is_some_and(|now| now.0 == era && now.1 > tick);
                 }
@@ -135,7 +135,7 @@ fn a_state_that_differs_is_seen_in_turns_too() {
     assert!(all.all(|(_, seen)| is_seen(seen)), "{seen:?}");
 }
 
-/// Has a datagram say that its sender has three more inputs of everybody but the two, whose own inputs they know.
+/// Makes a datagram claim that its sender has three more inputs of everybody except the two, who know their own inputs.
 fn forge(
     bytes: &mut Vec<u8>,
     layout: DatagramLayout,
@@ -188,7 +188,7 @@ fn inputs_of_another_episode_that_are_let_in_are_seen() {
             });
         }
     });
-    // Before it is final, the digests tell.
+    // Before it is final, the digests show it.
     let is_seen = seen.starts_with("log") || seen.starts_with("digest");
     assert!(is_seen, "{seen}");
 }
@@ -198,8 +198,8 @@ fn turn_a_bit(page: &mut Tab) -> bool {
     turn_first(page, |len| Box::new(0..len))
 }
 
-/// Turns a bit of the state of the last partner of a page's shared world: all of its choice but what it is now, which
-/// the next step forgets.
+/// Turns a bit of the state of the last partner of a page's shared world: all of its choice except its present value,
+/// which the next step forgets.
 fn turn_a_bit_of_a_partner(page: &mut Tab) -> bool {
     turn_first(page, |len| Box::new((0..len.saturating_sub(2)).rev()))
 }
@@ -240,7 +240,7 @@ fn a_state_that_differs_is_seen_at_the_next_digest() {
             }
             seen
         });
-        // None where that page played no such tick.
+        // `None` if that page played no such tick.
         let turned: u32 = turned?;
         Some((seen.err().unwrap_or_default(), turned))
     });
@@ -289,7 +289,7 @@ fn a_partner_of_a_shared_seat_that_chooses_otherwise_on_one_page_is_seen() {
         is_turned.then(|| (seed, seen.err().unwrap_or_default()))
     });
     let seen: Vec<_> = seen.collect();
-    // A rollback to before that tick mends the state, and so does a page that is opened anew.
+    // A rollback to before that tick repairs the state, and so does a newly opened page.
     let found = seen.iter().filter(|(_, seen)| seen.starts_with("digest"));
     assert!(found.count() > 10, "{seen:?}");
 }

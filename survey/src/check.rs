@@ -66,10 +66,10 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Reads one. It may have neither references back nor looks around, which could take without end.
+    /// Reads one. It may have neither back references nor lookarounds, which could take forever.
     ///
     /// # Errors
-    /// What is wrong, in words.
+    /// A description of the fault.
     pub fn read(source: &str, fold: bool) -> Result<Self, String> {
         let regex = regex_lite::RegexBuilder::new(source)
             .case_insensitive(fold)
@@ -254,7 +254,7 @@ impl FormItem {
         self.problem_of(values.get(&self.name), values)
     }
 
-    /// The problem of its answer, or that of a part of it; `values` are those of the whole form.
+    /// Returns the problem of its answer, or of a part of it; `values` are those of the whole form.
     fn problem_of(&self, value: Option<&Value>, values: &Values) -> Option<AnswerProblem> {
         let required = self.is_required(values);
         let said = |usual: AnswerProblem, own: &str| match own {

@@ -1,7 +1,7 @@
 //! Conditions: the part of SurveyJS expressions that compares answers, such as `{age} >= 18 and {tools} contains 'pot'`.
 //!
-//! A condition holds or does not, whatever the answers are: what is not answered equals nothing, and is neither above
-//! nor below anything. Texts are compared without regard to case, as SurveyJS does.
+//! A condition holds or does not, whatever the answers are: a missing answer equals nothing, and is neither above nor
+//! below anything. Texts are compared without regard to case, as SurveyJS does.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ pub const MAX_LENGTH: usize = 1_000;
 /// A fault of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionFault {
-    /// Where, in bytes from the start of the text.
+    /// The place, in bytes from the start of the text.
     pub at: usize,
     /// The error and its fix.
     pub message: String,
@@ -25,7 +25,7 @@ pub struct ConditionFault {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     root: Term,
-    /// The names of what it asks, and where they stand.
+    /// The names in it, and their places.
     names: Vec<(String, usize)>,
 }
 
@@ -84,7 +84,7 @@ impl Condition {
         Self { root, names }
     }
 
-    /// The names that it asks for, each with its byte offset: the name of an item, or that of an item and a row with a dot
+    /// Returns the names in it, each with its byte offset: the name of an item, or that of an item and a row with a dot
     /// between.
     pub fn names(&self) -> impl Iterator<Item = (&str, usize)> {
         self.names.iter().map(|(name, at)| (name.as_str(), *at))
@@ -140,7 +140,7 @@ impl Op {
         })
     }
 
-    /// The result of arithmetic; none if it is none that can be written.
+    /// Returns the result of arithmetic; `None` if it cannot be written.
     fn reckon(self, a: &Value, b: &Value) -> Option<f64> {
         let (a, b) = (number(a)?, number(b)?);
         let result = match self {

@@ -23,7 +23,7 @@ pub struct AnswerWords<'a> {
 /// Stands for an answer that is not there.
 const NOTHING: &str = "–";
 
-/// The parts of a text: what stands between names in single braces, and the name that follows each, if there is one.
+/// Splits a text into the parts between names in single braces, each with the name that follows it, if there is one.
 fn parts(text: &str) -> Vec<(&str, Option<&str>)> {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '-');
     let is_first = |c: char| c.is_alphabetic() || c == '_';
@@ -48,7 +48,7 @@ pub fn names_in_braces(text: &str) -> impl Iterator<Item = &str> {
     parts(text).into_iter().filter_map(|(_, name)| name)
 }
 
-/// The item that a name with dots leads to first, and what is left of the name.
+/// Finds the first item of a name with dots, and the rest of the name.
 fn find<'i, 'n>(
     items: impl Iterator<Item = &'i FormItem>,
     name: &'n str,
@@ -66,7 +66,7 @@ fn find<'i, 'n>(
 }
 
 impl Form {
-    /// A text with the answers so far in place of their names in braces; what the form does not ask stays as it is.
+    /// Returns a text with the answers so far in place of their names in braces; other names do not change.
     pub fn fill_text(&self, text: &str, values: &Values, words: AnswerWords<'_>) -> String {
         let mut filled = String::with_capacity(text.len());
         for (before, name) in parts(text) {

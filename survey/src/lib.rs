@@ -1,11 +1,11 @@
 //! Forms: the part of SurveyJS JSON that a study can ask, what of it is shown by the answers so far, and what is wrong
 //! with an answer. FormPage and server ask the same code, so that nobody is let on by one and held by the other.
 //!
-//! A form is judged in the order of its document: what is not shown counts as not answered, and is not recorded.
-//! Values have the shapes that SurveyJS gives, so that data read the same whoever rendered the form.
+//! A form is judged in the order of its document: a hidden item counts as not answered, and is not recorded. Values
+//! have the same shapes as in SurveyJS, so that data are the same whoever rendered the form.
 //!
-//! This crate must not know how a form is drawn, nor where it comes from: it takes whatever JSON there is, and what it
-//! does not know becomes a line of text. `study::survey` refuses such documents before anybody sees them.
+//! This crate must not know how a form is drawn, nor where it comes from: it takes any JSON, and unknown parts become a
+//! line of text. `study::survey` refuses such documents before anybody sees them.
 //!
 //! Source: the SurveyJS form library, JSON schema of version 2.
 
@@ -24,7 +24,7 @@ pub use check::{AnswerProblem, Check, Pattern, Rule};
 pub use condition::{Condition, ConditionFault, MAX_LENGTH as MAX_CONDITION};
 pub use fill::{AnswerWords, names_in_braces};
 
-/// The most columns, rows or choices of an item; what is beyond is cut.
+/// The most columns, rows or choices of an item; further ones are cut.
 pub const MOST: usize = 200;
 
 /// The longest text that a participant may answer, characters.
@@ -36,7 +36,7 @@ pub const OTHER: &str = "other";
 /// The value of the choice that excludes all others.
 pub const NONE: &str = "none";
 
-/// The key of a document for the seconds in which it is to be answered.
+/// The key of a document for its time limit, seconds.
 pub const TIME_LIMIT: &str = "timeLimit";
 
 /// Answers by the name of their item.
@@ -58,7 +58,7 @@ pub struct ItemChoice {
 pub struct Picture {
     /// Where it is.
     pub address: String,
-    /// True if the text stands below it; otherwise the text is for those who do not see it.
+    /// True if the text is below it; otherwise the text is for people who do not see it.
     pub labelled: bool,
 }
 
@@ -132,7 +132,7 @@ pub enum ItemKind {
 pub struct FormItem {
     /// Name of its value.
     pub name: String,
-    /// The question; empty for the usual words where [`OTHER`] asks for a text of one's own.
+    /// The question; empty for the usual words if [`OTHER`] asks for a free text.
     pub title: String,
     /// A smaller text below the question.
     pub description: String,
@@ -146,7 +146,7 @@ pub struct FormItem {
     pub required_if: Option<Condition>,
     /// The message if it is not answered; empty for the usual sentence.
     pub required_text: String,
-    /// All of these must hold for it to be shown: its own, and those of what it stands in.
+    /// All of these must hold for it to be shown: its own, and those of the elements around it.
     pub visible_if: Vec<Condition>,
     /// When it can be answered; otherwise it is shown, and cannot be changed.
     pub enable_if: Option<Condition>,
@@ -174,7 +174,7 @@ pub struct Form {
     pub description: String,
     /// At least one page.
     pub pages: Vec<FormPage>,
-    /// Seconds in which it is to be answered; `None` for as long as it takes.
+    /// The time limit for the answers, seconds; `None` for no limit.
     pub time_limit_s: Option<u32>,
 }
 
@@ -204,7 +204,7 @@ impl Form {
         self.items().filter_map(default).collect()
     }
 
-    /// Which items of each page are shown, and the values of those that are.
+    /// Returns which items of each page are shown, and the values of the shown ones.
     pub fn shown(&self, values: &Values) -> (Vec<Vec<bool>>, Values) {
         let mut kept = Values::new();
         let mut pages = Vec::new();
@@ -221,7 +221,7 @@ impl Form {
         (pages, kept)
     }
 
-    /// The values of what is shown that are of the right kind, complete or not: what counts when the time is up.
+    /// Returns the values of shown items that are of the right kind, complete or not: they count when the time is up.
     pub fn fitting(&self, values: &Values) -> Values {
         let fits = |(name, value): &(&String, &Value)| {
             self.item(name).is_some_and(|item| item.takes(value))
@@ -258,7 +258,7 @@ impl FormItem {
             .is_none_or(|when| when.holds(values))
     }
 
-    /// The value that a text typed into the item means; none if it is empty.
+    /// Returns the meaning of a text that is typed into the item; `None` if it is empty.
     pub fn value_of(&self, typed: &str) -> Option<Value> {
         let typed = typed.trim();
         if typed.is_empty() {

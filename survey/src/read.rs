@@ -42,7 +42,7 @@ fn page(json: &Value) -> FormPage {
     }
 }
 
-/// The conditions of what something stands in, and its own.
+/// Returns the conditions of the elements around it, and its own.
 fn conditions(json: &Value, key: &str, around: &[Condition]) -> Vec<Condition> {
     let mut all = around.to_vec();
     all.extend(condition(json, key));
@@ -104,7 +104,7 @@ fn item(json: &Value, visible_if: Vec<Condition>) -> Option<FormItem> {
         title,
         description: text(json, "description"),
         placeholder: text(json, "placeholder"),
-        // Where a table must be answered, every row of it must.
+        // If a table must be answered, every row of it must.
         required: ["isRequired", "isAllRowRequired", "eachRowRequired"]
             .iter()
             .any(|key| says(json, key)),
@@ -120,7 +120,7 @@ fn item(json: &Value, visible_if: Vec<Condition>) -> Option<FormItem> {
     Some(FormItem { default, ..item })
 }
 
-/// The field for a text of one's own, under the name that SurveyJS gives it.
+/// Makes the field for a free text, under the name that SurveyJS gives it.
 fn own_text(json: &Value, item: &FormItem) -> Option<FormItem> {
     let has = has_other(json)
         && matches!(
@@ -261,7 +261,7 @@ const CELLS: [&str; 7] = [
     "rating",
 ];
 
-/// An element of a table as one that stands alone: what the column leaves open, the table says.
+/// Makes an element of a table into a separate one: keys that the column omits come from the table.
 fn cell(table: &Value, column: &Value) -> Value {
     let said = |json: &Value| {
         json.get("cellType")

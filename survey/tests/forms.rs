@@ -38,7 +38,7 @@ fn wrong(form: &Form, answers: Value) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Names of what is shown.
+/// Names of the shown items.
 fn shown(form: &Form, answers: Value) -> Vec<String> {
     let (shown, _) = form.shown(&values(answers));
     let items = form.items().zip(shown.into_iter().flatten());

@@ -1,4 +1,4 @@
-// Chromium and Firefox in every pairing, and four people at once: what one engine computes, the other does.
+// Chromium and Firefox in every pairing, and four people at the same time: both engines compute the same.
 
 import { after, before, test } from 'node:test';
 import { drawLess, launch, noFirefox, sideBySide } from './harness.mjs';

@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
 });
 
 const network = { latency_ms: Number(options['latency-ms']), loss: Number(options.loss) };
-// Sessions of an earlier run that was cut short must not be taken up: each run has a folder of its own.
+// Sessions of an earlier run that was cut short must not be taken up: each run has its own folder.
 const home = path.resolve(options.data ?? 'coplay-data');
 await mkdir(home, { recursive: true });
 const data = options.data ? home : await mkdtemp(path.join(home, 'headless-'));

@@ -37,7 +37,7 @@ async function signedIn(t, server, device = {}) {
   const page = await context.newPage();
   const errors = [];
   page.on('pageerror', error => errors.push(error.message));
-  // Whoever is not signed in is told so, and the stream of news ends with the server.
+  // A person who is not signed in learns it, and the stream of news ends with the server.
   const isExpected = text => /401|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_REFUSED/.test(text);
   page.on('console', line => line.type() === 'error' && !isExpected(line.text()) && errors.push(line.text()));
   t.after(() => assert.deepEqual(errors, [], 'the dashboard has no errors'));
@@ -138,7 +138,7 @@ test('the page follows real people through the study, and orders reach them', as
   const watched = await page.locator('#episodes a').first().innerText();
   await shoot(page, 'playing');
 
-  // Somebody who waits alone goes on with an AI partner, and is then sent out.
+  // Somebody who waits alone continues with an AI partner, and is then sent out.
   await cy.read();
   await cy.shows('lobby');
   const waiting = page.locator('#waiting tbody tr').first();
@@ -160,7 +160,7 @@ test('the page follows real people through the study, and orders reach them', as
   await order(page, done.getByRole('button', { name: 'Correct the bonus' }), { bonus: '0.50', reason: 'the server was slow' });
   const told = await Promise.race([ada.says(/3[.,]50/), bo.says(/3[.,]50/)].map(said => said.then(() => true)));
   assert.ok(told, 'the last page shows the new sum');
-  // Whoever is sent out for a technical reason is paid too.
+  // A person who is sent out for a technical reason is paid too.
   await sees(page, '#pay', '9.50');
   await shoot(page, 'over');
   await accessible(page);

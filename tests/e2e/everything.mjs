@@ -1,5 +1,5 @@
 // A study that shows every kind of page, and the walk through it by mouse, by keys alone, or by touch alone.
-// Whoever walks says at each page what is to be looked at there.
+// The caller says for each page what must be checked there.
 
 import assert from 'node:assert/strict';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -208,7 +208,7 @@ export class Touch extends Mouse {
   }
 
   async act({ action }) {
-    // The first touch brings the buttons, where the browser has not told that the screen is to be touched.
+    // The first touch brings the buttons, if the browser has not reported a touch screen.
     if (!await this.page.locator('.pad').isVisible()) await this.page.locator('#stage').tap({ position: { x: 5, y: 5 } });
     await this.page.locator(`.pad [data-action="${action}"]`).tap({ timeout: 2_000 }).catch(error => {
       // The episode may have ended while the finger was on its way.

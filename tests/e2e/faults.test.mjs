@@ -53,7 +53,7 @@ sideBySide(4, () => {
     const server = await serve(t, { grace_s: 2, horizon: 10 * HORIZON });
     const [leaver, survivor] = await pair(t, server);
     await Promise.all([leaver, survivor].map(person => person.play(turn => turn.report.confirmed > 30)));
-    // Read as soon as it is there: after a while the page goes on by itself.
+    // Read as soon as it is there: after a while, the page continues by itself.
     const sentence = survivor.page.waitForFunction(
       () => document.querySelector('section.play .overlay:has(button.primary)')?.textContent, null, { timeout: 2 * SOON });
     await Promise.all([sentence, leaver.context.close()]);

@@ -1,4 +1,4 @@
-// A full server: whoever comes reads why they are not let in, and has a button that lets them in later.
+// A full server: people read why they cannot enter, and have a button that lets them in later.
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

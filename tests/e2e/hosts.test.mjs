@@ -69,7 +69,7 @@ test('two people play a world on a host, and their pages load no environment', a
   }
   await first.knows(({ tick }) => tick > 5);
   await first.page.keyboard.press('ArrowUp');
-  // The page shows a pressed key at once, though its picture comes from the server.
+  // The page shows a pressed key immediately, though its picture comes from the server.
   const pressed = second.page.locator('.keys kbd.down').first();
   await second.page.keyboard.down('ArrowLeft');
   await pressed.waitFor();

@@ -1,4 +1,4 @@
-// A whole study, played by two headless browsers, and what is left of it: used by the demo and by the tests.
+// A whole study, played by two headless browsers, and its results: used by the demo and by the tests.
 
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';

@@ -132,7 +132,7 @@ matches('pages that may not know of each other', {
       for (const spelling of ['text', 'binary', 'disguised']) {
         assert.equal(telling(to, from, spelling).length, 0, `no packet tells ${to} of ${from} as ${spelling}`);
       }
-      // What is looked for would be found: each is told of the server, and of itself.
+      // The search would find them: each knows the server's address, and its own.
       assert.ok(telling(to, 'server', 'text').length > 0 && telling(to, to, 'binary').length > 0);
       assert.ok(telling(to, to, 'disguised').length > 0, 'a page learns its own address from STUN');
     }

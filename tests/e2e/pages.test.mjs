@@ -65,7 +65,7 @@ sideBySide(4, () => {
     await stage(person, 'ask');
     await page.fill('textarea', 'I cooked, she served');
     await page.check('input[value=plate]');
-    // Leaving the page at once sends what is typed.
+    // Leaving the page immediately sends the typed text.
     await page.reload();
     await stage(person, 'ask');
     const before = { text: 'I cooked, she served', checked: ['plate'] };

@@ -1,4 +1,4 @@
-// A page whose code has failed: the person and the server are told, and nothing of the page goes on.
+// A page whose code has failed: the person and the server are informed, and nothing of the page continues.
 // The failure is a real one: the browser refuses to make an element, which the client counts on.
 
 import assert from 'node:assert/strict';
@@ -141,7 +141,7 @@ function hide() {
 
 /** How code of the page fails, each in a place of its own. */
 const FAILURES = {
-  // What the partner does is told in a paragraph, which is made as an input of the page is handled.
+  // A paragraph says what the partner does; it is made while an input of the page is handled.
   'a panic while an input is handled': async (failed, partner) => {
     await failed.page.evaluate(() => window.refuse('p'));
     await partner.page.evaluate(hide);

@@ -209,7 +209,7 @@ sideBySide(2, () => {
   /** Ends a page's process: no event runs in it, so nobody is told that it goes. */
   async function crash(person) {
     if (engine(person) === 'firefox') {
-      // Firefox has no command for it. A page that is stopped for good is as silent.
+      // Firefox has no command for it. A page that is stopped permanently is equally silent.
       await person.page.evaluate(() => { setTimeout(() => { for (;;); }); });
       return;
     }

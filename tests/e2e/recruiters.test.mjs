@@ -1,4 +1,4 @@
-// People whom a recruiter sends, in a real browser: how they come in, what becomes of their names, and how they go back.
+// People from a recruiter, in a real browser: how they enter, what happens to their identifiers, and how they go back.
 
 import assert from 'node:assert/strict';
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
@@ -182,7 +182,7 @@ sideBySide(2, () => {
     const handedIn = Object.fromEntries(new URLSearchParams(asked[0].body));
     assert.deepEqual([handedIn.assignmentId, handedIn.code], ['A1', code]);
 
-    // Who does not agree is to return the HIT: nothing is handed in.
+    // A person who does not agree must return the HIT: nothing is submitted.
     const other = await turk(t, server, worker('A2SUAM1HKFN2', 'A2'));
     await other.frame.getByRole('button', { name: 'Continue here' }).click({ timeout: SOON });
     await other.frame.getByRole('button', { name: 'I do not agree' }).click();

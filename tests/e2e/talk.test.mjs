@@ -87,7 +87,7 @@ sideBySide(2, () => {
     assert.match(await line.locator('.who').textContent(), /Kitchen help \(AI\), please:/);
     await button('A plate').click();
     await button('A plate').and(person.page.locator('[aria-pressed="true"]')).waitFor();
-    // There is no soup: the help goes on with what it does.
+    // There is no soup: the help continues what it does.
     await button('Serve the soup').click();
     await line.locator('.who', { hasText: 'Not possible now: Serve the soup' }).waitFor();
     await button('A plate').and(person.page.locator('[aria-pressed="true"]')).waitFor();

@@ -75,7 +75,7 @@ sideBySide(2, () => {
       await round(game.people, number);
       await first.page.keyboard.press(one);
       await first.says(/waiting for the others/i);
-      // Who has chosen does not choose again.
+      // A person who has chosen does not choose again.
       await first.page.keyboard.press('Digit2');
       assert.deepEqual([(await first.report()).tick, (await second.report()).tick], [number, number], 'nothing has happened');
       await second.says(/your turn/i);

@@ -1,8 +1,8 @@
-//! Where the frames of a TCP connection end.
+//! The ends of the frames of a TCP connection.
 //!
 //! Source: RFC 8489 §5 (a STUN message is a multiple of four bytes), RFC 8656 §12.5 (channel data is padded to one).
 
-/// How long a frame is, bytes, with its first four.
+/// The length of a frame, bytes, including its first four.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamFrame {
     /// The message, or the channel data.

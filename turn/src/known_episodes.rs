@@ -1,4 +1,4 @@
-//! Episodes that are over. A credential proves by itself until when it is good at most; this says that it ended before.
+//! Episodes that are over. A credential itself proves its latest expiry; this module knows that it ended before.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use super::credentials::group;
 pub(super) struct KnownEpisodes {
     /// Those that ended, and until when a credential could be good, seconds since the Unix epoch.
     ended: BTreeMap<String, u64>,
-    /// When the server started, seconds since the Unix epoch, and the episodes that ran then.
+    /// The start of the server, seconds since the Unix epoch, and the episodes that ran then.
     pub(super) start_s: u64,
     pub(super) running: BTreeSet<String>,
 }

@@ -30,13 +30,14 @@ pub use relay::{Client, Relay, Transmit};
 /// Limits of the relay.
 #[derive(Clone, Debug)]
 pub struct RelayLimits {
-    /// Allocations at once.
+    /// Allocations at the same time.
     pub allocations: usize,
-    /// Allocations of one seat of an episode at once: its page has one for each peer, transport and network interface.
+    /// Allocations of one seat of an episode at the same time: its page has one for each peer, transport and network
+    /// interface.
     pub allocations_each: usize,
     /// Channels of one allocation.
     pub channels: usize,
-    /// TCP connections at once.
+    /// TCP connections at the same time.
     pub streams: usize,
     /// Bytes of one datagram or frame; longer ones are dropped, and the TCP connection that brings one is closed.
     pub frame_bytes: usize,
@@ -66,7 +67,7 @@ impl Default for RelayLimits {
     }
 }
 
-/// How long a credential is good, seconds: longer than a match lasts.
+/// The lifetime of a credential, seconds: longer than a match lasts.
 pub const CREDENTIAL_S: u64 = 6 * 3_600;
 
 /// The server's address for pages, and the secret that makes their credentials.

@@ -28,13 +28,13 @@ use super::{RelayLimits, Secret};
 /// The realm in which clients authenticate.
 const REALM: &str = "coplay";
 
-/// How long a nonce is taken; RFC 8656 §5 recommends at least as much.
+/// The lifetime of a nonce; RFC 8656 §5 recommends at least as much.
 const NONCE_S: u64 = 3_600;
 
 /// Source: RFC 8656 §7.2, the dynamic ports of RFC 6335.
 const FIRST_PORT: u16 = 49_152;
 
-/// Attributes that a request may not be answered without understanding, and that are understood.
+/// Attributes that must be understood to answer a request, and that are understood.
 const UNDERSTOOD: [AttributeType; 14] = [
     Username::TYPE,
     Realm::TYPE,
@@ -117,7 +117,8 @@ impl Relay {
         self.episodes.running = running.into_iter().collect();
     }
 
-    /// A match is over, by the name that [`Secret::group`] gives it: its credentials are void, and its allocations end.
+    /// Handles that a match is over, by the name from [`Secret::group`]: its credentials are void, and its allocations
+    /// end.
     pub fn handle_episode_ended(&mut self, now_us: u64, ended: &str) {
         self.episodes.end(now_us / 1_000_000, ended);
         let ports = &mut self.ports;

@@ -78,7 +78,7 @@ impl Bench {
         self.now_ms += seconds * 1_000;
     }
 
-    /// Lets everybody say what they have to say; gives what arrived from peers.
+    /// Lets everybody send their messages; returns what arrived from peers.
     fn settle(&mut self) -> Vec<(usize, Vec<u8>)> {
         let mut received = Vec::new();
         for _ in 0..20 {
@@ -316,7 +316,7 @@ fn a_seat_has_so_many_allocations_whatever_credentials_it_was_given() {
     };
     let mut bench = Bench::new(limits);
     let visit = |_| {
-        // Each visit of its page brings a credential of its own.
+        // Each visit of its page brings another credential.
         bench.wait(1);
         bench.join("e1", 0)
     };

@@ -1,10 +1,10 @@
-//! Videos: draw lists of one state after the other to GIF and MP4 files.
+//! Videos: draw lists of a sequence of states to GIF and MP4 files.
 //!
 //! [`VideoWriter`] draws each state once, for all its files. A file is written beside its place, and moved there once it
 //! is whole. GIF is written here; MP4 is encoded by the program `ffmpeg`: in pure Rust there is no encoder of H.264 that
 //! compresses, and programs for slides do not play AV1.
 //!
-//! This crate must not know of episodes, worlds and studies: it is given lists and gives files.
+//! This crate must not know of episodes, worlds and studies: it takes lists and makes files.
 
 #![forbid(unsafe_code)]
 
@@ -29,10 +29,10 @@ pub const WIDTHS: std::ops::RangeInclusive<u32> = 16..=4_096;
 /// The slowest and the fastest pace, states a second.
 const PACES: std::ops::RangeInclusive<f64> = 0.01..=10_000.0;
 
-/// Why there is no video.
+/// The reason why there is no video.
 #[derive(Debug, thiserror::Error)]
 pub enum VideoError {
-    /// The name of the file says no format.
+    /// The name of the file has no known format.
     #[error("{}: name a file that ends in .gif or .mp4", .0.display())]
     Format(PathBuf),
     /// A width that no video has.
@@ -219,7 +219,7 @@ impl Stage {
     }
 }
 
-/// The format that the name of a file says.
+/// Returns the format in the name of a file.
 fn format_of(path: &Path) -> Option<VideoFormat> {
     let end = path.extension()?.to_str()?;
     [("gif", VideoFormat::Gif), ("mp4", VideoFormat::Mp4)]

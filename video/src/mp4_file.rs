@@ -31,7 +31,7 @@ pub(crate) struct Mp4File {
 #[derive(Debug)]
 struct Encoder {
     child: Child,
-    /// Raw pixels; none once all are given.
+    /// The pipe for raw pixels; `None` once all are written.
     input: Option<ChildStdin>,
 }
 
@@ -108,7 +108,7 @@ impl Encoder {
         drop(self.input.take());
         let mut said = String::new();
         if let Some(mut output) = self.child.stderr.take() {
-            // What is no text says nothing to people.
+            // Output that is not text is useless for people.
             let _ = output.read_to_string(&mut said);
         }
         let last = said.lines().rev().find(|line| !line.trim().is_empty());

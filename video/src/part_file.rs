@@ -1,4 +1,4 @@
-//! A file on its way: it lies beside its place until it is whole.
+//! An unfinished file: it is beside its final place until it is complete.
 
 use std::ffi::OsString;
 use std::fs;
@@ -42,7 +42,7 @@ impl PartFile {
         }
     }
 
-    /// Moves the whole file to its place, and gives its bytes.
+    /// Moves the complete file to its place, and returns its number of bytes.
     pub(crate) fn finish(self) -> Result<u64, VideoError> {
         let moved = fs::metadata(&self.part).and_then(|file| {
             fs::rename(&self.part, &self.place)?;

@@ -1,6 +1,6 @@
 //! Makes `dist/` from the compiled client, the static front end and the environment modules.
 //!
-//! A program of its own because the binding generator takes half a minute to compile:
+//! A separate program because the binding generator takes half a minute to compile:
 //! `cargo xtask build` runs it, and no other command waits for it.
 //! It must not know how its inputs are built. A file whose bytes are unchanged is left alone,
 //! so that the server, which embeds the folder, is only built again when the page changed.
@@ -24,7 +24,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 /// The program's options.
 struct Order {
     client: PathBuf,
-    /// The front end; none for a page that has nothing but the client.
+    /// The front end; `None` for a page that has only the client.
     web: Option<PathBuf>,
     out: PathBuf,
     /// The server's part of studies without a server, if the page has it.

@@ -95,7 +95,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     Ok(())
 }
 
-/// Builds a release in the usual folder and checks it, as `--check` does; gives the program that is in it.
+/// Builds a release in the usual folder and checks it, as `--check` does; returns the program in it.
 ///
 /// # Errors
 /// Something cannot be built, or is not as it should be.
@@ -256,12 +256,12 @@ fn build_program(workspace: &Workspace, release: &Release) -> Result<PathBuf> {
     let mut cargo = workspace.cargo(&order);
     cargo.args(["--target", target]);
     cargo.args(["--config", &flags(workspace, target)]);
-    // Without the time: C is compiled again when it changes, and nothing that is compiled tells it.
+    // Without the time: C is compiled again when the time changes, and no compiled file contains it.
     run("building the program", &mut cargo)?;
     Ok(program(workspace, release))
 }
 
-/// Lays the program and what belongs to it out, as it is to stand below the prefix of an installation.
+/// Lays out the program and its files, as they will be below the prefix of an installation.
 fn lay_out(workspace: &Workspace, program: &Path, bom: &Path, tree: &Path) -> Result<()> {
     let folder = |path: &str| -> Result<PathBuf> {
         let folder = tree.join(path);
@@ -325,7 +325,7 @@ fn build_wheel(
     maturin.args(["build", "--profile", "release", "--locked", "--quiet"]);
     maturin.args(["--manifest-path", "python/Cargo.toml"]);
     maturin.args(["--config", &flags(workspace, &release.host)]);
-    // A folder of its own: with other flags, cargo would compile again what other commands have compiled.
+    // A separate folder: with other flags, cargo would compile again what other commands have compiled.
     maturin.env("CARGO_TARGET_DIR", workspace.target.join("dist/cargo"));
     epoch(&mut maturin);
     run(
@@ -401,7 +401,7 @@ fn sums(folder: &Path) -> Result<String> {
     Ok(sums)
 }
 
-/// Builds the release again, in a target folder of its own, and compares.
+/// Builds the release again, in a separate target folder, and compares.
 fn build_again(workspace: &Workspace, out: &Path) -> Result<()> {
     let again = workspace.target.join("dist-again");
     let other = again.join(FOLDER);

@@ -1,4 +1,4 @@
-//! `exports`: small policies exported anew by the libraries that people train with, beside onnxruntime.
+//! `exports`: small policies, exported by today's training libraries, compared with onnxruntime.
 
 use std::path::Path;
 

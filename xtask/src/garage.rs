@@ -1,4 +1,4 @@
-//! An object store of its own for tests: Garage, compiled once into `.tools`.
+//! A separate object store for tests: Garage, compiled once into `.tools`.
 
 use std::fs::{self, File};
 use std::net::{TcpListener, TcpStream};

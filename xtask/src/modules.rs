@@ -1,4 +1,4 @@
-//! Environments of one's own: the templates and the example in C are built as their pages say, and keep the laws.
+//! Researchers' own environments: the templates and the example in C are built as their pages say, and keep the laws.
 //! So do our own modules, in the interpreter.
 
 use std::fs;
@@ -63,7 +63,7 @@ fn keeps_laws(workspace: &Workspace, module: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Has a study that plays a module checked, and gives what `coplay lint` says.
+/// Checks a study that plays a module, and returns the output of `coplay lint`.
 fn lint(workspace: &Workspace, folder: &Path, id: &str) -> Result<String> {
     let dir = folder.join("lint").join(id);
     fs::create_dir_all(&dir)?;

@@ -17,7 +17,7 @@ pub(crate) const FILE: &str = "third-party-notices.txt";
 /// The crates of ours that make up a release.
 const RELEASED: [&str; 4] = ["coplay", "client-wasm", "env-core", "coplay-python"];
 
-/// Beginnings of the names of files that are to be passed on, in capitals.
+/// Beginnings of the names of files that must be passed on, in capitals.
 const TEXTS: [&str; 6] = [
     "LICENSE",
     "LICENCE",

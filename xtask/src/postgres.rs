@@ -30,7 +30,7 @@ const VARIABLE: &str = "COPLAY_TEST_POSTGRES";
 /// Where Debian has the programs of a server, one folder for each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// The user who runs the server where this is run by root, whom PostgreSQL refuses.
+/// The user who runs the server if root runs this command, because PostgreSQL refuses root.
 const USER: &str = "postgres";
 
 /// Tests of the store that are of a SQLite file: of its log, of its older versions, or with changes by hand in its dialect.

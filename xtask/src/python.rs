@@ -165,7 +165,7 @@ impl Venv {
     }
 }
 
-/// Makes `.venv` with what the tests need, unless that was done.
+/// Makes `.venv` with the packages for the tests, unless that was done.
 pub(crate) fn environment(workspace: &Workspace) -> Result<Venv> {
     environment_at(
         workspace,
@@ -202,7 +202,7 @@ pub(crate) fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
             .args(["-c", "import ensurepip, venv"]),
     );
     if parts.is_err() {
-        // Debian keeps them in a package of their own.
+        // Debian keeps them in a separate package.
         setup::apt(workspace, "python3-venv")?;
     }
     let mut make = workspace.command(&python);

@@ -174,7 +174,7 @@ fn packages(workspace: &Workspace) -> Result<()> {
 /// The room that the tests need, in GB: where nothing is compiled yet, and where most is.
 const ROOM: [u64; 2] = [8, 3];
 
-/// Says at once if the disk is too full for the tests: a linker that runs out of room dies without a reason.
+/// Immediately reports if the disk is too full for the tests: a linker that runs out of room dies without a reason.
 pub(crate) fn room(workspace: &Workspace) -> Result<()> {
     let is_compiled = workspace.checked("coplay").exists();
     let needed = ROOM[usize::from(is_compiled)];
@@ -197,7 +197,7 @@ fn free_gb(table: &str) -> Option<u64> {
     Some(units / 1_000_000)
 }
 
-/// Says at once if there is no Chromium here, and none can be installed.
+/// Immediately reports if there is no Chromium here, and none can be installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     let can_install = find("apt-get").is_some() && root();
     if can_install {

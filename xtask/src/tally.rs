@@ -22,7 +22,8 @@ impl Count {
     }
 }
 
-/// A step that runs beside others, as a command of this program of its own. Its output is kept until it is waited for.
+/// A step that runs beside others, as a separate command of this program. Its output is kept until the program waits
+/// for it.
 pub(crate) struct Beside {
     name: &'static str,
     child: Child,

@@ -107,7 +107,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<()> {
     Ok(())
 }
 
-/// Measures a workspace; what is to be kept of it is written into our own page.
+/// Measures a workspace; the figures to keep are written into our own page.
 fn figures(workspace: &Workspace, own: &Workspace, options: &Options) -> Result<()> {
     let tree = tree(workspace)?;
     let (files, _) = rust_files(&tree);
@@ -131,7 +131,7 @@ fn figures(workspace: &Workspace, own: &Workspace, options: &Options) -> Result<
     Ok(())
 }
 
-/// Reads the Rust files of a tree, and finds those that are none.
+/// Reads the Rust files of a tree, and finds those that are not Rust.
 fn rust_files(tree: &Tree) -> (RustFiles, Vec<Finding>) {
     let (mut files, mut findings) = (RustFiles::new(), Vec::new());
     for (path, text) in tree {

@@ -68,7 +68,7 @@ impl Workspace {
         command
     }
 
-    /// Node, told which browsers, which server and which network the end-to-end scripts are to use.
+    /// Returns a command for Node, with the browsers, the server and the network for the end-to-end scripts.
     pub(crate) fn node(&self, chromium: &Path) -> Command {
         let mut node = self.command("node");
         node.env("COPLAY_CHROMIUM", chromium)

@@ -44,7 +44,7 @@ impl Bytes {
 pub(super) struct Contents {
     pub(super) count: Bytes,
     pub(super) timer: Bytes,
-    /// The kind of what it holds; [`EMPTY`] while there is nothing.
+    /// The kind of the held thing; [`EMPTY`] while there is none.
     pub(super) kind: Bytes,
 }
 
@@ -141,7 +141,7 @@ impl Block {
         true
     }
 
-    /// Writes an instance back over its state as it was when it was taken up.
+    /// Writes an instance back over its original state.
     pub(super) fn extract<X>(
         &self,
         plan: &Plan,

@@ -1,8 +1,8 @@
-//! Grids played sixty-four at once, where nobody looks at them in between.
+//! Grids that are played sixty-four together, if nobody reads them in between.
 //!
-//! A step of one grid waits for branches that random actions make unpredictable. Sixty-four side by side have none,
-//! and take turns in vector instructions. It is an acceleration and nothing else: states go back and forth between
-//! the two forms, and a test holds their results equal, bit for bit.
+//! A step of one grid waits for branches that random actions make unpredictable. Sixty-four side by side have no
+//! branches, and take turns in vector instructions. This only makes steps faster: states go back and forth between the
+//! two forms, and a test checks that their results are equal, bit for bit.
 
 mod block;
 mod plan;
@@ -28,7 +28,7 @@ pub(crate) struct Lanes<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: Co
     /// Bytes of a fixture in the memory of a state.
     stride: usize,
     blocks: Vec<Block>,
-    /// True if the blocks hold the instances; the states are then those of when they were taken up.
+    /// True if the blocks have the instances; the states are then the older ones from before.
     active: bool,
     gains: Box<Gains>,
 }
@@ -144,7 +144,7 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
         self.replace(index);
     }
 
-    /// Writes what a block got.
+    /// Writes the results of a block.
     fn write(&self, first: usize, used: usize, arrays: &mut Arrays<'_>) {
         let (gains, block, at) = (&*self.gains, &self.blocks[first / LANES], 2 * first);
         let interleave = |from: &[[f32; LANES]; 2], to: &mut [f32]| {

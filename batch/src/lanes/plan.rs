@@ -94,7 +94,7 @@ pub(super) const WALKS: [Direction; 4] = [
 pub(super) const REACH: u8 = 4;
 
 impl Plan {
-    /// The plan of a grid; none if lanes cannot play it.
+    /// Makes the plan of a grid; `None` if lanes cannot play it.
     ///
     /// Lanes play two agents by the corrected rules in a closed room of at most 255 cells whose things are declared:
     /// floor, loose things, surfaces, sources, sinks and containers with recipes of one ingredient.
@@ -285,7 +285,7 @@ impl Plan {
     }
 }
 
-/// The things that may ever be held; none if one of them is no loose thing that is in the way.
+/// Returns the things that may ever be held; `None` if one of them is not a loose thing that is in the way.
 fn things(tables: &Tables, ground: &[KindId]) -> Option<KindSet> {
     let mut set = KindSet::default();
     for &kind in ground {

@@ -1,4 +1,4 @@
-//! One step of a block: the arithmetic of every lane at once, without a branch on what a lane does.
+//! One step of a block: the arithmetic of all lanes together, without a branch on the actions of a lane.
 //!
 //! Each loop below runs over the lanes and has no dependence between them, so that the compiler makes vector
 //! instructions of it. A mask is a byte of ones or of zeros. The order is that of `env_core::grid`: timers, movement,
@@ -226,7 +226,7 @@ fn hold(
         let put = select(on_surface, code(Act::Place), code(Act::Drop));
         done.act.0[lane] = (takes & code(Act::Take)) | (puts & put);
         done.item.0[lane] = (takes & lying) | (puts & held);
-        // What is lifted from the floor is what the act is done to.
+        // The act is done to the thing that is lifted from the floor.
         done.at.0[lane] = (takes | puts) & select(on_surface, surface.0[lane], takes & lying);
         now.0[lane] = takes & lying;
         changes.0[lane] = select(takes | puts, faced.0[lane], NOWHERE);
@@ -274,7 +274,7 @@ fn deliver(plan: &Plan, faced: &Bytes, held: &Bytes, done: &mut Interactions) {
     }
 }
 
-/// Containers: ingredients go in, what is ready comes out.
+/// Containers: ingredients go in, results come out.
 #[inline(always)]
 fn cook(
     pot: &Pot,

@@ -25,13 +25,13 @@ pub struct CheckOrder {
     pub rules: Option<String>,
     /// The recording.
     pub trace: PathBuf,
-    /// True to take the observations of the trace as they are, and compare the actions alone.
+    /// True to take the observations of the trace as they are, and compare only the actions.
     pub actions_only: bool,
     /// True if the agent chooses only among actions that the mask allows.
     pub is_masked: bool,
 }
 
-/// How many there were, and how many of them were equal.
+/// The number of comparisons, and of equal ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Comparisons.

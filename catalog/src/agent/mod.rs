@@ -1,4 +1,4 @@
-//! `coplay agent`: what a model is, and whether it plays here as it did in its own Python.
+//! `coplay agent`: the description of a model, and whether it plays here as in its own Python.
 
 mod certificate;
 mod npz;
@@ -97,11 +97,11 @@ pub fn describe_agent(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<
     })
 }
 
-/// Compiles a model for an environment, to play as a study would let it: a decision every so many ticks, the greatest value
-/// or a draw at a temperature, with the action mask or without. Gives the name under which it plays, and its bytes.
+/// Compiles a model for an environment, to play as in a study: one decision for every few ticks, the greatest value or
+/// a draw at a temperature, with the action mask or without. Returns the name under which it plays, and its bytes.
 ///
 /// # Errors
-/// The file is no model, or it does not play the environment.
+/// The file is not a model, or it does not play the environment.
 pub fn compile_file(
     file: &Path,
     spec: &Spec,

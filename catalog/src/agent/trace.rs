@@ -1,4 +1,5 @@
-//! A recording of an agent in its own Python: what it saw, what it did, and what is needed to play it again.
+//! A recording of an agent in its own Python: its observations, its actions, and everything that is needed to play it
+//! again.
 
 use std::path::Path;
 

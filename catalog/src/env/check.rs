@@ -13,13 +13,13 @@ use serde::Serialize;
 
 use super::Source;
 
-/// How often a long check says how far it is.
+/// How often a long check reports its progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Parameters that no environment can mean.
 const NONSENSE: [&str; 4] = ["[]", "{", r#"{"no such parameter":1}"#, "\u{1}"];
 
-/// How an environment stands to the laws.
+/// The result of the checks of an environment's laws.
 #[derive(Debug, Serialize)]
 pub struct Checked {
     /// Its id.
@@ -39,9 +39,9 @@ pub struct Checked {
 pub struct Law {
     /// The law, as a sentence.
     pub law: &'static str,
-    /// How often it was looked at.
+    /// The number of checks.
     pub times: u64,
-    /// How often it was broken.
+    /// The number of violations.
     pub broken: u64,
     /// The first time that it was broken.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -55,15 +55,15 @@ pub struct Breach {
     pub seed: u64,
     /// Steps that were taken before.
     pub step: u32,
-    /// How it was broken.
+    /// The kind of the violation.
     pub what: String,
 }
 
-/// Plays seeded random episodes of an environment with these parameters, and holds every law against it;
+/// Plays seeded random episodes of an environment with these parameters, and checks every law;
 /// the seeds are `seed` and those that follow.
 ///
 /// # Errors
-/// There is no such environment or file, the file is no module, or the parameters are refused.
+/// There is no such environment or file, the file is not a module, or the parameters are refused.
 pub fn check(name: &str, params: &str, episodes: u32, seed: u64) -> anyhow::Result<Checked> {
     let source = Source::find(name)?;
     let facts = source.facts_of(name, params)?;
@@ -156,7 +156,7 @@ fn twin(source: &Source, spec: &Spec, params: &str, seeds: &[u64]) -> Law {
     apart(law, seeds.iter().map(breach).collect())
 }
 
-/// Where two worlds part in random play.
+/// Finds the first difference of two worlds in random play.
 fn part(one: &mut dyn World, two: &mut dyn World, seed: u64) -> Option<String> {
     let mut rng = Rng::new(seed);
     let (seats, actions) = (one.spec().seats, one.spec().actions.len() as u32);
@@ -197,7 +197,7 @@ fn pictures(sprites: &[Sprite]) -> Law {
 }
 
 impl Checked {
-    /// Tells if every law held.
+    /// Returns whether every law held.
     pub fn is_fine(&self) -> bool {
         self.laws.iter().all(|law| law.broken == 0)
     }

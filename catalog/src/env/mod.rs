@@ -1,5 +1,5 @@
-//! `coplay env`: what environments there are, what one says of itself, and whether it keeps the laws,
-//! for those of this program, for grid worlds in files and for modules alike.
+//! `coplay env`: the list of environments, their descriptions, and checks of the laws, for those of this program, for
+//! grid worlds in files and for modules alike.
 
 mod check;
 mod source;
@@ -88,10 +88,10 @@ pub struct EnvironmentDescription {
     pub sprites: Vec<String>,
 }
 
-/// Asks an environment what it says of itself, with these parameters (JSON; nothing for the defaults).
+/// Asks an environment for its description, with these parameters (JSON; nothing for the defaults).
 ///
 /// # Errors
-/// There is no such environment or file, the file is no sound module, or the parameters are refused.
+/// There is no such environment or file, the file is not a sound module, or the parameters are refused.
 pub fn describe_environment(name: &str, params: &str) -> anyhow::Result<EnvironmentDescription> {
     let facts = Source::find(name)?.facts_of(name, params)?;
     Ok(EnvironmentDescription {

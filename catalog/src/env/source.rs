@@ -1,4 +1,4 @@
-//! Where an environment comes from that a person names: this program, the file of a grid world, or a module.
+//! The source of an environment that a person names: this program, the file of a grid world, or a module.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use study::{Problem, WorldFile};
 /// The environment that plays grid worlds in files.
 const GRID: &str = GridFile::ID;
 
-/// Where an environment comes from.
+/// The source of an environment.
 pub(crate) enum Source {
     /// This program, by id.
     Native(String),
@@ -26,7 +26,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// Finds what a person named: an id, also with the version as a study names it, or a file.
+    /// Finds the environment that a person named: an id, also with the version as a study names it, or a file.
     pub(crate) fn find(name: &str) -> anyhow::Result<Self> {
         if let Some((id, version)) = name
             .split_once('@')
@@ -107,7 +107,7 @@ impl Source {
     }
 }
 
-/// The parameters of a file with others over them; what is no JSON object is left for the environment to refuse.
+/// The parameters of a file with others over them; the environment refuses anything that is not a JSON object.
 fn over(own: &Map<String, Value>, params: &str) -> String {
     let mut all = own.clone();
     match serde_json::from_str(params) {
@@ -118,7 +118,7 @@ fn over(own: &Map<String, Value>, params: &str) -> String {
     Value::Object(all).to_string()
 }
 
-/// A refusal, where it stands in the file.
+/// Returns a refusal with its place in the file.
 fn told(file: &WorldFile, error: &ParamError) -> String {
     file.problem(&error.field, &error.reason).to_string()
 }
@@ -128,7 +128,7 @@ fn lines(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-/// Asks an environment of this program what a module would say of itself.
+/// Asks an environment of this program for the description that a module would give.
 struct Ask;
 
 impl Visitor for Ask {

@@ -11,7 +11,7 @@ use crate::messages;
 use crate::shell::inbox::{Inbox, Input};
 use crate::shell::{bubbles, dom, layout};
 
-/// The number of characters left from which on it is told.
+/// The number of remaining characters from which on it is shown.
 const FEW: usize = 60;
 
 /// The messages and the field.

@@ -21,14 +21,14 @@ type Files = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 /// A folder under watch.
 pub(super) struct Watch {
     dir: PathBuf,
-    /// Left out: what is written while the study runs.
+    /// The data folder, which is left out: it is written while the study runs.
     data: PathBuf,
     seen: Files,
     beat: Interval,
 }
 
 impl Watch {
-    /// Watches a folder from now on, but for the data folder and what is hidden.
+    /// Watches a folder from now on, except the data folder and hidden files.
     pub(super) fn of(dir: &Path, data: &Path) -> Self {
         let mut beat = interval(PAUSE);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -72,12 +72,12 @@ pub struct Written {
     layouts: Vec<String>,
 }
 
-/// Writes the study into a folder that is empty or not there. `agents` are files of models and names of scripts; without
-/// `layouts`, the study has the first kitchens that all of them can play.
+/// Writes the study into a folder that is empty or does not exist. `agents` are files of models and names of scripts;
+/// without `layouts`, the study has the first kitchens that all of them can play.
 ///
 /// # Errors
-/// The folder has files, there are fewer than two agents or too many rounds, an agent is no model or cannot play a
-/// kitchen, or writing fails. Of a refused study no file is written.
+/// The folder has files, there are fewer than two agents or too many rounds, an agent is not a model or cannot play a
+/// kitchen, or writing fails. If a study is refused, no file is written.
 pub fn write(dir: &Path, agents: &[String], layouts: &[String]) -> anyhow::Result<Written> {
     let mut entries = dir.read_dir().into_iter().flatten();
     ensure!(
@@ -157,7 +157,7 @@ fn study(agents: &[Agent], layouts: &[String], minutes: usize) -> String {
         .replace("@MOST_MINUTES@", &(minutes * 2).to_string())
 }
 
-/// The agents with names of their own.
+/// Reads the agents, with their names.
 fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
     ensure!(
         given.len() > 1,
@@ -194,7 +194,7 @@ fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
     Ok(agents)
 }
 
-/// The name of a partner, made of that of a file: lower-case letters, digits and `_`, a letter first.
+/// Makes the name of a partner from the name of a file: lower-case letters, digits and `_`, a letter first.
 fn word(stem: &str) -> String {
     let plain = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_lowercase() || c.is_ascii_digit() => c,
@@ -214,7 +214,7 @@ const TAKEN: [&str; 16] = [
     "consent", "practice", "tutorial", "debrief", "thanks", "kitchens",
 ];
 
-/// The kitchens of the study: those that are named, or the first ones that all agents can play.
+/// Chooses the kitchens of the study: the named ones, or the first ones that all agents can play.
 fn choose_layouts(agents: &[Agent], named: &[String]) -> anyhow::Result<Vec<String>> {
     for layout in named {
         for agent in agents {

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::*;
 
-/// Two people race; whoever is away is replaced by an AI partner, and comes back.
+/// Two people race; an AI partner replaces a person who is away, and the person comes back.
 const STUDY: &str = "format: 1
 study: {id: race, version: 1.0.0, title: A race, contact: lab@example.edu}
 timeline:

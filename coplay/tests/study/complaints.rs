@@ -1,5 +1,5 @@
-//! Failures seen in MUG, each as a scenario that must hold here; `requests.rs` has what users of other platforms
-//! complain of and ask for. `docs/complaints.md` says which test stands for what.
+//! Failures seen in MUG, each as a scenario that must hold here; `requests.rs` has complaints and requests of other
+//! platforms' users. `docs/complaints.md` says which test belongs to which complaint.
 //!
 //! Sources: MUG 0.1.3, whose failures were reproduced; the issue trackers of Empirica, JATOS, psiTurk, jsPsych, reVISit
 //! and Dallinger.
@@ -106,7 +106,7 @@ async fn a_socket_that_has_not_come_in_writes_nothing() {
     };
     let bytes = protocol::control::encode(&forged);
     socket.send(Message::Binary(bytes.into())).await.unwrap();
-    // A token that nobody has opens nothing either, and says so.
+    // A token that nobody has opens nothing either, and the answer says so.
     let guess = Entry::Resume {
         token: "0".repeat(32),
         playing: None,
@@ -157,7 +157,7 @@ async fn a_message_that_is_sent_again_is_answered_with_where_one_is() {
     assert_eq!(store.responses().await.unwrap().len(), 1);
 }
 
-/// The example study with other terms for who is gone, and with pay.
+/// The example study with other rules for people who are gone, and with pay.
 fn terms(terms: &str) -> Host {
     let host = Host::new();
     let file = host.dir.path().join("study/study.yaml");
@@ -176,8 +176,8 @@ fn fluency() -> Vec<Answer> {
     }]
 }
 
-/// In MUG the game ends at once for both; the survivor cannot continue, is locked out on reload, and has a code that was
-/// never stored.
+/// In MUG, the game ends immediately for both; the survivor cannot continue, is locked out on reload, and has a code
+/// that was never stored.
 #[tokio::test]
 async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_verified() {
     let host = terms("on_disconnect: {grace_s: 1, then: partner_left}");
@@ -218,7 +218,7 @@ async fn a_partner_who_leaves_locks_nobody_out_and_the_survivors_code_can_be_ver
     }
 }
 
-/// In MUG the survivor of a dropped WebSocket loses the game at once: here the other policies of the study hold, too.
+/// In MUG, the survivor of a dropped WebSocket loses the game immediately: here the other rules of the study hold, too.
 #[tokio::test]
 async fn a_partner_who_leaves_is_replaced_in_the_same_episode_if_the_study_says_so() {
     let host = terms("on_disconnect: {grace_s: 1, then: bot}");
@@ -270,7 +270,7 @@ async fn a_tab_that_is_hidden_for_long_ends_no_game_and_its_person_comes_back_in
     assert_eq!(report.episodes[0].reason, Some("played"));
 }
 
-/// In MUG "You will be redirected shortly" is all that whoever is excluded in the middle ever sees.
+/// In MUG, a person who is excluded in the middle only ever sees "You will be redirected shortly".
 #[tokio::test]
 async fn who_is_given_up_in_the_middle_goes_on_to_the_last_page_with_a_code() {
     let host = terms("on_disconnect: {grace_s: 1, then: partner_left}");
@@ -378,7 +378,7 @@ async fn a_waiting_room_that_runs_out_ends_as_the_study_says_and_the_id_finds_th
     );
 }
 
-/// The answer of the server to a request that is sent as it is.
+/// Returns the answer of the server to a raw request.
 async fn asked(address: &str, request: &str) -> String {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();

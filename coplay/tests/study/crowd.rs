@@ -1,4 +1,4 @@
-//! A hundred people who come to a lobby at once, over real sockets.
+//! A hundred people who come to a lobby at the same time, over real sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -97,7 +97,7 @@ async fn a_half_finished_form_is_there_again_on_another_device_and_after_a_resta
     assert_eq!(kept(&mut page).await, 2);
     // Answers that are not of this form are not stored, and close nothing.
     tell(&mut page, 3, 1, &half(0, &[], &[("else", "1")])).await;
-    // The link on another device: what was acknowledged is there.
+    // The link on another device: acknowledged answers are there.
     let mut other = enter(&server).await;
     assert_eq!(told(&mut other).await.1.as_ref(), Some(&second));
     let token = other.token.clone();

@@ -143,7 +143,7 @@ impl Match {
         }
     }
 
-    /// Sends what a session has to say through the server, and hands it to the other.
+    /// Sends the packets of a session through the server, and gives them to the other session.
     pub(crate) async fn pass_on(&mut self, from: usize) {
         let mut sent = 0;
         while let Some(transmit) = self.sessions[from].poll_transmit() {
@@ -169,7 +169,7 @@ impl Match {
         }
     }
 
-    /// The upload with everything that a page has not yet told.
+    /// Makes the upload with everything that a page has not yet sent.
     pub(crate) fn upload(&mut self, seat: usize) -> Upload {
         let session = &self.sessions[seat];
         Upload {
@@ -186,7 +186,7 @@ impl Match {
 
     /// The first page hears that nobody has the second seat.
     pub(crate) async fn lose_second(&mut self) {
-        // A page says something each second: whoever says nothing is no witness.
+        // A page says something each second: a page that says nothing is not a witness.
         let change = loop {
             let (era, seat, silent) = (self.era, Seat(1), true);
             let claim = ClientMessage::Silent { era, seat, silent };
@@ -218,7 +218,7 @@ impl Match {
         change
     }
 
-    /// The first page plays to the end, whoever or whatever has the other seat.
+    /// Lets the first page play to the end, whoever or whatever has the other seat.
     pub(crate) async fn play_alone(&mut self) {
         while self.sessions[0].ended().is_none() {
             let before = self.sessions[0].confirmed();
@@ -284,7 +284,7 @@ impl Match {
         self.finish().await;
     }
 
-    /// A page uploads what is new; gives what is then final.
+    /// Lets a page upload its new inputs; returns the final ticks.
     pub(crate) async fn archive(&mut self, seat: usize) -> Tick {
         let upload = self.upload(seat);
         self.pages[seat].say(&ClientMessage::Upload(upload)).await;
@@ -298,7 +298,7 @@ impl Match {
         self.pages[seat].until(archived).await
     }
 
-    /// Both pages upload what is new; gives what is then final.
+    /// Lets both pages upload their new inputs; returns the final ticks.
     pub(crate) async fn archive_both(&mut self) -> Tick {
         self.archive(0).await;
         self.archive(1).await

@@ -46,7 +46,7 @@ async fn outcomes(host: &Host) -> Vec<Option<String>> {
         .collect()
 }
 
-/// Agrees to the text that is shown; gives its hash.
+/// Agrees to the shown text; returns its hash.
 async fn agree(page: &mut Page) -> String {
     let StageView::Consent { sha256, .. } = page.stage().await else {
         panic!("not a consent")
@@ -193,7 +193,7 @@ async fn the_way_back_from_another_site_leads_on_once_and_survives_a_restart() {
         "{url}"
     );
     assert!(url.ends_with("&back={{return}}"), "{url}");
-    // Neither nothing nor a wrong code leads on.
+    // Neither an empty nor a wrong code leads on.
     page.done(0, Vec::new()).await;
     assert_eq!(ticket(&mut page).await.0, first);
     page.done(0, vec![answer("code", "\"RED\"".to_owned())])
@@ -204,7 +204,7 @@ async fn the_way_back_from_another_site_leads_on_once_and_survives_a_restart() {
     let server = host.start().await;
     let mut back = Page::enter(&server, Entry::Return(first.clone())).await;
     assert!(matches!(back.stage().await, StageView::Survey { .. }));
-    // The link once more leads to the same place and no further, in the tab in which it is followed.
+    // The link, used again, leads to the same place and no further, in the tab in which it is opened.
     let mut again = Page::enter(&server, Entry::Return(first)).await;
     assert!(matches!(again.stage().await, StageView::Survey { .. }));
     let unknown = Page::connect(&server, Entry::Return("no-such-ticket".to_owned()));
@@ -284,7 +284,7 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
-/// How often a word stands in the files of a data folder, whatever they are.
+/// Counts a word in all files of a data folder.
 pub(crate) fn count_in_files(folder: &std::path::Path, word: &str) -> usize {
     let entries = std::fs::read_dir(folder).unwrap();
     let found = entries.map(|entry| {

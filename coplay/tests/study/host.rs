@@ -29,7 +29,7 @@ pub(crate) struct Running {
 impl Host {
     /// The example study with a short episode, and a front end with a module.
     pub(crate) fn new() -> Self {
-        // These people are invented, and no test writes into the configuration of whoever runs it.
+        // These people are invented, and no test writes into the configuration of the user who runs it.
         store::identifier_key::choose_place(store::identifier_key::KeyPlace::Trial);
         let dir = tempfile::tempdir().unwrap();
         let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/overcooked-dyad");

@@ -49,7 +49,8 @@ async fn connect_from(server: &Running, last: u8) -> TcpStream {
         .unwrap()
 }
 
-/// A page from an address of this machine, perhaps for whom a proxy says that it is; `None` if it gets no socket.
+/// Opens a page from an address of this machine, perhaps with the address that a proxy forwards; `None` if it gets no
+/// socket.
 async fn page_from(
     server: &Running,
     last: u8,
@@ -216,7 +217,7 @@ async fn a_forwarded_address_counts_behind_a_trusted_proxy_alone() {
     let server = start(&host, limits, vec![proxy]).await;
     let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
     let mut pages = Vec::new();
-    // Behind the proxy everybody has an address of their own, and one of them has too many.
+    // Behind the proxy, everybody has their own address, and one of them has too many connections.
     for name in &names[..3] {
         let page = page_from(&server, 9, Some("203.0.113.1"), person(name)).await;
         pages.push(past_the_first_stage(page).await);
@@ -225,7 +226,7 @@ async fn a_forwarded_address_counts_behind_a_trusted_proxy_alone() {
     assert_eq!(fourth.unwrap().refusal().await, Refusal::Full);
     let other = page_from(&server, 9, Some("6.6.6.6, 203.0.113.2"), person("y")).await;
     other.unwrap().stage().await;
-    // Whoever comes without the proxy is who they are, whatever they say.
+    // A client without the proxy counts by its real address, whatever its headers say.
     for (number, name) in names[3..6].iter().enumerate() {
         let forged = format!("198.51.100.{number}");
         let page = page_from(&server, 8, Some(&forged), person(name)).await;
@@ -294,7 +295,7 @@ async fn past_the_first_stage(page: Option<Page>) -> Page {
     page
 }
 
-/// True if a further connection from an address is closed at once.
+/// True if a further connection from an address is closed immediately.
 async fn page_from_refused(server: &Running, last: u8) -> bool {
     let mut stream = connect_from(server, last).await;
     is_closed(&mut stream).await

@@ -194,7 +194,7 @@ async fn a_page_that_simulates_another_game_goes_on_from_the_servers_state() {
     upload.digests[0].1 ^= 1;
     let wrong = ClientMessage::Upload(upload.clone());
     game.pages[1].say(&wrong).await;
-    // It gets the inputs of the other, and is to say its digests anew.
+    // It gets the inputs of the other, and must send its digests again.
     let asked = |message| match message {
         ServerMessage::Recheck { number, agreed, .. } => Some((number, agreed)),
         _ => None,

@@ -71,7 +71,7 @@ impl Page {
         .await;
     }
 
-    /// The next message; none once the server has closed.
+    /// The next message; `None` once the server has closed.
     pub(crate) async fn hear(&mut self) -> Option<ServerMessage> {
         loop {
             let frame = tokio::time::timeout(PATIENCE, self.socket.next())

@@ -277,7 +277,7 @@ async fn no_file_table_or_log_has_an_address_a_browser_or_a_recruiters_identifie
         page.done(stage, written("what they wrote")).await;
     }
     assert!(matches!(page.stage().await, StageView::End { .. }));
-    // Something that is refused is the likeliest to be logged.
+    // A refused request is the most likely to be logged.
     let mut request = format!("ws://{address}/session")
         .into_client_request()
         .unwrap();
@@ -329,7 +329,7 @@ async fn no_file_table_or_log_has_an_address_a_browser_or_a_recruiters_identifie
         );
     }
 
-    // With the key, the researcher still finds the person; without it, the command says what is missing.
+    // With the key, the researcher still finds the person; without it, the command says that it is missing.
     let (good, found, _) = coplay(&host, &["who", PID, "--data", &data_name]);
     assert!(good && found.contains(PID), "{found}");
     let bonus = host.dir.path().join("bonus.csv").display().to_string();
@@ -508,7 +508,7 @@ async fn a_later_backup_has_nothing_of_who_was_erased() {
         assert!(has(&before, part) && !has(&after, part));
     }
     assert!(has(&after, words(0).as_bytes()), "the other person stays");
-    // The server goes on with the folder, and the person's page is still told that it is over.
+    // The server continues with the folder, and the person's page still learns that the session is over.
     let server = host.start().await;
     let entry = Entry::Resume {
         token: game.pages[1].token.clone(),

@@ -1,5 +1,5 @@
 //! Complaints and requests of other platforms' users, each as a scenario that must hold here.
-//! `docs/complaints.md` says which test stands for what, here and elsewhere.
+//! `docs/complaints.md` says which test belongs to which complaint, here and elsewhere.
 //!
 //! Sources: the issue trackers of Empirica, JATOS, psiTurk, jsPsych, reVISit and Dallinger, and the manuals of oTree.
 
@@ -16,7 +16,7 @@ use super::host::{Host, Running};
 use super::page::Page;
 use super::visits::{agree, end, host};
 
-/// A lobby for two, of those who come from Prolific; a second is paid GBP 1.
+/// A lobby for two people from Prolific; a second is paid GBP 1.
 fn lobby(terms: &str) -> Host {
     host(&format!(
         "format: 1
@@ -339,7 +339,7 @@ timeline:
   - {id: thanks, type: end, file: thanks.md}
 ";
 
-/// EM #55: who plays with whom follows from what people are.
+/// EM #55: groups are made by properties of their members.
 #[tokio::test]
 async fn a_group_is_composed_of_those_whom_the_study_wants_together() {
     let host = host(ROLES);

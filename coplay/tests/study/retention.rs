@@ -74,7 +74,7 @@ async fn let_a_month_pass_for_groups(host: &Host) {
     database.close().await.unwrap();
 }
 
-/// Runs `coplay retain` on the study of a host: whether it went well, and what it printed where.
+/// Runs `coplay retain` on the study of a host; returns whether it succeeded, and its outputs.
 fn command(host: &Host, more: &[&str]) -> (bool, String, String) {
     let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
         .arg("retain")

@@ -26,7 +26,7 @@ const VARIABLE: &str = "COPLAY_TEST_POSTGRES";
 /// Time of one tick of the study.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Time from when pages are told the start to the first tick, and some more.
+/// Time from the message of the start to the first tick, and some more.
 const COUNTDOWN: Duration = Duration::from_secs(4);
 
 /// A server in its own process.
@@ -63,7 +63,7 @@ impl Process {
         Self { child, data, log }
     }
 
-    /// Waits until it has the study; gives its address and links.
+    /// Waits until it has the study; returns its address and links.
     async fn run(&mut self) -> Running {
         let stdout = self.child.stdout.take().unwrap();
         let mut lines = BufReader::new(stdout).lines();
@@ -164,14 +164,14 @@ impl Paced {
         self.game.finish().await;
     }
 
-    /// Plays up to a tick and uploads; gives what is then final.
+    /// Plays up to a tick and uploads; returns the final ticks.
     async fn play_to(&mut self, ticks: u32) -> Tick {
         sleep_until((self.began + COUNTDOWN + TICK * ticks).into()).await;
         self.game.play(ticks).await;
         self.game.archive_both().await
     }
 
-    /// Both pages come to the second server, which has what was acknowledged, and play to the end there.
+    /// Lets both pages connect to the second server, which has everything acknowledged, and play to the end there.
     async fn go_on(&mut self, running: &Running, through: Tick) {
         for seat in 0..2 {
             let entry = Entry::Resume {
@@ -230,7 +230,7 @@ async fn a_server_is_killed_in_a_running_episode_and_another_takes_over_without_
     let data = second.stop().await;
     assert_whole(&data).await;
 
-    // It comes back, takes the study over at once, as the other one has stopped, and has everything.
+    // It comes back, takes the study over immediately, because the other one has stopped, and has everything.
     let began = Instant::now();
     let mut back = Process::start(&host, "first", &database);
     let running = back.run().await;

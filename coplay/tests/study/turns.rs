@@ -61,7 +61,7 @@ async fn begun(page: &mut Page) -> (Plan, Session<World>) {
     (plan, Session::new(config, world, vec![None, cook]))
 }
 
-/// The person acts so often, and the page uploads what is new.
+/// Lets the person act this often, and the page upload the new inputs.
 async fn act(
     page: &mut Page,
     plan: &Plan,

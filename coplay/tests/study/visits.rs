@@ -167,7 +167,7 @@ async fn what_is_due_is_written_and_marked_once() {
     assert_eq!(told("CWITH").await, none);
 }
 
-/// Runs `coplay pay` on the data of a host: what it prints, if it goes well.
+/// Runs `coplay pay` on the data of a host; returns its output, if it succeeds.
 fn command(host: &Host, more: &[&str]) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_coplay"))
         .arg("pay")

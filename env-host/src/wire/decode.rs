@@ -346,7 +346,7 @@ pub fn decode_action(body: &[u8], facts: &HostFacts) -> Result<Option<Action>, W
     }
 }
 
-/// A fault as the process tells it.
+/// A fault as the process reports it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct ToldFault {
     /// `refused`, `threw` or `memory`.

@@ -7,7 +7,7 @@ pub(crate) const FACTS: &str = r#"{"spec":{"id":"counter","version":"1.0.0","tit
 "actions":[{"name":"wait","momentary":false,"keys":[]},{"name":"count","momentary":true,"keys":["Space"]}],"noop":0,
 "observation":[{"name":"sum","shape":[1]}],"tick_hz":10,"horizon":20,"events":[]},"params_schema":{},"sprites":[]}"#;
 
-/// The counter with other facts, and with other functions in place of its own: name, and what follows the export.
+/// The counter with other facts, and with other functions in place of its own: name, and the text after the export.
 pub(crate) fn counter(facts: &str, functions: &[(&str, &str)]) -> Vec<u8> {
     let escaped: String = facts.bytes().map(|byte| format!("\\{byte:02x}")).collect();
     let mut text = include_str!("counter.wat")

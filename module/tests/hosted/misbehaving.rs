@@ -13,7 +13,7 @@ fn refused(result: Result<Module, ModuleError>) -> String {
     result.expect_err("the module is refused").to_string()
 }
 
-/// The fault after some use of a module; another module goes on beside it.
+/// Returns the fault after some use of a module; another module continues beside it.
 fn fault(functions: &[(&str, &str)], mut use_it: impl FnMut(&mut Module)) -> String {
     let mut healthy = sound().open("").unwrap();
     let mut world = broken(functions).unwrap();
@@ -36,7 +36,7 @@ fn fault(functions: &[(&str, &str)], mut use_it: impl FnMut(&mut Module)) -> Str
     fault
 }
 
-/// A world that broke down answers everything, and nothing goes on.
+/// Checks that a failed world answers everything, and that nothing continues.
 fn stands_still(world: &mut Module) {
     let (mut values, mut text, mut picture) = (vec![9.0; 7], String::new(), DrawList::default());
     world.reset(1);

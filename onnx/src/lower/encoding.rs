@@ -6,7 +6,7 @@ use env_core::contract::FieldSpec;
 use super::count;
 use crate::graph::Graph;
 
-/// The fields of the observation that the first inputs take; none if the first input takes all of them.
+/// The fields of the observation that the first inputs take; empty if the first input takes all of them.
 ///
 /// # Errors
 /// There is no such field, or several fields have the shape of the input.
@@ -41,7 +41,7 @@ pub(super) fn find_fields<'a>(
         .filter(|field| has_shape(shape, field))
         .collect();
     match &is_shaped[..] {
-        // The reader of the whole observation says what is wrong with its length.
+        // The reader of the whole observation reports a wrong length.
         [] => Ok(Vec::new()),
         [field] => Ok(vec![field]),
         several => Err(format!(

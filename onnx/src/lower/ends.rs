@@ -1,4 +1,4 @@
-//! The end of a policy: what is made of the values of actions to choose one. The choice is made from the values.
+//! The end of a policy: the operations that choose an action from the values. Here, the choice is made from the values.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ const AFTER: [&str; 7] = [
     "Unsqueeze",
 ];
 
-/// The values that nothing but the end of a policy is made of: choices among them need not be calculated.
+/// Finds the values that only the end of a policy uses: choices among them need not be calculated.
 pub(super) fn find_ends(nodes: &[&Node], output: &str) -> BTreeSet<String> {
     let mut ends = BTreeSet::from([output.to_owned()]);
     for node in nodes.iter().rev() {
@@ -106,7 +106,7 @@ impl Lowering {
             .is_ok_and(|at| along(from, at).is_ok() || node.op == "ArgMax")
     }
 
-    /// Takes an output as that which decides; gives its shape.
+    /// Takes an output as the deciding one; returns its shape.
     pub(super) fn decide(&mut self, output: &str) -> Lowered<Vec<usize>> {
         let value = self.values.get(output).cloned();
         let live = match value {

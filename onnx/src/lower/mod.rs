@@ -32,7 +32,7 @@ pub(crate) enum Value {
     Fixed(Tensor),
     /// In a register.
     Live(Live),
-    /// An end of the graph: what was made of these values, which orders actions as they do.
+    /// An end of the graph: a result of these values that orders actions as they do.
     Chosen {
         from: Live,
         /// The operator that made it.
@@ -55,7 +55,7 @@ pub(crate) struct Lowering {
     network: Network,
     values: BTreeMap<String, Value>,
     opset: i64,
-    /// Names of values that nothing but the end of the policy is made of.
+    /// Names of values that only the end of the policy uses.
     ends: BTreeSet<String>,
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn lower(
         match one(graph, (spec, &fields), output, next, choice) {
             Ok((network, _)) if network.actions() == actions => return Ok(network),
             Ok((_, shape)) => found.push(format!("`{output}` {shape:?}")),
-            // A value function beside the policy may have what is not understood.
+            // A value function beside the policy may have unknown operators.
             Err(_) if own > 1 && output != &candidates[own - 1] => {
                 found.push(format!("`{output}`"))
             }
@@ -102,7 +102,7 @@ pub(crate) fn lower(
     )))
 }
 
-/// Lowers what one output needs; gives its shape, too.
+/// Lowers what one output needs; also returns its shape.
 fn one(
     graph: &Graph,
     (spec, fields): (&Spec, &[&FieldSpec]),
@@ -196,7 +196,7 @@ impl Lowering {
         Ok(lowering)
     }
 
-    /// The observation as the model takes it: times what the metadata say.
+    /// Returns the observation as the model takes it: multiplied by the factor in the metadata.
     fn observed(&mut self, graph: &Graph, shape: &[usize]) -> Lowered<Live> {
         let observed = self.entered(shape)?;
         match graph.metadata.scale {
@@ -205,8 +205,8 @@ impl Lowering {
         }
     }
 
-    /// Gives the first inputs their parts of the observation. One may be larger than its field: what the observation
-    /// has less is 0, so one model plays kitchens with few pots and with many.
+    /// Gives the first inputs their parts of the observation. An input may be larger than its field: missing values are
+    /// 0, so one model plays kitchens with few pots and with many.
     fn take(&mut self, graph: &Graph, named: &[&FieldSpec]) -> Lowered<()> {
         if named.is_empty() {
             let (name, shape) = &graph.inputs[0];

@@ -1,8 +1,8 @@
 //! A cook for Overcooked that follows rules: it fills pots, waits for the soup, plates it and serves it,
-//! works around a partner who does the same, and carries on beside one who does nothing.
+//! works around a partner who does the same, and continues beside one who does nothing.
 //!
-//! It knows the kitchen from its observation alone, so it plays either seat of any layout. What it does
-//! depends on the observation and on a few integers of its own; random numbers only break ties in which two
+//! It knows the kitchen only from its observation, so it plays either seat of any layout. Its actions depend on the
+//! observation and on a few integers of its state; random numbers only break ties in which two
 //! cooks block each other.
 
 mod path;
@@ -67,7 +67,7 @@ impl Cook {
         })
     }
 
-    /// A cook that does one errand; none if the word means none.
+    /// Creates a cook that does one errand; `None` if the word means no errand.
     pub(crate) fn with_errand(spec: &Spec, word: &str) -> Option<Self> {
         let errand = Some(Errand::find(word)?);
         Some(Self {

@@ -38,7 +38,7 @@ pub(super) struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// `free` and `around` are the cook's ways through the partner and around them; a cook who is `alone`
-    /// counts on nothing that the partner holds.
+    /// does not count on the things that the partner holds.
     pub(super) fn new(
         view: &'a View,
         free: &'a Map,
@@ -72,7 +72,7 @@ impl<'a> Plan<'a> {
         goal.unwrap_or(Goal::Wait)
     }
 
-    /// Takes what a person dropped on the floor, where it may bar the only way to a pot.
+    /// Takes a thing that a person dropped on the floor, where it may block the only way to a pot.
     fn clear_floor(&self) -> Option<Goal> {
         self.nearest(|cell| self.view.tile(cell) == Tile::Floor && self.view.lying(cell).is_some())
             .map(Goal::Use)
@@ -126,7 +126,7 @@ impl<'a> Plan<'a> {
             return Some(Goal::Use(pot));
         }
         let plate = self.source(Tile::Plates, Item::Plate)?;
-        // Of two cooks with onions, the one nearer to the plates goes.
+        // If two cooks have onions, the one nearer to the plates goes.
         let mine = self.partner != Some(Item::Onion) || self.nearer_than_partner(plate);
         if self.plates_wanted() > 0 && mine {
             self.put_down()

@@ -7,7 +7,7 @@ const ROWS: i16 = 15;
 pub(super) const COLS: i16 = 16;
 /// Cells of that kitchen; a cell is `row * COLS + column`.
 pub(super) const CELLS: usize = 240;
-/// Where nobody is, and nobody gets.
+/// A cell where nobody is, and that nobody reaches.
 const NOWHERE: u8 = CELLS as u8 - 1;
 /// Masks of an observation.
 const MASKS: u32 = 10;
@@ -36,7 +36,7 @@ pub(super) enum Tile {
     Onions,
     Plates,
     Pot,
-    /// A source that this cook has no use for, or what is outside.
+    /// A source that this cook does not use, or anything outside.
     Other,
 }
 
@@ -101,7 +101,7 @@ impl View {
     }
 }
 
-/// Where the observation has what, and which action is which.
+/// The places of the fields in the observation, and the actions.
 #[derive(Clone, Debug)]
 pub(super) struct Reader {
     own: [usize; 3],
@@ -120,7 +120,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Finds the fields and actions by their names; none if one is missing or has another shape.
+    /// Finds the fields and actions by their names; `None` if one is missing or has another shape.
     pub(super) fn new(spec: &Spec) -> Option<Self> {
         let field = |name: &str| {
             let mut start = 0;
@@ -180,7 +180,7 @@ impl Reader {
         })
     }
 
-    /// Reads an observation; none if its length is not that of the spec.
+    /// Reads an observation; `None` if its length is not that of the spec.
     pub(super) fn read(&self, seen: &[f32]) -> Option<View> {
         if seen.len() != self.len {
             return None;

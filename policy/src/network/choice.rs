@@ -9,8 +9,8 @@ use crate::state::SplitMix;
 pub struct ActionChoice {
     /// Ticks from one decision to the next; the seat does nothing in between.
     pub every: u8,
-    /// Divisor of the values before an action is drawn, in proportion to its exponential; none to take the
-    /// greatest, of equal ones the first.
+    /// Divisor of the values before an action is drawn, in proportion to its exponential; `None` to take the greatest,
+    /// of equal ones the first.
     pub temperature: Option<f32>,
     /// True to choose only among the actions that may have an effect, as the environment's mask says.
     pub is_masked: bool,
@@ -57,7 +57,7 @@ pub(super) fn greatest_allowed(values: &[f32], mask: u64) -> usize {
 pub(super) fn drawn(values: &[f32], mask: u64, temperature: f32, rng: &mut SplitMix) -> usize {
     let best = greatest_allowed(values, mask);
     let top = values.get(best).copied().unwrap_or_default();
-    // 24 bits: every one of them is a number of its own.
+    // 24 bits: each value is a different number.
     let fraction = rng.below(1 << 24) as f32 / (1_u32 << 24) as f32;
     let weight = |(index, value): (usize, &f32)| match (value - top) / temperature {
         _ if !is_allowed(mask, index) => 0.0,

@@ -148,9 +148,9 @@ pub enum Reduction {
 pub enum Pooling {
     /// The greatest.
     Max,
-    /// Their mean; what lies outside does not count.
+    /// Their mean; places outside do not count.
     Mean,
-    /// Their mean; what lies outside counts as 0.
+    /// Their mean; places outside count as 0.
     MeanPadded,
 }
 

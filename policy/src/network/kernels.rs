@@ -42,7 +42,7 @@ impl Filters {
 }
 
 /// A two-dimensional convolution. Each value of `out` is the bias and then the products by channel, row and column of
-/// the kernel; what lies outside is left out.
+/// the kernel; places outside are left out.
 ///
 /// Goes through the input, and adds what each value makes to all places and filters that see it: a place sees the values
 /// of a channel in the order of its taps.

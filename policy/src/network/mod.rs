@@ -1,4 +1,4 @@
-//! Networks as AI partners: what a researcher has trained, lowered to a few bit-equal kernels.
+//! Networks as AI partners: trained by a researcher, and lowered to a few bit-equal kernels.
 //!
 //! A [`Network`] is plain data with bytes of its own, under whose SHA-256 it is kept and served: registers of `f32`
 //! values, steps that fill them in order, and how an action is chosen from the last. It is checked when it is read,
@@ -50,7 +50,7 @@ const FIRST_MAGIC: [u8; 8] = *b"COPLAYN2";
 pub struct Field {
     /// Its name.
     pub name: String,
-    /// Number of values that the network takes; what the observation has less is 0.
+    /// Number of values that the network takes; values that the observation lacks are 0.
     pub len: u32,
 }
 
@@ -63,10 +63,10 @@ pub struct MemoryRegister {
     pub leaves: u16,
 }
 
-/// A network: a policy but for the seat that it plays.
+/// A network: a policy without the seat that it plays.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Network {
-    /// The fields of the observation that it takes, one after the other; none for all of it.
+    /// The fields of the observation that it takes, one after the other; empty for all of it.
     pub fields: Vec<Field>,
     /// Number of values of each register. The first is what it takes of the observation.
     pub registers: Vec<u32>,
@@ -84,7 +84,7 @@ pub struct Network {
     pub weights: Vec<f32>,
 }
 
-/// Why a network cannot be played.
+/// The reason why a network cannot be played.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NetworkError {
     /// The bytes are not those of a network.
@@ -95,9 +95,9 @@ pub enum NetworkError {
     TooLarge {
         /// The thing of which there is too much.
         what: &'static str,
-        /// How much there is.
+        /// The amount.
         found: u64,
-        /// How much may be.
+        /// The greatest amount.
         limit: u64,
     },
     /// A part of it does not fit the others.
@@ -113,7 +113,7 @@ pub enum NetworkError {
     Whole(&'static str),
 }
 
-/// Why a network does not play an environment.
+/// The reason why a network does not play an environment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
     /// It wants another observation.

@@ -166,7 +166,7 @@ impl Network {
         }
     }
 
-    /// Checks the steps in their order, and gives the multiplications of all.
+    /// Checks the steps in their order, and returns the multiplications of all.
     fn fill_all(&self, filled: &mut [bool]) -> Result<u64, NetworkError> {
         let mut work = 0_u64;
         for (step, done) in self.steps.iter().enumerate() {

@@ -70,7 +70,7 @@ pub struct Misprediction {
     pub shown_ms: u32,
 }
 
-/// The inputs of a page's person, and what else the page sends to the archive.
+/// The report of a page on the inputs of its person, with everything else that it sends to the archive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(proptest_derive::Arbitrary))]
 pub struct Upload {

@@ -1,4 +1,4 @@
-"""The APIs of environments behind one form: all seats at once, by number.
+"""The APIs of environments in one form: all seats together, by number.
 
 Each adapter keeps, after `reset` and `step`, the observation and the info of every seat, the rewards of the step,
 and who has come to an end.
@@ -108,7 +108,7 @@ class SingleAdapter(Adapter):
 
 
 class ParallelAdapter(Adapter):
-    """A PettingZoo environment of which all agents act at once."""
+    """A PettingZoo environment whose agents all act at the same time."""
 
     def __init__(self, env: Any) -> None:
         super().__init__(env, list(env.possible_agents))

@@ -70,7 +70,7 @@ def make_environment(world: dict[str, Any]) -> tuple[str, Any]:
 
 def find(name: str, world: dict[str, Any], default: str) -> Any:
     """The object that `my_game.py:make` or `package.module:make` names."""
-    # A Windows path may have a colon of its own.
+    # A Windows path may contain a colon itself.
     path, colon, attribute = name.rpartition(":")
     if not colon or attribute.endswith(".py"):
         path, attribute = name, default

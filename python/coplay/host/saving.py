@@ -23,7 +23,7 @@ STATIC = (types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorT
 
 
 class Shared:
-    """Things that copies share, such as functions without a name of their own, by number."""
+    """Things that copies share, such as functions without their own name, by number."""
 
     def __init__(self) -> None:
         self._things: list[Any] = []

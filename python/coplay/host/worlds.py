@@ -266,7 +266,7 @@ class World:
 
 
 def _seed_globals(seed: int) -> None:
-    """Seeds what environments without a generator of their own use."""
+    """Seeds the generators that environments without their own generator use."""
     random.seed(seed)
     if np is not None:
         np.random.seed(seed)

@@ -53,7 +53,7 @@ pub(super) fn fit_all(
     Ok((agents, compiled))
 }
 
-/// Why no agent can take part in a stage; `None` if agents can.
+/// Returns why no agent can take part in a stage; `None` if agents can.
 fn refuse_stage(stage: &Stage) -> Option<String> {
     let StageKind::Env(env) = &stage.kind else {
         return None;
@@ -104,10 +104,10 @@ fn read_model(policy: &AgentPolicy) -> anyhow::Result<Option<Model>> {
     }))
 }
 
-/// The name under which a policy plays an environment, and its compiled model if it has one.
+/// Finds the name under which a policy plays an environment, and its compiled model if it has one.
 ///
 /// # Errors
-/// Why it cannot play, and the fix.
+/// The reason why it cannot play, and the fix.
 fn find_name(
     policy: &AgentPolicy,
     model: Option<&Model>,

@@ -1,8 +1,8 @@
-//! `coplay agent play`: agents take part in a study in the place of people.
+//! `coplay agent play`: agents take part in a study instead of people.
 //!
-//! They take the very stages: a bot of the rehearsal goes through the study and answers the forms, and the policy of the
-//! agent plays the episodes. Everything runs on the virtual clock of a rehearsal, without faults. The data folder is
-//! that of a study with people, and says of each session which agent it was.
+//! They take the same stages: a bot of the rehearsal goes through the study and answers the forms, and the policy of
+//! the agent plays the episodes. Everything runs on the virtual clock of a rehearsal, without faults. The data folder
+//! is like that of a study with people, and also has the agent of each session.
 
 mod fit;
 mod policy_choice;
@@ -32,7 +32,7 @@ pub use report::{AgentSummary, AgentsReport};
 /// Agents that arrive in a minute, on average: so they meet in waiting rooms before the time there is up.
 const ARRIVALS_PER_MIN: f64 = 60.0;
 
-/// The beginning of the name of the folder in which data lie until they are complete.
+/// The beginning of the name of the folder that has the data until they are complete.
 const PARTIAL: &str = ".coplay-agents-";
 
 /// How agents take part in a study.
@@ -50,11 +50,11 @@ pub struct AgentOptions {
     pub data: PathBuf,
 }
 
-/// Lets agents take part in a study. The data folder is there once all have ended, or not at all.
+/// Lets agents take part in a study. The data folder exists once all have ended, or not at all.
 ///
 /// # Errors
-/// [`StartError::Study`] with the problems of the study; or the reason why an agent cannot take part, why the data folder
-/// cannot be made, or what the disk says. Problems of sessions are in the [`AgentsReport`].
+/// [`StartError::Study`] with the problems of the study; or the reason why an agent cannot take part or why the data
+/// folder cannot be made, or the error of the disk. Problems of sessions are in the [`AgentsReport`].
 pub async fn play_agents(options: &AgentOptions) -> Result<AgentsReport, StartError> {
     let (study, facts) = read_study(&options.study).map_err(StartError::Study)?;
     Ok(play(options, study, &facts).await?)
@@ -84,7 +84,7 @@ async fn play(
     ))
 }
 
-/// Refuses agents of one name: nobody could tell them apart in the data.
+/// Refuses agents with the same name: nobody could distinguish them in the data.
 fn check_names(policies: &[AgentPolicy]) -> anyhow::Result<()> {
     let mut known = BTreeSet::new();
     for policy in policies {
@@ -98,8 +98,8 @@ fn check_names(policies: &[AgentPolicy]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The study as agents take it. An action enters the tick that was observed, as in training, and nobody plays beyond
-/// what is known of the others. The hash stays that of the study, as no stage differs.
+/// Prepares the study for agents. An action enters the tick that was observed, as in training, and nobody plays beyond
+/// the known inputs of the others. The hash stays that of the study, because no stage differs.
 fn prepare_study(mut study: Study, models: Vec<CompiledModel>) -> Study {
     for stage in &mut study.timeline {
         if let StageKind::Env(env) = &mut stage.kind {
@@ -138,7 +138,7 @@ fn rehearsal_options(options: &AgentOptions) -> RehearsalOptions {
     }
 }
 
-/// Makes the folder in which the data lie until they are complete, beside the data folder.
+/// Makes the folder that has the data until they are complete, beside the data folder.
 fn make_scratch(data: &Path) -> anyhow::Result<tempfile::TempDir> {
     let is_free = match std::fs::read_dir(data) {
         Ok(mut entries) => entries.next().is_none(),

@@ -9,12 +9,13 @@ use super::episode::Way;
 use super::{Bot, BotEffect};
 
 impl Bot {
-    /// Has the driver do what the page asks of a data channel. Without WebRTC none opens: the way is through the server.
+    /// Lets the driver do what the page asks of a data channel. Without WebRTC, none opens: packets go through the
+    /// server.
     pub(super) fn use_channel(&mut self, now_us: u64, effect: PageEffect) {
         let Some(tab) = &mut self.tab else { return };
         if let PageEffect::OpenChannel { seat } = effect {
             let plan = tab.page.peer().map(Peer::plan);
-            // Pages of a host have nothing to tell each other.
+            // Pages of a host have nothing to send each other.
             let plan = plan.filter(|plan| plan.way == EnvWay::Module && self.info.has_webrtc);
             let Some(plan) = plan else {
                 return tab.call(now_us, |page, at_us| {

@@ -38,7 +38,7 @@ impl BotChat {
 }
 
 impl Bot {
-    /// The page has been told the chat, for the first time or again.
+    /// Handles that the page has got the chat, for the first time or again.
     pub(super) fn meet_chat(&mut self, now_us: u64, view: &ChatView) {
         if self.chat.group_visit != Some(view.group_visit) {
             self.chat = BotChat {

@@ -44,7 +44,7 @@ impl Drafts {
         self.kept = self.kept.max(at);
     }
 
-    /// Notes that the next page must not see what was answered so far: it comes by an identifier that others may know.
+    /// Notes that the next page must not see the answers so far: it enters by an identifier that others may know.
     pub(super) fn forget_earlier(&mut self) {
         (self.sent, self.kept) = (Vec::new(), None);
     }

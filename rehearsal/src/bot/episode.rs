@@ -170,7 +170,7 @@ impl Bot {
         self.drain(now_us)
     }
 
-    /// Lets an agent say what it does in the next tick, before that tick is played.
+    /// Lets an agent choose its action for the next tick, before that tick is played.
     ///
     /// # Errors
     /// The policy cannot play the world.
@@ -185,7 +185,7 @@ impl Bot {
         acted.unwrap_or(Ok(()))
     }
 
-    /// Presses a button that tells an AI partner what to do, now and then. Agents act in the world alone.
+    /// Sometimes presses a button that gives a directive to an AI partner. Agents act only in the world.
     fn press_button(&mut self, now_us: u64) {
         let Some(tab) = &mut self.tab else { return };
         if now_us < self.presses_us || self.agent.is_some() {
@@ -222,7 +222,7 @@ impl Bot {
         self.tempt_play(now_us, horizon);
     }
 
-    /// How long an episode lasts at most: its ticks, and about how many seconds they take.
+    /// Returns the longest duration of an episode: its ticks, and about how many seconds they take.
     fn horizon(&self, plan: &Plan) -> (u32, u64) {
         // One that does not open ends the bot when it is loaded.
         let Ok(world) = self.open_world(plan) else {
@@ -275,7 +275,7 @@ impl Bot {
         })
     }
 
-    /// The world in which people share their seats with AI partners, if the plan says so.
+    /// Returns the world in which people share their seats with AI partners, if the plan says so.
     fn share_seats(&self, plan: &Plan, world: Native) -> Result<Native, String> {
         let Some(shared) = &plan.shared else {
             return Ok(world);

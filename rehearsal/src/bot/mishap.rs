@@ -84,7 +84,7 @@ impl Bot {
         None
     }
 
-    /// Leaves for good: the page is closed, or the computer switched off.
+    /// Leaves permanently: the page is closed, or the computer switched off.
     fn go(&mut self, now_us: u64, fault: Fault) -> Phase {
         self.note(now_us, "goes for good");
         match fault {
@@ -144,7 +144,7 @@ impl Bot {
         self.new_page(now_us, at_us);
     }
 
-    /// Forgets what a person forgets whose page is opened again.
+    /// Forgets what a person forgets when their page is opened again.
     fn new_page(&mut self, now_us: u64, at_us: u64) {
         self.record.lock().returns += 1;
         self.tab = None;

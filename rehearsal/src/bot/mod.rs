@@ -1,9 +1,9 @@
 //! One participant without a browser, sans-IO: the page that people's browsers run, and a person in front of it.
 //!
 //! The page is [`client_core::Page`]; the bot is its shell, with a native environment. Its datagrams travel over data
-//! channels if its driver has WebRTC, and else through the server. The person reads, answers, writes and plays by a seed,
-//! and has what goes wrong happen. A driver gives the bot the time and what comes over its connections, and does what it
-//! asks for: over real sockets, or in one process on a virtual clock.
+//! channels if its driver has WebRTC, else through the server. The person reads, answers, writes and plays by a seed,
+//! and meets the faults. A driver gives the bot the time and the messages of its connections, and does what it asks
+//! for: over real sockets, or in one process on a virtual clock.
 //!
 //! All times are the server's clock, microseconds. This module must not know of sockets, clocks and threads.
 
@@ -87,7 +87,7 @@ pub(super) struct Ticket {
     pub(super) arrives_us: u64,
     /// Its fault.
     pub(super) fault: Option<Fault>,
-    /// The agent that plays in the place of a person.
+    /// The agent that plays instead of a person.
     pub(super) agent: Option<Arc<Agent>>,
     /// Its record.
     pub(super) record: Shared,
@@ -113,7 +113,7 @@ pub(super) enum RawFrame {
     reason = "an effect is moved once, from a short queue to a socket"
 )]
 pub(super) enum BotEffect {
-    /// Open a connection, and report what comes of it under this number.
+    /// Open a connection, and report its events under this number.
     Open(WireId),
     /// Send a message.
     Send(WireId, ClientMessage),
@@ -123,7 +123,7 @@ pub(super) enum BotEffect {
     Close(WireId),
     /// Cut a connection, as a computer does that is switched off.
     Cut(WireId),
-    /// Begin an episode: data channels are built by these rules from now on; those of before are closed.
+    /// Begin an episode: data channels are built by these rules from now on; earlier ones are closed.
     OpenChannels(ChannelRules),
     /// Close all data channels.
     CloseChannels,
@@ -155,7 +155,7 @@ pub(super) struct Bot {
     mishap_tick: Option<Tick>,
     mishaps: u32,
 
-    /// The tab in front of the person; none while it is closed.
+    /// The tab in front of the person; `None` while it is closed.
     tab: Option<Tab>,
     /// When the next tab opens.
     opens_us: Option<u64>,
@@ -177,12 +177,12 @@ pub(super) struct Bot {
     has_left: bool,
     drafts: Drafts,
     chat: BotChat,
-    /// When the person presses the next button that tells an AI partner what to do.
+    /// The time at which the person presses the next button that gives a directive to an AI partner.
     presses_us: u64,
     /// When the person has read the outcome of an episode.
     outcome_us: Option<u64>,
     hands: Hands,
-    /// The hands of an agent, which play in the place of a person's.
+    /// The hands of an agent, which play instead of a person's.
     agent: Option<AgentHands>,
     late: Late,
     lobby_us: Option<u64>,
@@ -278,8 +278,8 @@ impl Bot {
         due.chain(page).chain(old).min()
     }
 
-    /// The event that the bot has awaited in vain by now, after the number of that wait; the driver knows if that is the
-    /// fault of a slow machine, and otherwise calls [`Self::give_up`].
+    /// Returns the event for which the bot has waited without success by now, after the number of that wait. The driver
+    /// knows whether a slow machine is the reason, and otherwise calls [`Self::give_up`].
     pub(super) fn overdue(&self, now_us: u64) -> Option<(u64, String)> {
         let (at_us, number, what) = self.next_deadline();
         let is_overdue = now_us > at_us && !self.is_over;

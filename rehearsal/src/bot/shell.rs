@@ -1,4 +1,4 @@
-//! The shell of the page: does what the page asks for, and has the person see what it shows.
+//! The shell of the page: does what the page asks for, and lets the person see what it shows.
 
 use client_core::{Credentials, PageEffect, PageEvent, StopReason};
 use protocol::control::Refusal;
@@ -20,7 +20,7 @@ impl Bot {
         self.tab = Some(Tab::new(now_us, self.tabs, credentials, seed));
     }
 
-    /// Does what the page asks for, and has the person see what it shows, until there is nothing left.
+    /// Does what the page asks for, and lets the person see what it shows, until nothing is left.
     pub(super) fn drain(&mut self, now_us: u64) -> Result<(), String> {
         while let Some(tab) = &mut self.tab {
             if let Some(effect) = tab.page.poll_effect() {
@@ -132,7 +132,7 @@ impl Bot {
         Ok(())
     }
 
-    /// The page says that it cannot go on.
+    /// Handles that the page cannot continue.
     fn handle_stop(&mut self, now_us: u64, why: StopReason) -> Result<(), String> {
         match why {
             StopReason::Refused(Refusal::Malformed | Refusal::OldPage)

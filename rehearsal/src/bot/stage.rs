@@ -92,7 +92,7 @@ impl Bot {
         };
         self.acknowledge(&stage);
         use StageView::{Chat, End, Env, Lobby, Regroup, Rest};
-        // A match may still come to nothing.
+        // A match may still be dissolved.
         if !matches!(stage.view, Lobby { .. } | Env | Regroup | Chat { .. }) {
             self.waited(now_us, Waited::Left);
         }
@@ -139,7 +139,7 @@ impl Bot {
         self.expect_after_done(now_us);
     }
 
-    /// The server told the stage again instead of taking what was done: the person does it again.
+    /// Handles that the server sent the stage again instead of taking the answers: the person does it again.
     pub(super) fn handle_not_taken(&mut self, now_us: u64) {
         let given = self.record.lock().given.last().cloned();
         if let Some(given) = given.filter(|_| self.done.is_some()) {

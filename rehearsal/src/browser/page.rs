@@ -1,7 +1,7 @@
 //! One person in front of a real page: looks at what it shows, clicks, types and presses keys, as people do.
 //!
-//! Clicks follow from what is visible, and the page is asked for nothing that a person cannot see, except for the key
-//! that a scripted cook would press. Messages of the page are recorded ([`Watch`]) for the judge.
+//! Clicks follow from what is visible, and the page is not asked for anything that a person cannot see, except for the
+//! key that a scripted cook would press. Messages of the page are recorded ([`Watch`]) for the judge.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -191,7 +191,7 @@ impl Person {
         self.on("form.external .actions button[type=submit]").await
     }
 
-    /// Watches a recording to its end with a hand on the slider, and does what is asked.
+    /// Watches a recording to its end with a hand on the slider, and does the task.
     pub(super) async fn watch_film(&mut self) -> anyhow::Result<()> {
         let next = self.tab.ask(FILM_STEP).await?;
         match next.as_str().unwrap_or_default() {

@@ -1,4 +1,4 @@
-//! The hands of an agent that takes part in the place of a person: in every tick, the keys of what its policy chooses.
+//! The hands of an agent that takes part instead of a person: in every tick, the keys of its policy's choice.
 //!
 //! An agent acts on states in which nothing is guessed, and its action enters the tick that begins with such a state:
 //! so the recorded action of every tick is the policy's choice for the observation before that tick. It keeps a seat that it
@@ -147,7 +147,8 @@ impl AgentHands {
     }
 }
 
-/// Takes the seat from the AI partner that has it. Wanting nothing needs no tick of its own, so the next one is the agent's.
+/// Takes the seat from the AI partner that has it. The wish to do nothing needs no separate tick, so the next one is
+/// the agent's.
 fn take_seat_back(peer: &mut Peer<Native>, now: Now) {
     let is_given = peer.is_handed_over();
     if let Some(session) = peer.session_mut().filter(|_| is_given) {
@@ -157,7 +158,7 @@ fn take_seat_back(peer: &mut Peer<Native>, now: Now) {
     }
 }
 
-/// Takes the first proposal that is what the policy chooses; the first of all if there is none.
+/// Takes the first proposal that equals the policy's choice; the first of all if there is none.
 fn choose_proposal(peer: &mut Peer<Native>, now: Now, action: Action) {
     let seat = peer.plan().seat.index();
     let Some(session) = peer.session_mut() else {

@@ -1,4 +1,4 @@
-//! The eyes of whoever plays: they look at frames, so that the data have what was shown.
+//! The eyes of the player: they look at frames, so that the data have the shown frames.
 
 use peer::{Now, Peer};
 

@@ -16,7 +16,8 @@ use super::shared_state::SharedState;
 use super::wire::{News, Wire};
 use crate::bot::{Bot, BotEffect, RawFrame, StudyInfo, Ticket, WireId};
 
-/// The shortest time of the machine before a bot that waits in vain counts as stuck: the machine may only be slow.
+/// The shortest time of the machine before a bot that waits without success counts as stuck: the machine may only be
+/// slow.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// How often a bot is looked at, at least, microseconds of the study.
@@ -80,7 +81,7 @@ impl Driver {
         self.around.clock.now_us()
     }
 
-    /// Ends a bot that waits in vain by the clocks of both the study and the machine.
+    /// Ends a bot that has waited too long by the clocks of both the study and the machine.
     fn look_at_deadline(&mut self, now_us: u64) {
         let Some((number, what)) = self.bot.overdue(now_us) else {
             self.overdue = None;
@@ -120,7 +121,7 @@ impl Driver {
                 BotEffect::SendRaw(wire, RawFrame::Text(text)) => {
                     self.send(wire, Message::Text(text.into()));
                 }
-                // A wire that is dropped sends what is queued and closes.
+                // A wire that is dropped sends its queue and closes.
                 BotEffect::Close(wire) => drop(self.take(wire)),
                 BotEffect::Cut(wire) => {
                     if let Some(wire) = self.take(wire) {

@@ -150,7 +150,7 @@ impl Pacer {
                 bearable(who == Who::Playing, worst_us).clamp(LEAST, most)
             }
         };
-        // Slows down at once, speeds up gradually; the pages of a browser know only real time.
+        // Slows down immediately, speeds up gradually; the pages of a browser know only real time.
         let speed = match who {
             Who::Browsers => wanted,
             _ => wanted.min(self.speed * 1.25),

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-/// The time after which an attempt to connect is given up.
+/// The time after which an attempt to connect is abandoned.
 const OPENS_WITHIN: Duration = Duration::from_secs(10);
 
 /// Events of a connection.
@@ -66,8 +66,8 @@ impl Wire {
         }
     }
 
-    /// Cuts the connection as a computer that is switched off does. A wire that is dropped instead sends what is queued
-    /// and closes.
+    /// Cuts the connection as a computer that is switched off does. A wire that is dropped instead sends its queue and
+    /// closes.
     pub(super) fn cut(self) {
         self.task.abort();
     }

@@ -1,5 +1,5 @@
-//! Everybody who takes part in a virtual rehearsal, in parts that several threads run at once: people meet only through
-//! the server.
+//! Everybody who takes part in a virtual rehearsal, in parts that several threads run in parallel: people meet only
+//! through the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ const PARTS: usize = 8;
 /// All people.
 pub(super) struct Crowd {
     parts: Vec<Mutex<People>>,
-    /// How many parts some thread has taken in this stretch.
+    /// The number of parts that some thread has taken in this stretch.
     taken: AtomicUsize,
 }
 

@@ -1,4 +1,4 @@
-//! The data folder of a virtual rehearsal: what a server leaves behind, but for waiting for the disk.
+//! The data folder of a virtual rehearsal: like a server's, but without waiting for the disk.
 //!
 //! A file has what was appended to it in this process; a crash of the virtual server tears it as far as one of a real
 //! one could. This module must not know what the server stores.
@@ -106,7 +106,7 @@ impl FolderStorage {
         Ok(LooseFile { file, len })
     }
 
-    /// Keeps account of what is open.
+    /// Counts open work.
     fn count(&mut self, write: &Write) {
         match write {
             Write::Reopen { participant, .. }

@@ -28,7 +28,7 @@ struct Connection {
     budget: MessageBudget,
 }
 
-/// Something that is to happen on the machine. The number keeps the order of what happens at once.
+/// Something that will happen on the machine. The number keeps the order of simultaneous events.
 type Coming = Reverse<(u64, u64)>;
 
 /// The machine.
@@ -121,7 +121,7 @@ impl Machine {
         times.into_iter().flatten().min()
     }
 
-    /// Runs until a time; gives what it sent.
+    /// Runs until a time; returns what it sent.
     ///
     /// # Errors
     /// The disk or the database failed.
@@ -144,7 +144,7 @@ impl Machine {
         Ok(std::mem::take(&mut self.sent))
     }
 
-    /// The next of what was under way, if it has come.
+    /// Takes the next message that was under way, if it has arrived.
     fn next_coming(&mut self, at_us: u64) -> Option<Sent<(WireId, Up)>> {
         let Reverse((due_us, number)) = self.order.peek()?;
         let number = Some(*number).filter(|_| *due_us <= at_us)?;
@@ -158,7 +158,7 @@ impl Machine {
     /// The disk or the database failed.
     pub(super) fn stop(mut self) -> Result<FolderStorage, String> {
         self.server.handle(run_us(self.now_us), Event::Stop)?;
-        // What is to be stored takes a moment; nobody is there for whom anything else would have to be done.
+        // Pending writes take a moment; there is nobody for whom anything else would have to be done.
         let until_us = self.now_us + 1_000_000;
         self.run(until_us)?;
         Ok(self.server.into_storage())
@@ -289,7 +289,7 @@ impl Machine {
         self.server.handle(run_us(self.now_us), event)
     }
 
-    /// Sends what the server has to say.
+    /// Sends the messages of the server.
     fn send_out(&mut self) -> Result<(), String> {
         while let Some(outgoing) = self.server.poll_outgoing() {
             match outgoing {

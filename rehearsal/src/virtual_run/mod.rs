@@ -2,9 +2,9 @@
 //! program, and a simulated network between them.
 //!
 //! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
-//! [`Lines::least_us`], so the people and the machine of the server are run so far at a time, and then exchange what
-//! they sent. One thread begins with the machine and the other with people; who is done helps with the people who are
-//! left.
+//! [`Lines::least_us`]. So the people and the machine of the server run for that time, and then exchange their
+//! messages. One thread begins with the machine and the other with people; a thread that is done helps with the
+//! remaining people.
 
 mod crowd;
 mod database;
@@ -60,8 +60,8 @@ const LOOKS: u32 = 5_000;
 /// How many steps pass between two looks at whether to show progress.
 const STEPS_A_LOOK: u32 = 256;
 
-/// Rehearses a study on a virtual clock. Agents, if there are any, take part in the place of people: they share the
-/// sessions among them, one after the other.
+/// Rehearses a study on a virtual clock. Agents, if there are any, take part instead of people: they share the sessions
+/// among them, one after the other.
 ///
 /// # Errors
 /// The disk or the database failed.
@@ -81,7 +81,7 @@ pub(crate) async fn rehearse(
     };
     let thread = thread::Builder::new().name("rehearsal".to_owned());
     let (done, result) = tokio::sync::oneshot::channel();
-    // A server of its own would log to a file; nobody is to take its notes for those of this program.
+    // A separate server would log to a file; nobody should mistake its notes for those of this program.
     let work = move || tracing::subscriber::with_default(NoSubscriber::new(), work);
     let thread = thread.spawn(move || drop(done.send(work())))?;
     // Who does not want the result any more waits until nothing is written any more.
@@ -297,7 +297,7 @@ impl Clock<'_> {
             *self.now_us = next_us.max(*self.now_us);
             crowd.offer();
             let until_us = *self.now_us + self.least_us;
-            // A thread that is gone has panicked, and its scope tells how.
+            // A thread that is gone has panicked, and its scope reports it.
             let Some(ran) = step(Order { up, until_us }) else {
                 return Ok(());
             };
@@ -325,8 +325,8 @@ struct Ran {
     next_us: Option<u64>,
 }
 
-/// Takes what the other thread sends next; none if it is gone. It has little to do each time, so it is awaited awake
-/// before it is slept for.
+/// Takes what the other thread sends next; `None` if it is gone. That thread has little to do each time, so this one
+/// first waits actively before it sleeps.
 fn await_next<T>(from: &Receiver<T>) -> Option<T> {
     for _ in 0..LOOKS {
         match from.try_recv() {
@@ -338,7 +338,7 @@ fn await_next<T>(from: &Receiver<T>) -> Option<T> {
     from.recv().ok()
 }
 
-/// Runs the machine as it is told, until nobody tells it more.
+/// Runs the machine by its orders, until there are no more.
 fn run_machine(
     machine: &mut Machine,
     crowd: &Crowd,

@@ -1,5 +1,4 @@
-//! Some of the people of a virtual rehearsal: each has a line of their own, and nobody meets another one but through the
-//! server.
+//! Some of the people of a virtual rehearsal: each has a separate line, and people meet only through the server.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
@@ -17,7 +16,7 @@ const TIMER_US: u64 = 1_000;
 pub(super) struct People {
     info: Arc<StudyInfo>,
     people: BTreeMap<usize, Person>,
-    /// When each person is next, and who it is; an entry that is not the person's own any more is void.
+    /// The next time of each person, and the person; an entry that the person has replaced is void.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     left: usize,
     sent: Vec<Sent<(WireId, Up)>>,

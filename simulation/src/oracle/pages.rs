@@ -59,7 +59,7 @@ impl Typing {
         }
     }
 
-    /// A page is told something.
+    /// Checks a message to a page.
     ///
     /// # Errors
     /// The server has lost a draft that it promised to keep.
@@ -125,10 +125,10 @@ impl Typing {
         }
     }
 
-    /// Judges what the database has in the end.
+    /// Judges the final content of the database.
     ///
     /// # Errors
-    /// The text that is missing, there twice, or not as it was typed.
+    /// The text that is missing, duplicated, or not as it was typed.
     pub(super) fn judge(&self, database: &Database) -> Result<(), String> {
         let mut given = BTreeSet::new();
         let mut texts: Vec<&str> = Vec::new();

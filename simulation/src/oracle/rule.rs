@@ -1,5 +1,5 @@
-//! When a tick may be confirmed, found from what was sent and told alone: the rule of `protocol/PROTOCOL.md`, kept
-//! apart from how a session finds it.
+//! When a tick may be confirmed, computed only from what was sent and received: the rule of `protocol/PROTOCOL.md`,
+//! independent of the session's code.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,7 @@ impl Claims {
 #[derive(Debug)]
 struct Stint {
     from: u32,
-    /// How many changes one must know to know of it.
+    /// The number of changes that a page must know to know this one.
     changes: u16,
     life: Life,
     is_person: bool,
@@ -94,8 +94,8 @@ impl Hands {
         asked.map(|(seat, last)| (seat, last.life))
     }
 
-    /// True if a page has said to have an input: what it says of a seat counts up to the first change that it does not
-    /// know, and not at all where it knows more changes than this page.
+    /// True if a page has said to have an input: its receipt for a seat counts up to the first change that it does not
+    /// know, and not at all if it knows more changes than this page.
     fn has(&self, claims: &Claims, by: (Seat, Life), seat: Seat, tick: u32) -> bool {
         let told = claims.0.get(&(by.0, by.1.0)).into_iter().flatten();
         let mut counting = told.filter(|claim| claim.changes <= self.changes);

@@ -16,8 +16,9 @@ use crate::agent::stored;
 use crate::native::Native;
 use crate::tab::ShownFrame;
 
-/// The most bytes of seen-log that a page may tell in a second, on average, and for each seat if that is more: of people
-/// who press up to fourteen other keys a second, on networks that deliver inputs in heaps, and on screens of 60 Hz.
+/// The most bytes of seen-log that a page may send in a second, on average, and for each seat if that is more: for
+/// people who press up to fourteen other keys a second, on networks that deliver inputs in bursts, and on screens of 60
+/// Hz.
 /// `protocol/PROTOCOL.md` promises it. Each such key has its bits, so more than ten such people cannot keep 300.
 const SEEN_PER_S: (u64, u64) = (300, 30);
 /// A frame that is shown for less than this is taken to have lasted as long, milliseconds: the head of a chunk weighs more.
@@ -35,13 +36,13 @@ pub(super) struct Truth {
     /// The state after this many ticks, as it is final for anybody.
     pub(super) digests: BTreeMap<Tick, u64>,
     pub(super) changes: BTreeMap<u16, Change>,
-    /// Ticks that a page was told are durable.
+    /// Ticks that a page knows to be durable.
     pub(super) acknowledged: Tick,
-    /// Notes of each page life that it was told are durable.
+    /// Notes of each page life that the page knows to be durable.
     pub(super) notes: BTreeMap<(Seat, u8), u32>,
-    /// The end as pages were told.
+    /// The end as pages were sent it.
     pub(super) verdict: Option<(EndReason, Tick, i64, u64)>,
-    /// Where pages have confirmed the end.
+    /// The tick at which pages have confirmed the end.
     pub(super) ended: Option<Tick>,
     /// The receipts that pages have sent.
     pub(super) claims: Claims,
@@ -49,7 +50,7 @@ pub(super) struct Truth {
     pub(super) shown: BTreeMap<(Seat, u8), Vec<ShownFrame>>,
     /// The inputs that the page of each seat has said, in each life.
     pub(super) said: BTreeMap<(Seat, u8, Tick), Action>,
-    /// True if a page was told to start.
+    /// True if a page was sent the start.
     pub(super) is_started: bool,
     pub(super) is_judged: bool,
     /// Actions in the archive that stand for the choice of an AI partner.
@@ -88,15 +89,15 @@ impl Truth {
     pub(super) fn settled(&self, own: Seat, news: Range<u32>, changes: u16) -> Result<(), String> {
         let known = self.changes.values().take(usize::from(changes));
         let hands = Hands::new(&self.controllers, known);
-        // The server tells everybody what is final.
+        // The server sends everybody the final ticks.
         let asked = news.start.max(self.acknowledged.0)..news.end;
         asked
             .into_iter()
             .try_for_each(|tick| hands.settled(own, tick, &self.claims))
     }
 
-    /// Compares what is final on a page with what is on others, tick by tick: the actions, and the state after them.
-    /// Looks again at a little of what was seen before: it must not change.
+    /// Compares the final ticks of a page with those of others: the actions, and the state after them. Looks again at a
+    /// few earlier ticks: they must not change.
     pub(super) fn compare(
         &mut self,
         session: &mut Session<Native>,
@@ -107,7 +108,7 @@ impl Truth {
         let (first, seats) = (session.first_tick().0, self.controllers.len());
         for tick in seen.saturating_sub(3).max(first)..settled {
             let at = (tick - first) as usize;
-            // A lie that changes nothing until the next digest is never found out: only the digests are compared.
+            // A lie that changes nothing until the next digest is never discovered: only the digests are compared.
             if is_lied_to {
                 continue;
             }
@@ -212,7 +213,7 @@ impl Truth {
             self.digest(tick, digest)
                 .map_err(|differs| format!("{differs} (the replica)"))?;
         }
-        // A state that differs says more than the end that comes of it.
+        // A different state says more than the end that follows from it.
         if self.ended.is_some_and(|ended| over && ended != log.through) {
             return Err(format!(
                 "end: {:?} on the pages, {:?} in the archive",
@@ -272,7 +273,7 @@ impl Truth {
         Ok(most)
     }
 
-    /// Rebuilds what was shown, as far as its notes became durable; gives the number of frames.
+    /// Rebuilds the shown frames, as far as their notes became durable; returns their number.
     pub(super) fn rebuild(&self, log: &Log) -> Result<u64, String> {
         let screens = archive::Screens::new(log);
         let pages = screens.pages(stored);
@@ -283,7 +284,7 @@ impl Truth {
             let frames: Result<Vec<_>, String> = page.frames.collect();
             let frames = frames.map_err(|error| format!("{of}: {error}"))?;
             let shown = self.shown.get(&(page.seat, page.life.0));
-            // What no later note follows may not have become durable.
+            // Frames without a later note may not have become durable.
             let end_ms = frames.last().map_or(0, |frame| frame.frame.at_ms);
             for shown in shown
                 .into_iter()

@@ -56,7 +56,7 @@ impl Run {
         own.next().map(|page| page.number)
     }
 
-    /// A page is gone, and with it its channels; whether the server learns of it at once.
+    /// Removes a page and its channels; `told` says whether the server learns it immediately.
     pub(super) fn bury(&mut self, at: usize, told: bool) {
         let page = &mut self.pages[at];
         page.is_alive = false;
@@ -198,7 +198,7 @@ impl Run {
         true
     }
 
-    /// The first of what waited for a page happens, unless it was frozen once more; the next one follows at once.
+    /// Delivers the first waiting event of a page, unless it was frozen again; the next one follows immediately.
     pub(super) fn thaw(&mut self, at: usize) -> Result<(), String> {
         let page = &self.pages[at];
         if page.is_alive && page.frozen_us > self.now_us {

@@ -64,7 +64,7 @@ impl Run {
         Ok(())
     }
 
-    /// Sends what the server has to say.
+    /// Sends the messages of the server.
     pub(super) fn send_out(&mut self) -> Result<(), String> {
         while let Some(outgoing) = self.server.poll_outgoing() {
             match outgoing {
@@ -81,7 +81,7 @@ impl Run {
         let Some(wire) = self.wires.get(conn).filter(|wire| wire.at_server) else {
             return;
         };
-        // A few hundred messages lie in the buffers of the system before the server's own queue fills.
+        // A few hundred messages fit into the buffers of the system before the server's own queue fills.
         if may_drop && wire.down > 600 {
             return;
         }

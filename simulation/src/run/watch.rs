@@ -1,4 +1,4 @@
-//! How fast a run is: what is played is confirmed soon, and at one pace.
+//! The speed of a run: played ticks are confirmed soon, and at one pace.
 
 use client_core::Peer;
 
@@ -7,8 +7,8 @@ use crate::tab::Tab;
 use super::Run;
 
 impl Run {
-    /// Once nothing goes wrong any more, what is played is confirmed: on every page that is connected, in sight and
-    /// awake.
+    /// Checks that played ticks are confirmed once nothing goes wrong any more: on every page that is connected, in
+    /// sight and awake.
     pub(super) fn watch_progress(&mut self, at: usize) -> Result<(), String> {
         let (now_us, calm_us) = (self.now_us, self.scenario.calm_us());
         let page = &self.pages[at];

@@ -1,4 +1,4 @@
-//! The person in front of a tab, between episodes: reads, types, writes to the group, answers the lobby, goes on.
+//! The person in front of a tab, between episodes: reads, types, writes to the group, answers the lobby, continues.
 
 use client_core::chat::Chat;
 use client_core::drafts::PageTimes;
@@ -41,7 +41,7 @@ pub(super) struct Reader {
     rng: SeededRng,
     work: Work,
     works_us: u64,
-    /// The text in the field of the chat, what it is to be, and how many messages there were.
+    /// The text in the field of the chat, the intended text, and the number of messages so far.
     typed: String,
     message: Option<String>,
     said: u32,
@@ -71,7 +71,7 @@ impl Reader {
         self.works_us.min(self.types_us)
     }
 
-    /// The person sees what the page tells.
+    /// Lets the person see what the page shows.
     ///
     /// # Errors
     /// The page takes away what they typed.
@@ -157,7 +157,7 @@ impl Reader {
         self.types_us = now_us + self.rng.between(100_000, 1_500_000);
     }
 
-    /// The person does what it is time for.
+    /// Lets the person do what is due.
     pub(super) fn handle_timeout(&mut self, now_us: u64, page_us: u64, page: &mut Page<Native>) {
         if self.works_us <= now_us {
             self.works_us = self.work(now_us, page_us, page);
@@ -167,7 +167,7 @@ impl Reader {
         }
     }
 
-    /// Works at the stage. Gives the time at which that goes on.
+    /// Works at the stage. Returns the time at which the work continues.
     fn work(&mut self, now_us: u64, page_us: u64, page: &mut Page<Native>) -> u64 {
         if page.is_judged() {
             page.handle_outcome_read(page_us);
@@ -176,7 +176,7 @@ impl Reader {
         match &mut self.work {
             Work::Nothing => return u64::MAX,
             Work::Rest => {
-                // A rest or a chat that is too short is shown again; whoever is not taken tries again.
+                // A rest or a chat that is too short is shown again; a person whose answer is not taken tries again.
                 page.handle_done(page_us, Vec::new(), Vec::new());
                 return u64::MAX;
             }
@@ -224,7 +224,7 @@ impl Reader {
         now_us + self.rng.between(50_000, 700_000)
     }
 
-    /// Types a message to the group, and sends it. Gives the time at which that goes on.
+    /// Types a message to the group, and sends it. Returns the time at which the typing continues.
     fn write(&mut self, now_us: u64, page_us: u64, page: &mut Page<Native>) -> u64 {
         let may_write = page.chat().is_some_and(Chat::is_heard) && page.has_chat_field();
         if !may_write || (self.said >= MOST && self.message.is_none()) {
@@ -236,7 +236,7 @@ impl Reader {
             .get_or_insert_with(|| format!("{tab}.{said}: somebody says this"));
         if self.typed.len() < whole.len() {
             let more = self.rng.between(3, 12) as usize;
-            // What is half typed when a page goes is sent as it is: it must be like no other message.
+            // A half-typed text is sent as it is when a page goes: it must differ from all other messages.
             let head = whole.find(':').unwrap_or(0);
             let length = (self.typed.len() + more).max(head).min(whole.len());
             whole[..length].clone_into(&mut self.typed);

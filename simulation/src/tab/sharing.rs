@@ -8,7 +8,7 @@ use protocol::rules::SharingMode;
 
 use crate::native::Native;
 
-/// One of so many things that a person does with the seat gives it away, or takes it back.
+/// One of this many actions of a person with the seat gives it away, or takes it back.
 const CHANGES_ONE_IN: u64 = 4;
 
 /// The part of the person.

@@ -225,7 +225,7 @@ impl Parser {
         }
     }
 
-    /// `empty` or `notempty`, after what it asks.
+    /// Reads `empty` or `notempty`, after its operand.
     fn emptiness(&mut self) -> Option<fn(Term) -> Term> {
         let Some(Token::Word(word)) = self.peek() else {
             return None;

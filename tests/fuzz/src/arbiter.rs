@@ -17,11 +17,11 @@ use crate::input::Input;
 use crate::memory::{Memory, no_module};
 use crate::seeds::page_key;
 
-/// Pages at once: two groups and one more.
+/// Pages at the same time: two groups and one more.
 const PAGES: usize = 5;
 /// The most commands that are carried out: the rest of a long input teaches nothing new.
 const COMMANDS: usize = 1_000;
-/// The most effects of one event: everybody is told a few things.
+/// The most effects of one event: everybody gets a few messages.
 const EFFECTS: usize = 32 * PAGES;
 /// The most timeouts that are due at one moment.
 const TIMEOUTS: usize = 100;

@@ -45,7 +45,7 @@ struct Peer {
     life: Life,
     /// Its own inputs, as far as they are signed.
     chain: Chain,
-    /// The last request to say its digests anew that it has followed.
+    /// The last request to send its digests again that it has followed.
     recheck: u16,
     /// The rows that are final so far.
     kept: Vec<Action>,
@@ -210,7 +210,7 @@ impl Match {
         }
     }
 
-    /// Runs what is due, and puts what is sent on the way.
+    /// Does what is due, and puts sent messages on their way.
     fn run(&mut self) {
         for who in 0..2 {
             let session = &mut self.peers[who].session;
@@ -383,7 +383,7 @@ impl Match {
         }
     }
 
-    /// A page loses its connection to the server and is let in again: at once it learns all changes anew.
+    /// Lets a page lose its connection to the server and enter again: it immediately gets all changes again.
     fn reconnect(&mut self, who: usize) {
         let peer = &mut self.peers[who];
         peer.told.clear();

@@ -21,7 +21,7 @@ pub fn answers(bytes: &[u8]) {
     check(bytes);
 }
 
-/// The answers that are taken; none if they are refused.
+/// The answers that are taken; `None` if they are refused.
 fn check(bytes: &[u8]) -> Option<Vec<Answer>> {
     let text = str::from_utf8(bytes).ok()?;
     let answer = |line: &str| {
@@ -43,7 +43,7 @@ fn check(bytes: &[u8]) -> Option<Vec<Answer>> {
     Some(answers)
 }
 
-/// A document is refused, or is a form of at least one page, whose problems are of its own items, whatever is typed.
+/// A document is refused, or is a form of at least one page, whose problems are about its own items, whatever is typed.
 pub fn form(bytes: &[u8]) {
     read(bytes);
 }

@@ -17,7 +17,7 @@ use turn_types::stun::message::{
 
 use crate::input::Input;
 
-/// Clients at once: the first two over UDP, the others over TCP; all but the last one are of one match.
+/// Clients at the same time: the first two over UDP, the others over TCP; all but the last one are of one match.
 const CLIENTS: usize = 4;
 const STREAMS: usize = 2;
 /// The most commands that are carried out: the rest of a long input teaches nothing new.
@@ -30,7 +30,7 @@ const PAUSES_S: [u64; 8] = [1, 10, 299, 301, 599, 601, 3_601, 21_601];
 const RELAY: [u8; 4] = [203, 0, 113, 9];
 /// The most bytes that the relay adds to data: the header of an indication, the headers of two attributes, an address, padding.
 const WRAPPING: usize = 20 + 4 + 4 + 8 + 3;
-/// The longest answer to a client that has proven nothing, beside the unknown attributes that it is told of.
+/// The longest answer to a client that has proven nothing, without the unknown attributes that it lists.
 const CHALLENGE: usize = 200;
 
 struct Source {

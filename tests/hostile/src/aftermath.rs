@@ -41,7 +41,7 @@ impl std::error::Error for Stalled {}
 /// The word of the attacker on its own inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OwnInputs {
-    /// Only those that it has told the server may be in the record.
+    /// Only inputs that it has sent the server may be in the record.
     AsTold,
     /// It has told several things.
     Any,

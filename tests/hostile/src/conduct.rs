@@ -70,7 +70,7 @@ pub(crate) struct Testimony {
     pub until: u32,
 }
 
-/// The input told for a tick, from the tick, the input that the partner is told, and the number of actions.
+/// The input that is sent for a tick, from the tick, the input that the partner gets, and the number of actions.
 pub(crate) type Twist = fn(u32, u16, u16) -> u16;
 
 /// The inputs that a page tells the server, compared with what it tells its partner.
@@ -82,16 +82,16 @@ pub(crate) struct Words {
     pub ahead: i32,
     /// Ticks in an upload; 0 for a quarter of a second of them.
     pub each: u32,
-    /// None are told from this tick on.
+    /// No inputs are sent from this tick on.
     pub until: u32,
-    /// No more are told than the others have said, as far as they were heard.
+    /// No more are sent than the others have sent, as far as they were heard.
     pub is_level: bool,
-    /// The seat that is told what the twist makes of them; the server, if it is none.
+    /// The seat that gets the twisted inputs; `None` for the server.
     pub lies_to: Option<usize>,
 }
 
 impl Words {
-    /// The same as the partner is told, at once.
+    /// The same as the partner gets, immediately.
     pub(crate) const HONEST: Self = Self {
         twist: |_, input, _| input,
         ahead: 0,
@@ -103,7 +103,7 @@ impl Words {
 }
 
 impl Player {
-    /// A whole episode of skilled people, whom nobody has seen: the actions of each seat, and the score.
+    /// A whole episode of invented, skilled people: the actions of each seat, and the score.
     /// Of a world on a host no page knows the seed, so there is nothing but a choice again and again.
     pub(crate) fn invent(&self, policy: &str) -> anyhow::Result<(Vec<Vec<u16>>, i64)> {
         if self.is_hosted() {

@@ -127,7 +127,7 @@ fn read_options() -> anyhow::Result<Option<Options>> {
     Ok(Some(options))
 }
 
-/// Tries every item that is asked for: its variants at once, unless it needs the machine for itself.
+/// Tries every requested item: its variants in parallel, unless it needs the machine for itself.
 async fn try_all(options: &Options, program: &std::path::Path) -> anyhow::Result<Report> {
     let all = items::all();
     for name in &options.items {
@@ -161,7 +161,7 @@ async fn try_all(options: &Options, program: &std::path::Path) -> anyhow::Result
     Ok(report)
 }
 
-/// Tries one variant in a world of its own; once more if the machine was too busy.
+/// Tries one variant in its own world; once more if the machine was too busy.
 async fn try_one(
     item: &Item,
     fresh: Variant,

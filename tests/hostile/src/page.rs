@@ -19,7 +19,7 @@ use crate::wire::chain::public;
 use crate::wire::messages::{Answer, ClientMessage, Entry, Refusal, ServerMessage, StageView};
 use crate::wire::{decode, encode};
 
-/// How long an attack waits for an answer that an honest page would get at once.
+/// The time that an attack waits for an answer that an honest page would get immediately.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Somebody who connects: from which address, and with which headers.
@@ -68,7 +68,7 @@ pub(crate) struct Page {
     pub said_key: Option<[u8; 32]>,
 }
 
-/// A key that no other page has. Nobody is to be kept from guessing it.
+/// Makes a key that no other page has. It need not be secret.
 fn make_key() -> SigningKey {
     static KEYS: AtomicU64 = AtomicU64::new(0);
     let number = KEYS.fetch_add(1, Ordering::Relaxed);

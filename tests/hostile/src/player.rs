@@ -231,7 +231,7 @@ impl Player {
         Ok(!is_so(self))
     }
 
-    /// Says what is due, and hears for a moment.
+    /// Sends the inputs that are due, and listens for a moment.
     async fn beat(&mut self, until: Instant) -> anyhow::Result<()> {
         self.say_due().await?;
         if self.asked.elapsed() > CLOCK_EACH {
@@ -386,7 +386,7 @@ impl Player {
     /// Tells the server the next inputs, if it is time for them.
     async fn upload_words(&mut self) -> anyhow::Result<()> {
         let horizon = self.spec.horizon;
-        // In a new life those before its first tick are not asked for, and those after it are not due at once.
+        // In a new life, inputs before its first tick are not needed, and inputs after it are not due immediately.
         let made = self.inputs[self.me()].len() as u32;
         let due = self.due().unwrap_or(0).min(made);
         let end = due.saturating_add_signed(self.words.ahead);
@@ -540,7 +540,7 @@ impl Player {
     }
 }
 
-/// The spec of an environment; of one on a host, whose parameters no page is told, with as many ticks as there may be.
+/// The spec of an environment; of one on a host, whose parameters no page gets, with the greatest number of ticks.
 fn read_spec(plan: &Plan) -> anyhow::Result<env_core::Spec> {
     let is_hosted = plan.way == EnvWay::Host;
     let params = if is_hosted { "{}" } else { &plan.params };

@@ -236,7 +236,7 @@ impl Company {
     }
 }
 
-/// A second liar takes part to the end, as it is told.
+/// A second liar takes part to the end, by its orders.
 async fn follow(mut ally: Player, orders: watch::Receiver<Orders>) {
     while ally.end.is_none() && !ally.is_closed {
         let told = *orders.borrow();

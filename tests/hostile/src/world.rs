@@ -275,7 +275,7 @@ impl World {
         pairs.into_iter().map(owned).collect()
     }
 
-    /// A dishonest page that has come in as the next person, from an address of its own.
+    /// Returns a dishonest page that has entered as the next person, from its own address.
     pub(crate) async fn attacker(&mut self) -> anyhow::Result<Page> {
         let id = self.next_id();
         let caller = Caller::at(10_000 + self.people as u16);

@@ -9,7 +9,7 @@ use anyhow::Context as _;
 pub(crate) struct Usage {
     /// Seconds of processor time, of all threads.
     pub(crate) cpu_s: f64,
-    /// Bytes of memory of its own: the heap and the stacks, without files.
+    /// Bytes of its own memory: the heap and the stacks, without files.
     pub(crate) memory: u64,
     /// Threads.
     pub(crate) threads: u64,
@@ -45,7 +45,7 @@ fn parse_field(status: &str, name: &str) -> Option<u64> {
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// Programs that run or wait to run on the machine, averaged over a minute; none where the system does not say.
+/// Programs that run or wait to run on the machine, averaged over a minute; `None` if the system does not say.
 pub(crate) fn read_load_average() -> Option<f64> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     text.split(' ').next()?.parse().ok()

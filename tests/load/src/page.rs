@@ -28,7 +28,7 @@ const OPENS_WITHIN: Duration = Duration::from_secs(30);
 /// Pages of one address: the server's limits of one address are not what is measured.
 const PAGES_OF_ADDRESS: usize = 50;
 
-/// Bytes that a connection reads at once. Each read fills as many with zeros first, and messages are short.
+/// Bytes that a connection reads in one go. Each read fills as many with zeros first, and messages are short.
 const READ_BUFFER: usize = 4 * 1024;
 
 /// The time that somebody reads the first page, microseconds.

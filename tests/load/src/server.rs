@@ -29,7 +29,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Serves the study in `folder/study`, with `folder/data`, for this many pages at once.
+    /// Serves the study in `folder/study`, with `folder/data`, for this many pages at the same time.
     ///
     /// # Errors
     /// It does not start; the error has the end of its log.

@@ -27,7 +27,7 @@ pub(crate) struct Switchboard {
 }
 
 impl Switchboard {
-    /// A page wishes for a channel to another seat; both are told once both wish for it.
+    /// Handles a page's wish for a channel to another seat; both pages learn that it is open once both wish for it.
     pub(crate) fn connect(&self, place: &Place, to: Seat, news: &UnboundedSender<ChannelNews>) {
         let mut pages = self.pages.borrow_mut();
         pages.insert(place.clone(), news.clone());

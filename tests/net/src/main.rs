@@ -1,5 +1,5 @@
 //! A network for tests: namespaces that can reach each other only through this process, which delays, loses and
-//! filters their packets as it is told on its standard input, and counts who spoke to whom.
+//! filters their packets by commands on its standard input, and counts packets by sender and receiver.
 
 #[cfg(target_os = "linux")]
 mod capture;

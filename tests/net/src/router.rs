@@ -186,7 +186,7 @@ impl Path {
         (self.random >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// When a packet arrives; none if it is lost.
+    /// Returns when a packet arrives; `None` if it is lost.
     fn due_us(&mut self, now_us: u64, len: usize) -> Option<u64> {
         // Both are drawn for every packet, so that one setting does not change what another does.
         let (luck, share) = (self.random(), self.random());

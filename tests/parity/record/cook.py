@@ -13,7 +13,7 @@ SOURCES = {"o": "O", "t": "T", "d": "D"}
 
 
 def lacks(order, contents):
-    """The letters that a pot needs for an order; None if it can no longer become it."""
+    """The letters that a pot needs for an order; `None` if it can no longer become such a soup."""
     rest = list(order)
     for letter in contents:
         if letter not in rest:

@@ -102,7 +102,7 @@ def main():
     os.makedirs(options.out, exist_ok=True)
     jobs = [(options, name, text) for name, text in kitchens.items()]
     delivered, steps = 0, 0
-    # Recipes are global in some originals, so each kitchen has a process of its own.
+    # Recipes are global in some originals, so each kitchen has a separate process.
     with multiprocessing.get_context("spawn").Pool(options.processes, maxtasksperchild=1) as pool:
         for name, soups, length in pool.imap(record, jobs):
             delivered += sum(soups)

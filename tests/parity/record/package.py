@@ -10,7 +10,7 @@ from recording import finite, soup
 
 
 class Dialect:
-    """One of the two packages; each kitchen is recorded in a process of its own, because recipes are global there."""
+    """One of the two packages; each kitchen is recorded in a separate process, because recipes are global there."""
 
     events = True
     order = True

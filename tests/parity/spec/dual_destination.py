@@ -14,7 +14,7 @@ class DualDestination:
         self.horizon, self.steps = horizon, 0
 
     def step(self, actions):
-        """Returns the reward of both agents: 3 if each stands on a green goal of its own, minus 1 for the step."""
+        """Returns the reward of both agents: 3 if each stands on its own green goal, minus 1 for the step."""
         targets = []
         for (x, y), action in zip(self.agents, actions):
             dx, dy = STEP[action]

@@ -18,7 +18,7 @@ class Kitchen:
     time = 20
     # How many ingredients fill a pot.
     full = 3
-    # Whether an interact with empty hands starts the cooking, and whether a full pot begins at once.
+    # Whether an interact with empty hands starts the cooking, and whether a full pot begins immediately.
     starts_by_interact = False
     placement, dish, soup = 3, 3, 5
 

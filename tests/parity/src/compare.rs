@@ -106,7 +106,7 @@ fn components(seats: usize, common: &[bool], frame: &Frame) -> Vec<Vec<f32>> {
         let kind = usize::from(event.kind);
         if let (Some(sums), Some(&common)) = (sums.get_mut(kind), common.get(kind)) {
             for (seat, sum) in sums.iter_mut().enumerate() {
-                // What is common goes to all, whoever earned it.
+                // A common reward goes to all, whoever earned it.
                 if common || seat == usize::from(event.seat) {
                     *sum += f64::from(event.value);
                 }

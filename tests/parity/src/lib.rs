@@ -138,7 +138,7 @@ impl Host for Modules {
     }
 }
 
-/// Plays every recording of a folder natively, and in modules too if there are any; hands over each report at once.
+/// Plays every recording of a folder natively, and in modules too if there are any; hands over each report immediately.
 ///
 /// # Errors
 /// The folder has no recordings.

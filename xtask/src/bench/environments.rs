@@ -77,7 +77,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// How much other work the machine has, for whoever reads the figures.
+/// The amount of other work on the machine, for readers of the figures.
 fn load() -> Vec<Figure> {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let average = text.split(' ').next().and_then(|first| first.parse().ok());

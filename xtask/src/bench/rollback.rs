@@ -64,7 +64,7 @@ fn measure(workspace: &Workspace) -> Result<Vec<Row>> {
     ];
     read(&output(&mut workspace.cargo(&order))?, &mut rows);
     let folder = build::bindings(workspace, "rollback", "versus")?;
-    // Each in a process of its own: some replace the clocks.
+    // Each in a separate process: some replace the clocks.
     for kinds in [
         &["costs"][..],
         &["wire", "pace", "gap", "loss", "seen", "starts"],

@@ -1,4 +1,4 @@
-//! The check of a release: every file is looked at, and the wheel is installed where nothing but Python is.
+//! The check of a release: every file is checked, and the wheel is installed where there is only Python.
 
 use std::fs;
 use std::path::{Path, PathBuf};

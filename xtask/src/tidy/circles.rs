@@ -146,7 +146,7 @@ impl<'a> Crate<'a> {
         found
     }
 
-    /// The module that a path leads to from a module; none if it leads out of the crate.
+    /// Returns the module to which a path leads from a module; `None` if it leads out of the crate.
     fn resolve(&self, from: &Module, path: &[String], hops: usize) -> Option<Module> {
         let hops = hops.checked_sub(1)?;
         let ups = path.iter().take_while(|part| *part == "super").count();

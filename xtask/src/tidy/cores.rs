@@ -1,4 +1,5 @@
-//! Cores: crates that are told the time and compute the same everywhere. A `clippy.toml` beside each bans the rest.
+//! Cores: crates that get the time from their callers and compute the same everywhere. A `clippy.toml` beside each bans
+//! the rest.
 
 use super::{Finding, Tree};
 

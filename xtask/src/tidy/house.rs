@@ -80,7 +80,7 @@ fn is_foreign(line: &str) -> bool {
     !line.is_empty() && !line.contains("(/") && !line.contains(":\\")
 }
 
-/// Builds what is run from nothing, each in an empty folder of its own.
+/// Builds each program from nothing, in its own empty folder.
 fn builds(workspace: &Workspace) -> Result<Vec<Figure>> {
     let names: BTreeSet<&str> = workspace.packages().map(|(name, _)| name).collect();
     // The command was a part of the server once.

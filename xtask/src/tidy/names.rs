@@ -1,4 +1,4 @@
-//! A public type has a name of its own, unless the glossary says why several crates share it.
+//! A public type has its own name, unless the glossary says why several crates share it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -20,7 +20,7 @@ pub(super) struct RustFile {
     pub(super) paths: Vec<Vec<String>>,
     /// Names that `use` gives to paths, outside of tests.
     pub(super) uses: Vec<Use>,
-    /// The child modules that it declares in files of their own; of tests alone, or not.
+    /// The child modules that it declares in separate files; true for modules only of tests.
     pub(super) children: BTreeMap<String, bool>,
     /// Lines of code that only tests have.
     pub(super) test_lines: usize,

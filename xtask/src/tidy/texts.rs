@@ -110,7 +110,7 @@ fn forbidden(path: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-/// True if the marker stands there as a word of its own.
+/// True if the marker is there as a separate word.
 fn has_word(line: &str, marker: &str) -> bool {
     line.match_indices(marker).any(|(at, _)| {
         let letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');

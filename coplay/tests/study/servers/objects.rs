@@ -5,7 +5,7 @@ use super::*;
 /// The environment variable with the address of a bucket.
 const VARIABLE: &str = "COPLAY_TEST_OBJECT_STORE";
 
-/// How many logs lie in objects, and of how many something is in rows.
+/// Counts the logs in objects, and the logs of which something is in rows.
 fn count_logs(database: &str) -> (String, String) {
     let objects = ask_database(database, "SELECT count(*) FROM coplay.episode_objects");
     let sql = "SELECT count(DISTINCT path) FROM coplay.episode_parts";

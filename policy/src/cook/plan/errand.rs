@@ -1,4 +1,4 @@
-//! Errands: the one thing that a cook does when somebody has told it to, instead of all that the kitchen needs.
+//! Errands: the one thing that a cook does after a directive, instead of everything that the kitchen needs.
 
 use super::{Goal, Item, Plan, SOUP_ONIONS, Tile};
 
@@ -13,7 +13,7 @@ pub(in crate::cook) enum Errand {
     FillPot,
     /// To put a soup onto a plate, and to deliver it.
     ServeSoup,
-    /// To put down what the hands hold.
+    /// To put down the thing in the hands.
     PutDown,
     /// To stay out of the way.
     Wait,

@@ -123,7 +123,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let mut all: Vec<_> = stream::iter(0..MANY).map(attempt).buffer_unordered(32).collect().await;
     let mut served = 0;
     for (page, is_served) in all.iter_mut().flatten() {
-        // A silent socket makes room for the next one, so those count that are there at once.
+        // A silent socket makes room for the next one, so only those count that exist at the same time.
         let is_there = takes != "sockets" || timeout(Duration::from_millis(1), page.next()).await.is_err();
         served += usize::from(*is_served && is_there);
     }
@@ -144,7 +144,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         };
         match timeout(Duration::from_secs(5), enters).await {
             Ok(Ok(page)) => entered.push(page),
-            // Who finds no place tries again, as the page does.
+            // A client without a place tries again, as the page does.
             _ => tokio::time::sleep(Duration::from_millis(200)).await,
         }
     }

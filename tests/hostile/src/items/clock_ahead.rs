@@ -1,4 +1,5 @@
-//! A clock that is years ahead makes the server erase everything: at once, or later by what was stored meanwhile.
+//! A clock that is years ahead makes the server erase everything: immediately, or later because of times that were
+//! stored meanwhile.
 
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ pub(crate) const TRIES: &str =
 /// A year, seconds.
 const YEAR_S: i64 = 31_557_600;
 
-/// The time in which the server looks at what is due.
+/// The time within which the server checks what is due.
 const LOOKS: Duration = Duration::from_secs(2);
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
@@ -67,7 +68,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     Ok(Observed::broken_if(left.contains(&0), seen))
 }
 
-/// Somebody comes, so that the server looks at what is due.
+/// Lets somebody come, so that the server checks what is due.
 async fn visit(world: &mut World) -> anyhow::Result<()> {
     let page = world.attacker().await;
     sleep(LOOKS).await;

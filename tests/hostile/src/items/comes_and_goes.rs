@@ -34,7 +34,7 @@ enum First {
     PartnerAndServerAtLast,
     /// The server, a second and a half before.
     Server,
-    /// Both at once.
+    /// Both at the same time.
     Both,
 }
 

@@ -89,7 +89,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
          {stuck:?}); verify: {said}"
     );
     let is_harmed = theirs == "technical" || their_pay == 0 || !is_over;
-    // Whoever comes back so often has a page that failed.
+    // A page that comes back so often has failed.
     let is_spared = paid > 0;
     Ok(Observed::broken_if(is_harmed || is_spared || !is_sound, seen))
 }

@@ -1,4 +1,4 @@
-//! One page's word on delays keeps another page from its seat: what it claims is told to whoever comes back.
+//! One page's claims about delays keep another page from its seat: they are sent to a page that comes back.
 
 use std::time::Duration;
 

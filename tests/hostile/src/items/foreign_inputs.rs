@@ -79,7 +79,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             Inputs::OfPartner | Inputs::OtherKey => {}
         }
         if matches!(kind, Inputs::OfPartner) && tries == 1 {
-            // Where its own chain goes on, too.
+            // The place where its own chain continues, too.
             block.first = next;
         }
         let mut upload = player.upload();

@@ -29,7 +29,7 @@ const LIES: [(&str, Twist); 5] = [
     }),
 ];
 
-/// The orders of arrival, and by how many ticks the server is told earlier than the partner.
+/// The orders of arrival, and the number of ticks by which the server gets the inputs earlier than the partner.
 const ORDERS: [(&str, i32); 3] = [
     ("the server", 15),
     ("the partner", -12),

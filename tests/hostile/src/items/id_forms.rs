@@ -26,7 +26,7 @@ const SECRETS: [&str; 2] = ["a secret of the recruiter", "a secret of the attack
 enum Recruiter {
     Prolific,
     Mturk,
-    /// One of its own, whose identifiers have a pattern.
+    /// The study's own parameter, whose identifiers have a pattern.
     Pattern,
     /// The same, whose links are signed.
     Signature,

@@ -109,7 +109,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         world.leap(leap / if matches!(signs, Signs::Returns) { 2 } else { 1 }).await?;
         tokio::time::sleep(Duration::from_millis(30)).await;
     }
-    // Who is at the end already need not leave.
+    // A page at the end already need not leave.
     drop(page.send(&ClientMessage::Leave).await);
     let end = page.await_end(Duration::from_secs(10)).await.ok();
     drop(others);

@@ -1,4 +1,4 @@
-//! One page invents a whole episode: its partner is kept waiting, and skilled play is told ahead of time.
+//! One page invents a whole episode: its partner is kept waiting, and skilled play is sent ahead of time.
 
 use std::time::Duration;
 
@@ -59,7 +59,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
             player.chain.next < horizon && player.ended.is_none()
         })
         .await?;
-    // All of its own is told; now it says that everybody has seen the end.
+    // All its own inputs are sent; now it says that everybody has seen the end.
     let mut upload = player.upload();
     upload.ended = Some(horizon);
     if !player.is_closed {

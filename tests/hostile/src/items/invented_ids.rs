@@ -25,7 +25,7 @@ const MANY: u64 = 1_200;
 /// The longest time of the attack; a server that refuses slowly is not filled.
 const LASTS: Duration = Duration::from_secs(35);
 
-/// Connections under way at once.
+/// Connections under way at the same time.
 const AT_ONCE: usize = 32;
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {

@@ -18,7 +18,7 @@ pub(crate) const TRIES: &str =
 /// The jump.
 const FAR: u32 = 1 << 31;
 
-/// An episode that nobody plays to its end: whoever follows a jump steps through all of it.
+/// An episode that nobody plays to its end: a program that follows a jump steps through all of it.
 const LONG: u32 = 10_000_000;
 
 /// `verify` has so long for an episode of ten seconds, on a busy machine.
@@ -75,7 +75,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     for (number, upload) in uploads(&player, jump, back).into_iter().enumerate() {
         player.send_upload(upload).await?;
         if number % 40 == 39 {
-            // The server takes so many at once.
+            // The server takes this many in one go.
             let sent = number as u32 + 1;
             let is_taken = player
                 .run_while(Duration::from_secs(3), |player| player.notes < sent)

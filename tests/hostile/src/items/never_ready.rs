@@ -1,4 +1,4 @@
-//! A page that is matched, and never plays: whoever does so gets nothing, and the partner loses nothing.
+//! A page that is matched, and never plays: its person gets nothing, and the partner loses nothing.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(crate) const TRIES: &str =
 enum Means {
     /// It never says that it is ready.
     NeverReady,
-    /// It goes again and again while the pages connect, and comes back at once.
+    /// It goes again and again while the pages connect, and comes back immediately.
     GoesAgain,
     /// It sends bytes that are no message.
     SendsGarbage,
@@ -127,7 +127,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
         "the page is shown {end:?}, and is recorded as {outcome:?} with {paid} pence; its partner is done: {is_over}, as \
          {theirs:?} with {their_pay} pence; held for five minutes: {is_held}"
     );
-    // Who has played an episode to its end has earned the time of it.
+    // A person who has played an episode to its end has earned its time.
     let is_overpaid = paid > 0 && !matches!(means, Means::GoesAgain);
     let is_harmed = is_held || (is_over && their_pay == 0);
     Ok(Observed::broken_if(is_overpaid || is_harmed, seen))

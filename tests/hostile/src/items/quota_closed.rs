@@ -31,7 +31,7 @@ enum Conduct {
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {
     let conduct = variant.choose("they", &[Conduct::ComeAndGo, Conduct::Stay, Conduct::AgreeAndGo]);
     let waits_min = match conduct {
-        // Who agreed is somebody: their place is kept until the session expires.
+        // A person who agreed counts: their place is kept until the session expires.
         Conduct::AgreeAndGo => 3 * MINUTES + 5,
         _ => variant.choose("honest people come after min", &[6, 10, 15]),
     };

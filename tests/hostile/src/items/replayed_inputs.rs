@@ -110,7 +110,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     }
     let is_out = player.is_closed;
     player.run(Duration::from_secs(1)).await?;
-    // It goes on as if nothing had been.
+    // It continues as if nothing had happened.
     player.manners.uploads = true;
     player
         .run_while(Duration::from_secs(18), |player| player.end.is_none())

@@ -88,7 +88,7 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let id = world.next_id();
     let began = Instant::now();
     let mut is_in = false;
-    // Who has to make room is given some seconds for it.
+    // A page that must make room has some seconds for it.
     while !is_in && began.elapsed() < LETS_IN_WITHIN {
         let enters = async {
             let mut page = Page::connect_as(&address, &caller).await?;

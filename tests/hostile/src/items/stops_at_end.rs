@@ -17,11 +17,11 @@ pub(crate) const TRIES: &str =
 enum Stop {
     /// The server is not told the last inputs.
     WithoutLastWords,
-    /// Nobody is told the last inputs, and the connection stays.
+    /// Nobody gets the last inputs, and the connection stays.
     Silent,
     /// The connection is closed.
     Closed,
-    /// All is told, but never that it has seen the end.
+    /// Everything is sent, except that it has seen the end.
     WithoutEnd,
 }
 

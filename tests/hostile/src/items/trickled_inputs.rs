@@ -28,7 +28,7 @@ enum Sign {
 /// How often it gives a sign at least.
 const TIMES: u32 = 24;
 
-/// For how long it goes on at least, milliseconds. The game takes ten seconds; the server takes the seat of a page that
+/// The least time that it continues, milliseconds. The game takes ten seconds; the server takes the seat of a page that
 /// only connects again after 30 s, and what the study grants.
 const LASTS_MS: u64 = 45_000;
 

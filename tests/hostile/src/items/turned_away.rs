@@ -1,4 +1,4 @@
-//! Invented people take every place, so that those who are turned away meanwhile stay out for good.
+//! Invented people take every place, so that people who are turned away meanwhile never get in.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@ pub(crate) const NAME: &str = "withheld-from-partner";
 pub(crate) const TRIES: &str =
     "A page tells the server its inputs and not its partner, who waits and seems to be the one who is behind.";
 
-/// For how long it goes on at most, seconds: a match in which nothing moves ends after a minute, and a choice.
+/// The longest time that it continues, seconds: a match in which nothing moves ends after a minute, and a choice.
 const LASTS_S: u32 = 75;
 
 pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::Result<Observed> {

@@ -1,4 +1,4 @@
-//! Inputs that the partner is told, and the server is not, late, or only up to some tick.
+//! Inputs that the partner gets, and the server does not, gets late, or gets only up to some tick.
 
 use std::time::Duration;
 

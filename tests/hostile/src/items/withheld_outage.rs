@@ -20,7 +20,7 @@ pub(crate) const TRIES: &str =
 enum Seal {
     /// Over what the partner was told.
     AsTold,
-    /// Over what the server is told.
+    /// Over the inputs that the server gets.
     AsServer,
     /// Over neither.
     Other,

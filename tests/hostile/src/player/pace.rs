@@ -42,7 +42,7 @@ impl Player {
         })
     }
 
-    /// Ticks in an upload: an honest page uploads four times a second, and each choice at once.
+    /// Ticks in an upload: an honest page uploads four times a second, and each choice immediately.
     pub(super) fn ticks_each(&self) -> u32 {
         match self.words.each {
             0 if self.is_in_turns() || self.is_hosted() => 1,

@@ -35,7 +35,7 @@ struct Start {
     legal: Option<Vec<u64>>,
 }
 
-/// The field by which the first line of an episode is told from a step.
+/// The field that distinguishes the first line of an episode from a step.
 #[derive(Deserialize)]
 struct Kind {
     #[serde(rename = "type")]
