@@ -34,7 +34,7 @@ def measure_interdependence(vectors: Vectors, recording: Recording, episodes: in
 
     One action is left out at a time, and everything else is played again. The first event that is then missing relies on
     it. What is missing later may only come of everybody's keys being out of step, and does not count; nor are moves left
-    out, because an agent that stops somewhere else afterwards is in the way, which shows nothing about help. `None` if the
+    out, as an agent that stops somewhere else afterwards is in the way, which shows nothing about help. `None` if the
     environment reports no events, has one seat, or has moves alone; a seat without events has the value 0.
     """
     spec = vectors.spec

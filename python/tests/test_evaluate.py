@@ -69,7 +69,7 @@ def test_what_nobody_could_have_done_alone_is_interdependence():
     kitchen = {"layout": "forced_coordination", "horizon": 300}
     result = cross_play("overcooked", {"cook": "cook", "idle": "idle"}, episodes=2, **kitchen)
     (both,) = [it for it in result.pairings if it.agents == ("cook", "cook")]
-    # The seat at the pot has all events. Three onions and the plate of each soup come from the other one; that a soup is
+    # The pot's seat has all events. Three onions and the plate of each soup come from the other one; that a soup is
     # delivered relies on taking it out of the pot, which is the agent's own action.
     low, high = sorted(both.interdependence.mean(axis=0))
     assert low == 0 and 0.75 < high <= 0.85, both.interdependence
