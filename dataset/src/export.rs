@@ -38,9 +38,10 @@ mod steps;
 mod table;
 mod visits;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use store::data_folder;
+use store::{StudyStore, data_folder};
 
 pub use adherence::ChosenMeasure;
 pub use column::{Column, ColumnKind};
@@ -85,6 +86,7 @@ pub async fn export(
     visits::write_episodes(data, &output, &known, &mut report).await?;
     let facts = (&known, &withdrawn);
     let totals = episode_tables::write_tables(data, &output, options, facts, &mut report)?;
+    report_unknown(data, &totals.unknown, &mut report).await?;
     responses::write_tables(data, &output, options, &known, &mut report).await?;
     visits::write_sessions(data, &output, (&known, &joined), &mut report).await?;
     screening::write_table(data, &output, options, &mut report).await?;
@@ -99,6 +101,31 @@ pub async fn export(
     joined.record(data).await?;
     output.publish(&report.tables.iter().collect::<Vec<_>>())?;
     Ok(report)
+}
+
+/// Reports played episodes that a database lacks although it is there, as a new one does. It has those that have begun
+/// since the export did.
+async fn report_unknown(
+    data: &Path,
+    unknown: &[PathBuf],
+    report: &mut ExportReport,
+) -> anyhow::Result<()> {
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let Some(store) = StudyStore::find(data).await? else {
+        return Ok(());
+    };
+    let episodes = store.episodes().await;
+    store.close().await;
+    let known: BTreeSet<String> = episodes?.into_iter().map(|episode| episode.id).collect();
+    let is_known = |path: &&PathBuf| {
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        known.contains(&*id)
+    };
+    let unknown = unknown.iter().filter(|path| !is_known(path));
+    report.unknown.extend(unknown.cloned());
+    Ok(())
 }
 
 #[cfg(test)]

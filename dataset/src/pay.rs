@@ -5,7 +5,7 @@
 
 mod altered;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use study::payment::{decimals, written};
 use study::plural::count;
 
 use crate::cells::write_cells;
-use altered::{ensure_unaltered, name_sessions};
+use altered::{ensure_unaltered, name_sessions, name_unknown};
 use study::recruitment::{is_mturk_entity, is_mturk_worker, is_prolific_id, usual_floor_per_hour};
 
 /// The reader of a payment file.
@@ -81,8 +81,11 @@ pub async fn pay(data: &Path, order: Option<&PaymentOrder>) -> anyhow::Result<Le
     let payments = store.payments().await?;
     let studies = store.studies().await?;
     let altered = store.ledger().await?.altered;
+    let episodes = store.episodes().await?.into_iter();
+    let known: BTreeSet<String> = episodes.map(|episode| episode.id).collect();
     let mut ledger = Ledger::of(payments, studies.last().map(String::as_str));
     ledger.altered = name_sessions(altered, &ledger.payments);
+    ledger.altered.extend(name_unknown(data, &known)?);
     if let Some(order) = order {
         ensure_unaltered(&ledger.altered)?;
         write(&store, order, &mut ledger).await?;

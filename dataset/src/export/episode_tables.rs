@@ -30,6 +30,8 @@ use crate::progress::Progress;
 pub(super) struct EpisodeTotals {
     pub(super) quality: BTreeMap<String, PersonTotals>,
     pub(super) adherence: BTreeMap<String, PersonAdherence>,
+    /// The files of episodes that the database did not have when the export began.
+    pub(super) unknown: Vec<PathBuf>,
 }
 
 /// Every table of episodes; some only if they are asked for.
@@ -76,6 +78,7 @@ pub(super) fn write_tables(
     let mut tables = create_tables(output, options)?;
     let mut quality = QualityTable::create(output)?;
     let mut adherence = AdherenceTable::create(output, options.adherence.clone())?;
+    let mut unknown = Vec::new();
     let mut progress = Progress::new(files.len());
     for path in files {
         options.stop.check()?;
@@ -84,6 +87,9 @@ pub(super) fn write_tables(
         if known.includes_episode(&id) {
             match read_episode(data, path.clone(), known, withdrawn) {
                 Ok(Some(episode)) => {
+                    if !known.has_episode(&id) {
+                        unknown.push(path.clone());
+                    }
                     report.episodes += 1;
                     report.running += usize::from(episode.reason.is_none());
                     for table in &mut tables {
@@ -107,6 +113,7 @@ pub(super) fn write_tables(
     Ok(EpisodeTotals {
         quality: quality.finish(report)?,
         adherence: adherence.finish(report)?,
+        unknown,
     })
 }
 

@@ -37,13 +37,16 @@ pub struct ExportReport {
     /// The rows of the database that decide payments and were changed after they were stored: a sentence for each. The
     /// tables have them as they are now.
     pub altered: Vec<String>,
+    /// The files of played episodes that the database does not know, as a new one does not. Their steps are in the
+    /// tables, and `episodes` has no row for them.
+    pub unknown: Vec<PathBuf>,
 }
 
 impl ExportReport {
-    /// Tells if nothing was left out, and nothing in the tables was changed since it was stored.
+    /// Tells if nothing was left out, and the tables have what was stored.
     #[must_use]
     pub fn is_fine(&self) -> bool {
-        self.skipped.is_empty() && self.altered.is_empty()
+        self.skipped.is_empty() && self.altered.is_empty() && self.unknown.is_empty()
     }
 
     /// The table of a name; `None` if it was not written.
@@ -73,6 +76,13 @@ impl fmt::Display for ExportReport {
             write!(
                 f,
                 "\naltered: {altered}; `coplay verify` reports it, and a backup from before has the row as it was"
+            )?;
+        }
+        for unknown in &self.unknown {
+            write!(
+                f,
+                "\nunknown: {}: the database does not have this episode; if another database belongs here, put it back",
+                unknown.display()
             )?;
         }
         self.skipped

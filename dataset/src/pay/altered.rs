@@ -1,6 +1,12 @@
 //! Rows that decide payments and that somebody changed: nobody is paid on the basis of them.
 
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use protocol::log::read_log;
 use store::Payment;
+use study::plural::count;
 
 /// Adds the session to each sentence that names a participant of a payment.
 pub(super) fn name_sessions(altered: Vec<String>, payments: &[Payment]) -> Vec<String> {
@@ -27,4 +33,27 @@ pub(super) fn ensure_unaltered(altered: &[String]) -> anyhow::Result<()> {
         altered.join("\n  ")
     );
     Ok(())
+}
+
+/// Tells if the database is not the one of the episodes beside it, as a new one is not.
+pub(super) fn name_unknown(
+    data: &Path,
+    known: &BTreeSet<String>,
+) -> anyhow::Result<Option<String>> {
+    let mut unknown = Vec::new();
+    for path in archive::files(data)? {
+        let id = path.file_stem().unwrap_or_default().to_string_lossy();
+        // The server may just begin one.
+        let is_ended = || {
+            let bytes = fs::read(&path).ok()?;
+            read_log(&bytes).ok()?.ending
+        };
+        if !known.contains(&*id) && is_ended().is_some() {
+            unknown.push(id.into_owned());
+        }
+    }
+    Ok(unknown.first().map(|first| {
+        let many = count(unknown.len(), "ended episode");
+        format!("the database does not know {many}, such as {first}, so it is not the database of these data")
+    }))
 }

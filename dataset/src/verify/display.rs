@@ -118,7 +118,7 @@ impl fmt::Display for Verified {
             StoredModule::Present => write!(f, ", module stored"),
             StoredModule::Missing => write!(f, ", MODULE MISSING"),
             StoredModule::Altered => write!(f, ", MODULE ALTERED"),
-            StoredModule::Unnamed => write!(f, ", no module named"),
+            StoredModule::Unnamed => write!(f, ", environment of the program"),
         }
     }
 }
