@@ -108,6 +108,8 @@ struct Page {
     recheck: u16,
     heard: u16,
     told: Tick,
+    /// The tick of the wrong digest for which it was asked last, if every page must say that digest; otherwise 0.
+    asked: Tick,
     /// Until its digests agree from this tick on, they prove nothing: there are final inputs that it cannot know.
     untold: Tick,
     /// True if it simulates something else than the replica.

@@ -322,7 +322,7 @@ impl Episode {
 
     /// Handles that a page differs from the replica. Perhaps others have sent it other inputs than the server: it gets
     /// the inputs that count, and must send its digests again. If it differs although it has got everything since its
-    /// last right digest, it is named.
+    /// last right digest, or has never corrected the digest for which it was asked, it is named.
     fn differ(
         &mut self,
         seat: Seat,
@@ -335,6 +335,9 @@ impl Episode {
             true => self.through(),
             false => Tick(u32::MAX),
         };
+        // A page says the digest of an end, too, and has another end once it is corrected.
+        let each = digest_ticks(self.header.tick_hz);
+        let is_due = tick.0.is_multiple_of(each) && self.replica.digest(tick).is_some();
         let page = &mut self.pages[seat.index()];
         if page.diverged || page.heard < page.recheck {
             return None;
@@ -342,8 +345,10 @@ impl Episode {
         // If a page says that it was asked as often as can be counted, that is false: no further request is possible.
         let request = page.recheck.max(page.heard).checked_add(1);
         if let Some(request) = request {
-            if page.recheck == 0 || tick.min(last) > page.told {
+            let has_corrected = page.asked <= page.agreed || page.asked > page.told;
+            if page.recheck == 0 || tick.min(last) > page.told && has_corrected {
                 page.recheck = request;
+                page.asked = if is_due { tick } else { Tick(0) };
                 self.claims.retain(|(_, claimant), _| *claimant != seat);
                 return None;
             }

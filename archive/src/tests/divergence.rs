@@ -269,7 +269,7 @@ fn nobody_is_named_for_what_another_page_tells_them_after_it_has_taken_its_seat_
         ..pages[0].part(&all, to - 8, to)
     };
     episode
-        .append_upload(ZERO, &own(16, 1, Vec::new()))
+        .append_upload(ZERO, &own(16, 1, vec![all.digests[1]]))
         .unwrap();
     let mut back = PageScript::from(&header, ONE, change.life, change.tick);
     let said = Upload {
@@ -348,5 +348,28 @@ fn a_page_that_says_it_was_asked_as_often_as_can_be_counted_is_named_at_once() {
         .unwrap();
     let expected = all.digests[0].1;
     let record = named(ZERO, 4, expected, expected ^ 1);
+    assert_eq!(diverged(&mut episode), [record]);
+}
+
+#[test]
+fn a_page_that_never_corrects_what_it_was_asked_for_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    for (number, to) in [(0, 4), (1, 8)] {
+        let from = to - 4;
+        episode
+            .append_upload(ONE, &pages[1].part(&all, from, to))
+            .unwrap();
+        // Nothing but a new lie about the newest tick.
+        let mut wrong = rechecked(pages[0].part(&all, from, to), number);
+        wrong.digests[0].1 ^= 1;
+        let answer = episode.append_upload(ZERO, &wrong).unwrap();
+        assert_eq!(answer.diverged, number == 1);
+        episode.recheck(ZERO);
+    }
+    let expected = all.digests[1].1;
+    let record = named(ZERO, 8, expected, expected ^ 1);
     assert_eq!(diverged(&mut episode), [record]);
 }
