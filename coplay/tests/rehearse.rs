@@ -429,17 +429,20 @@ fn a_rehearsal_that_is_stopped_leaves_nothing_behind() {
         (&of_process[..], "0 of 40 done"),
         (&by_clock, "of 9000 done"),
     ] {
-        let scratch = tempfile::tempdir().unwrap();
+        let (scratch, kept) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let rehearsal = Command::new(env!("CARGO_BIN_EXE_coplay"))
             .arg("rehearse")
             .arg(study())
             .args(["--arrivals-per-min", "1"])
+            .arg("--data")
+            .arg(kept.path().join("data"))
             .args(args)
             .env("TMPDIR", scratch.path())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         assert_stops(rehearsal, scratch.path(), word);
+        assert_eq!(std::fs::read_dir(kept.path()).unwrap().count(), 0);
     }
 }
 

@@ -32,6 +32,8 @@ mod trace;
 mod virtual_run;
 mod watching;
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
@@ -46,6 +48,8 @@ pub use link_counts::LinkCounts;
 pub use options::{RehearsalMode, RehearsalOptions};
 pub use process::honest::HonestPage;
 pub use report::RehearsalReport;
+
+use played::Played;
 
 /// Rehearses a study.
 ///
@@ -73,16 +77,44 @@ async fn rehearsed(
         "{} holds data already; a rehearsal wants a folder of its own",
         data.display()
     );
-    let study = Arc::new(study);
-    let played = match options.mode {
+    // The data folder of a rehearsal that ends, well or not, is kept.
+    let mut unfinished = Unfinished(is_new(&data).then(|| data.clone()));
+    let played = play(options, Arc::new(study), facts, &data, scratch.path()).await;
+    unfinished.0 = None;
+    judge::judge(played?, &data, &scratch.path().join("tables")).await
+}
+
+/// Returns true if there is nothing in a folder yet, so that a rehearsal may delete it.
+fn is_new(data: &Path) -> bool {
+    match std::fs::read_dir(data) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    }
+}
+
+/// The new data folder of a rehearsal that has not ended; it is deleted if the rehearsal is stopped.
+struct Unfinished(Option<PathBuf>);
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        // Nobody is left who could be told of an error.
+        let _ = self.0.take().map(std::fs::remove_dir_all);
+    }
+}
+
+async fn play(
+    options: &RehearsalOptions,
+    study: Arc<Study>,
+    facts: &EnvFactsByStage,
+    data: &Path,
+    scratch: &Path,
+) -> anyhow::Result<Played> {
+    match options.mode {
         RehearsalMode::Virtual => {
-            virtual_run::rehearse(options, study, facts, &data, Vec::new()).await?
+            virtual_run::rehearse(options, study, facts, data, Vec::new()).await
         }
-        RehearsalMode::Process => {
-            process::rehearse(options, study, facts, &data, scratch.path()).await?
-        }
-    };
-    judge::judge(played, &data, &scratch.path().join("tables")).await
+        RehearsalMode::Process => process::rehearse(options, study, facts, data, scratch).await,
+    }
 }
 
 /// # Errors
