@@ -81,6 +81,12 @@ pub enum KeyError {
     /// The file has no key.
     #[error("{} is no key of recruiters' identifiers: it must be one line of 64 hexadecimal digits", .0.display())]
     NoKey(PathBuf),
+    /// The data folder has the key that everybody knows.
+    #[error(
+        "{} has data of a rehearsal or a trial, whose identifiers are encrypted with a key that everybody knows; \
+         choose another folder with --data", .0.display()
+    )]
+    Trial(PathBuf),
     /// There is no folder for it.
     #[error(
         "there is no folder for the key of recruiters' identifiers, because neither XDG_CONFIG_HOME nor HOME is set; \
@@ -144,6 +150,11 @@ impl IdentifierKey {
     /// The key of trials and rehearsals, which everybody knows.
     fn trial() -> Self {
         Self::new(b"identifiers of trials: no secret")
+    }
+
+    /// Returns true for the key that everybody knows.
+    pub(crate) fn is_trial(&self) -> bool {
+        self.id == Self::trial().id
     }
 
     /// Its name, 16 hex digits.

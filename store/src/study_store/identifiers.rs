@@ -8,7 +8,7 @@ use super::ledger::append_identifier;
 use super::rows::plain_identifier;
 use crate::database::value::Row;
 use crate::database::{Transaction, query};
-use crate::identifier_key::{IdentifierKey, SealedIdentifier};
+use crate::identifier_key::{IdentifierKey, KeyPlace, SealedIdentifier};
 use crate::{Identifier, KeyError, StoreError};
 
 /// The first version of the database that has them encrypted.
@@ -20,8 +20,8 @@ impl StudyStore {
     /// # Errors
     /// [`StoreError::Key`], also if the key is missing; the database.
     pub async fn ensure_key(&self) -> Result<(), StoreError> {
-        if self.key.get().is_some() {
-            return Ok(());
+        if let Some(key) = self.key.get() {
+            return self.refuse_trial(key);
         }
         let mut transaction = self.pool.begin_write().await?;
         self.find_or_make_key(&mut transaction).await?;
@@ -34,6 +34,7 @@ impl StudyStore {
         transaction: &mut Transaction,
     ) -> Result<IdentifierKey, StoreError> {
         if let Some(key) = self.find_key(transaction).await? {
+            self.refuse_trial(&key)?;
             return Ok(key);
         }
         let made = IdentifierKey::make(&self.place, &self.data)?;
@@ -42,6 +43,14 @@ impl StudyStore {
             .execute(&mut **transaction)
             .await?;
         Ok(made)
+    }
+
+    /// Refuses to protect anybody by the key that everybody knows.
+    fn refuse_trial(&self, key: &IdentifierKey) -> Result<(), StoreError> {
+        match key.is_trial() && self.place != KeyPlace::Trial {
+            true => Err(KeyError::Trial(self.data.clone()).into()),
+            false => Ok(()),
+        }
     }
 
     /// Finds the key of the data folder; `None` if it has none yet.

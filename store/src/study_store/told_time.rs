@@ -80,4 +80,16 @@ mod tests {
         let links = store.links().await.unwrap();
         assert!(links[2].created_at > links[1].created_at, "{links:?}");
     }
+
+    #[tokio::test]
+    async fn a_server_does_not_protect_people_by_the_key_of_rehearsals() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = StudyStore::open_rehearsed(dir.path()).await.unwrap();
+        store.ensure_key().await.unwrap();
+        store.close().await;
+        let store = StudyStore::open(dir.path()).await.unwrap();
+        let refused = store.ensure_key().await.unwrap_err();
+        let because = "has data of a rehearsal or a trial";
+        assert!(refused.to_string().contains(because), "{refused}");
+    }
 }
