@@ -150,7 +150,7 @@ impl OfflineWorker {
 
     /// Returns the milliseconds until something is due; `None` if nothing is.
     pub fn due_in_ms(&self, now_us: f64) -> Option<f64> {
-        let due_us = self.server.as_ref()?.poll_timeout()?;
+        let (due_us, _) = self.server.as_ref()?.poll_timeout()?;
         let now_us = now_us + self.ahead_us as f64;
         Some(((due_us as f64 - now_us) / 1_000.0).ceil().max(1.0))
     }
