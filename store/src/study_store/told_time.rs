@@ -56,6 +56,7 @@ pub(super) async fn tell(pool: &Pool, now_us: u64) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use crate::StudyStore;
+    use crate::identifier_key::KeyPlace;
 
     /// 14 November 2023, 22:13:20, microseconds.
     const NOW_US: u64 = 1_700_000_000_000_000;
@@ -87,7 +88,8 @@ mod tests {
         let store = StudyStore::open_rehearsed(dir.path()).await.unwrap();
         store.ensure_key().await.unwrap();
         store.close().await;
-        let store = StudyStore::open(dir.path()).await.unwrap();
+        let mut store = StudyStore::open(dir.path()).await.unwrap();
+        store.place = KeyPlace::User;
         let refused = store.ensure_key().await.unwrap_err();
         let because = "has data of a rehearsal or a trial";
         assert!(refused.to_string().contains(because), "{refused}");

@@ -50,7 +50,8 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let said_key = matches!(kind, Inputs::WeakKey).then_some(IDENTITY);
     let (mut player, company) =
         Company::gather(world, setting, ("bot", false), said_key).await?;
-    player.manners.sends = !is_gone;
+    // On a host there are no datagrams to hide, and a page that takes no views gets no more of them.
+    player.manners.sends = !is_gone || setting.is_hosted();
     player.manners.uploads = !matches!(kind, Inputs::WeakKey);
     player
         .run_until(Duration::from_secs(30), |player| {
