@@ -85,7 +85,7 @@ async function showSame(t, some, others) {
     return these.some(one => those.some(other => same(one, other)));
   }, [sources, TINT]);
 }
-const TINT = 3;
+const TINT = 1;
 
 /** The addresses that a page asked for, without what is other in every session. */
 const addresses = asked => asked.filter(address => !address.startsWith('blob:')).map(address => new URL(address).pathname.replaceAll(/[0-9a-f]{64}/g, '#'));
