@@ -1,6 +1,7 @@
 //! Reads the study file: the keys at its top, and the timeline with the checks that need nothing but the file.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 
 use crate::about::{self, About};
 use crate::adherence::{self, AdherenceMeasure};
@@ -36,10 +37,11 @@ pub(crate) fn read_file(dir: &StudyFolder, report: &ProblemReport) -> Option<Str
         Ok(Ok(text)) if text.len() <= MAX_FILE => return Some(text),
         Ok(Ok(text)) => format!("{} bytes; the limit is {MAX_FILE}", text.len()),
         Ok(Err(_)) => "not UTF-8 text; save it as UTF-8".to_owned(),
-        Err(error) => format!(
-            "cannot be read in {} ({error}); name a folder that holds a {FILE}, such as examples/overcooked-dyad",
+        Err(error) if error.kind() == ErrorKind::NotFound => format!(
+            "there is none in {}; name the folder of a study, or write one with `coplay new overcooked my-study`",
             dir.describe()
         ),
+        Err(error) => format!("cannot be read in {} ({error})", dir.describe()),
     };
     report.add(LineColumn::default(), "", message);
     None

@@ -99,7 +99,7 @@ pub struct ServeArgs {
 /// Arguments of `coplay rehearse`.
 #[derive(Debug, Args)]
 pub struct RehearseArgs {
-    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    /// Folder that holds study.yaml, such as my-study.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Number of sessions.
@@ -253,7 +253,7 @@ pub struct AccessArgs {
 /// Arguments of `coplay site`.
 #[derive(Clone, Debug, Args)]
 pub struct SiteArgs {
-    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    /// Folder that holds study.yaml, such as my-study.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Address of the server, as pages reach it, such as wss://study.example.edu.
@@ -300,7 +300,7 @@ pub struct ImportArgs {
 /// The study and its data.
 #[derive(Clone, Debug, Args)]
 pub struct StudyArgs {
-    /// Folder that holds study.yaml, such as examples/overcooked-dyad.
+    /// Folder that holds study.yaml, such as my-study.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Data folder; created if missing [default: coplay-data; for dev coplay-dev-data].

@@ -128,7 +128,7 @@ pub fn list() -> String {
         text += &format!("  {:<12} {}\n", template.name, template.about);
     }
     text += "  human-ai     people cook with your own agents, blinded and counterbalanced, and rate each of them\n";
-    text += "  environment  an environment of your own, in Rust or C\n\nBegin with one of them:\n  coplay new overcooked my-study";
+    text += "  environment  your own environment, in Rust, C or Python\n\nBegin with one of them:\n  coplay new overcooked my-study";
     text
 }
 

@@ -70,7 +70,8 @@ impl fmt::Display for ExportReport {
         };
         write!(f, "{}{running}", count(self.episodes, "episode"))?;
         for table in &self.tables {
-            write!(f, "\n{}: {} rows", table.path.display(), table.rows)?;
+            let rows = count(usize::try_from(table.rows).unwrap_or(usize::MAX), "row");
+            write!(f, "\n{}: {rows}", table.path.display())?;
         }
         for altered in &self.altered {
             write!(

@@ -371,8 +371,8 @@ fn a_folder_without_a_study_says_what_is_looked_for() {
     let problems = study::load(&folder.path).expect_err("there is no study.yaml");
     let text = problems[0].to_string();
     assert!(
-        text.starts_with("study.yaml: cannot be read in ")
-            && text.ends_with("such as examples/overcooked-dyad"),
+        text.starts_with("study.yaml: there is none in ")
+            && text.ends_with("`coplay new overcooked my-study`"),
         "{text}"
     );
 }
