@@ -144,6 +144,11 @@ pub async fn run(
     loop {
         let (study, _) = read_study(&options.study).map_err(StartError::Study)?;
         let anew = prepare(&options.data, &study, fresh)?;
+        if anew && !fresh {
+            eprintln!(
+                "stages, blocks or factors are others than before: the data of earlier trials are deleted"
+            );
+        }
         fresh = false;
         let hash = study.hash.clone();
         let server = Server::start(ServerOptions {
@@ -203,7 +208,7 @@ async fn next_version(watch: &mut Watch, dir: &Path, hash: &str, news: &Shared) 
         let faults = match read_study(dir) {
             Ok((study, _)) if study.hash != hash => {
                 eprintln!(
-                    "{}: changed, and loaded anew",
+                    "{}: changed, and loaded again",
                     dir.join(study::FILE).display()
                 );
                 return;
@@ -219,7 +224,7 @@ fn told_faults(dir: &Path, problems: Vec<Problem>) -> Vec<Found> {
     let found = lint::found(dir, problems);
     let count = count(found.len(), "fault");
     eprintln!(
-        "{}: changed, with {count}; what ran before goes on",
+        "{}: changed, with {count}; the last version without faults keeps running",
         dir.display()
     );
     found.iter().for_each(|fault| eprintln!("{fault}\n"));
