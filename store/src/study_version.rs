@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context as _, bail};
+use serde_json::Value;
 use study::Study;
 
 use crate::Session;
@@ -31,6 +32,9 @@ pub fn stale(
     sessions: &[Session],
     changed: OnStudyChange,
 ) -> anyhow::Result<BTreeSet<String>> {
+    if changed != OnStudyChange::Carry {
+        refuse_other(study, data)?;
+    }
     let is_stale = |session: &&Session| {
         let old = &session.study_hash;
         session.outcome.is_none() && *old != study.hash && !data.carried(old, &study.hash).exists()
@@ -78,6 +82,34 @@ pub fn stale(
                 .collect())
         }
     }
+}
+
+/// Refuses a data folder that another study has, although nobody may be in the middle of it: its links open that study.
+fn refuse_other(study: &Study, data: &DataDir) -> anyhow::Result<()> {
+    let folder = data.path().join("studies");
+    let files =
+        std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_none_or(|ending| ending != "json") {
+            continue;
+        }
+        let text =
+            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let canonical: Value =
+            serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
+        if let Some(id) = canonical["study"]["id"]
+            .as_str()
+            .filter(|id| *id != study.id)
+        {
+            bail!(
+                "{} belongs to the study `{id}`, and this one is `{}`; choose another folder with --data",
+                data.path().display(),
+                study.id
+            );
+        }
+    }
+    Ok(())
 }
 
 fn are(count: usize) -> String {
