@@ -15,11 +15,11 @@ mod privacy_args;
 mod replay_args;
 
 pub use agent_args::{AgentCheckArgs, AgentPlayArgs};
-use args::study_folder;
 pub use args::{
     AccessArgs, DevArgs, ImportArgs, PayArgs, PythonArgs, RehearseArgs, RetainArgs, ServeArgs,
     SiteArgs, StudyArgs, TurnArgs,
 };
+use args::{data_folder, study_folder};
 pub use desk_args::{DeskCommand, DeskLinkArgs, DeskTokenArgs, RoleArg};
 pub use env_commands::{AgentCommand, EnvCommand, PyodideCommand};
 pub use export_args::{CrateArgs, ExportArgs, ExportFormat};
@@ -259,7 +259,7 @@ Example:
         /// The identifier.
         id: String,
         /// Data folder.
-        #[arg(long, default_value = "coplay-data")]
+        #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
         data: PathBuf,
         /// Print one JSON object for scripts.
         #[arg(long)]
@@ -278,7 +278,7 @@ Example:
         #[arg(value_name = "CRATE", conflicts_with_all = ["data", "ledger_hash"])]
         published: Option<PathBuf>,
         /// Data folder.
-        #[arg(long, default_value = "coplay-data")]
+        #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
         data: PathBuf,
         /// A hash of the ledger of payments that an earlier run printed; the run fails if the ledger no longer has it.
         #[arg(long, value_name = "HASH")]

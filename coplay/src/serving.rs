@@ -18,7 +18,7 @@ use signaling_server::origins::Origins;
 use signaling_server::server::{Server, ServerOptions};
 use signaling_server::site_rules::find_origin;
 use signaling_server::webhook::WebhookOptions;
-use store::data_folder::DataDir;
+use store::data_folder::{self, DataDir};
 use store::identifier_key::{KeyPlace, choose_place};
 use store::servers;
 use store::study_version::OnStudyChange;
@@ -105,6 +105,11 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
     anyhow::ensure!(
         !dev::is_trial(&data),
         "{} has data of `coplay dev`, which can be deleted at any time; choose another folder with --data",
+        data.display()
+    );
+    anyhow::ensure!(
+        args.paced || !data_folder::is_rehearsal(&data),
+        "{} has the data of bots or agents, and people would be mixed with them; choose another folder with --data",
         data.display()
     );
     let is_shared = names_database(&data, args.database.as_deref())?;

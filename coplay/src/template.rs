@@ -215,8 +215,12 @@ impl fmt::Display for Written {
             language,
             name,
         } = self;
-        let dir = dir.display();
-        writeln!(f, "Wrote the environment `{name}` into {dir}.\n")?;
+        writeln!(
+            f,
+            "Wrote the environment `{name}` into {}.\n",
+            dir.display()
+        )?;
+        let dir = study::quote(dir);
         let (build, module) = match language {
             Language::Python => {
                 return write!(

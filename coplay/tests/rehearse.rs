@@ -164,6 +164,25 @@ fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
     assert_ne!(other, first);
 }
 
+#[test]
+fn people_do_not_join_the_data_of_bots() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("trial");
+    let args = ["--sessions", "2", "--faults", "none", "--data"];
+    let (code, report, said) = rehearse(&study(), &[&args[..], &[data.to_str().unwrap()]].concat());
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    let served = Command::new(env!("CARGO_BIN_EXE_coplay"))
+        .args(["serve", "--listen", "127.0.0.1:0"])
+        .arg(study())
+        .arg("--data")
+        .arg(&data)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(served.stderr).unwrap();
+    assert_eq!(served.status.code(), Some(1), "{said}");
+    assert!(said.contains("has the data of bots or agents"), "{said}");
+}
+
 fn hosted() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/hosted")
 }

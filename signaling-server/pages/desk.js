@@ -106,7 +106,7 @@ function showDesk() {
     me = null;
     showDoor();
   });
-  put('who', `${me.name}, may ${me.role} `, out);
+  put('who', `${me.name} (role: ${me.role}) `, out);
   listen();
   showDone();
   if (may('administer')) showKeys();
@@ -194,13 +194,17 @@ const amount = units => {
 // --- parts of the page ---
 
 function table(heads, rows) {
-  const head = el('tr', {}, ...heads.map(text => el('th', { scope: 'col', textContent: text.replace('#', ''), className: text.startsWith('#') ? 'number' : '' })));
-  const line = cells => el('tr', {}, ...cells.map((cell, index) => {
-    const td = el('td', { className: heads[index].startsWith('#') ? 'number' : '' });
+  const told = heads.map((_, index) => rows.some(cells => (cells[index] ?? '') !== ''));
+  const only = list => list.filter((_, index) => told[index]);
+  const shown = only(heads).map(text => ({ label: text.replace('#', ''), className: text.startsWith('#') ? 'number' : '' }));
+  const head = el('tr', { role: 'row' }, ...shown.map(({ label, className }) => el('th', { role: 'columnheader', scope: 'col', textContent: label, className })));
+  const line = cells => el('tr', { role: 'row' }, ...only(cells).map((cell, index) => {
+    const td = el('td', { role: 'cell', className: shown[index].className });
+    td.dataset.label = shown[index].label;
     td.append(cell ?? '');
     return td;
   }));
-  const made = el('table', {}, el('thead', {}, head), el('tbody', {}, ...rows.map(line)));
+  const made = el('table', { role: 'table' }, el('thead', { role: 'rowgroup' }, head), el('tbody', { role: 'rowgroup' }, ...rows.map(line)));
   return el('div', { className: 'scroll', tabIndex: 0 }, made);
 }
 
@@ -264,7 +268,7 @@ function showRecruitment() {
       bar([[cell.completed, ''], [cell.under_way, 'soft-part']], wanted || most));
   });
   const total = places.wanted === null
-    ? none(`There is no limit of ${unit}.`)
+    ? none(`The number of ${unit} has no limit.`)
     : none(`${places.wanted} ${unit} are wanted in all, and ${places.left} places are left.`);
   put('cells', total, ...cells);
   const fields = places.is_per_treatment

@@ -12,6 +12,9 @@ use study::stage::{CERTIFICATE, CompiledModel};
 use crate::database::FILE;
 use crate::servers::{EpisodeFiles, StudyLease};
 
+/// The file that marks a data folder in which only bots and agents took part.
+const REHEARSAL: &str = "rehearsal";
+
 /// Bytes of a file, from the program or from the disk.
 pub type Bytes = Cow<'static, [u8]>;
 
@@ -200,6 +203,17 @@ impl DataDir {
         self.dir.join("studies").join(format!("{hash}.json"))
     }
 
+    /// Marks the folder as one in which only bots and agents take part.
+    ///
+    /// # Errors
+    /// [`DataError::Io`]
+    pub fn mark_rehearsal(&self) -> Result<(), DataError> {
+        fs::write(self.dir.join(REHEARSAL), "").map_err(|error| DataError::Io {
+            dir: self.dir.clone(),
+            error,
+        })
+    }
+
     /// The file that says that participants of one study, by its hash, continued in another.
     pub fn carried(&self, from: &str, to: &str) -> PathBuf {
         self.dir
@@ -225,6 +239,11 @@ fn keep_private(dir: &Path) -> io::Result<()> {
 /// Tells whether a folder is the data folder of a server.
 pub fn is_there(dir: &Path) -> bool {
     dir.join("episodes").is_dir() || dir.join(FILE).is_file()
+}
+
+/// Tells whether only bots and agents took part in a data folder.
+pub fn is_rehearsal(dir: &Path) -> bool {
+    dir.join(REHEARSAL).is_file()
 }
 
 /// Reads a secret of a data folder, and makes it, for its owner alone, if it is not there.

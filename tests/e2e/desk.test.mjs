@@ -83,6 +83,17 @@ async function shoot(page, name) {
   await page.emulateMedia({ colorScheme: 'light' });
 }
 
+/** On a phone, every button of the dashboard is within the screen. */
+async function fitsPhone(page, name) {
+  const desktop = page.viewportSize();
+  await page.setViewportSize(PHONE.viewport);
+  const beyond = await page.evaluate(() => [...document.querySelectorAll('#desk button')]
+    .filter(button => button.getBoundingClientRect().right > innerWidth).map(button => button.textContent));
+  assert.deepEqual(beyond, []);
+  await shoot(page, `${name}-phone`);
+  await page.setViewportSize(desktop);
+}
+
 async function accessible(page) {
   for (const colorScheme of ['light', 'dark']) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -118,7 +129,7 @@ test('a link signs one browser in, and what is revoked is out at once', async t 
   const link = await page.locator('#secret code').innerText();
   await other.goto(link);
   await other.click('#enter button');
-  await sees(other, '#who', 'Bo, may look');
+  await sees(other, '#who', 'Bo (role: look)');
   assert.equal(await other.locator('#access').isVisible(), false);
   assert.equal(await other.getByRole('button', { name: 'Pause recruitment' }).count(), 0);
   await order(page, page.locator('#keys tr').filter({ hasText: 'session' }).filter({ hasText: 'Bo' }).getByRole('button'));
@@ -137,6 +148,7 @@ test('the page follows real people through the study, and orders reach them', as
   await sees(page, '#episodes', 'playing');
   const watched = await page.locator('#episodes a').first().innerText();
   await shoot(page, 'playing');
+  await fitsPhone(page, 'playing');
 
   // Somebody who waits alone continues with an AI partner, and is then sent out.
   await cy.read();
@@ -163,6 +175,7 @@ test('the page follows real people through the study, and orders reach them', as
   // A person who is sent out for a technical reason is paid too.
   await sees(page, '#pay', '9.50');
   await shoot(page, 'over');
+  await fitsPhone(page, 'over');
   await accessible(page);
 
   const replay = await page.context().newPage();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rehearsal::AgentPolicy;
 
-use super::args::study_folder;
+use super::args::{data_folder, study_folder};
 
 /// Arguments of `coplay agent check`.
 #[derive(Debug, Args)]
@@ -59,7 +59,7 @@ pub struct AgentPlayArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// New data folder.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = data_folder)]
     pub data: PathBuf,
     /// Print one JSON object for scripts.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! Arguments of the larger commands, and how the command line is read.
 
+use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -133,7 +134,7 @@ pub struct RehearseArgs {
     #[arg(long, value_name = "PROGRAM")]
     pub chromium: Option<PathBuf>,
     /// Keep the data in this new folder, instead of deleting them at the end.
-    #[arg(long)]
+    #[arg(long, value_parser = data_folder)]
     pub data: Option<PathBuf>,
     /// Print one JSON object for scripts.
     #[arg(long)]
@@ -173,7 +174,7 @@ pub struct PythonArgs {
     #[arg(long, value_name = "PROGRAM")]
     pub python: Option<PathBuf>,
     /// For Python: data folder.
-    #[arg(long, default_value = "coplay-dev-data")]
+    #[arg(long, default_value = "coplay-dev-data", value_parser = data_folder)]
     pub data: PathBuf,
 }
 
@@ -181,7 +182,7 @@ pub struct PythonArgs {
 #[derive(Debug, Args)]
 pub struct PayArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data")]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
     pub data: PathBuf,
     /// Only show the payments; this is the default.
     #[arg(long, conflicts_with_all = ["csv", "out", "mark_paid"])]
@@ -210,7 +211,7 @@ pub struct RetainArgs {
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Data folder.
-    #[arg(long, default_value = "coplay-data")]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
     pub data: PathBuf,
     /// Only show what would be erased; a server may be running.
     #[arg(long)]
@@ -284,7 +285,7 @@ pub struct ImportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Data folder; created if missing.
-    #[arg(long, default_value = "coplay-data")]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
     pub data: PathBuf,
     /// Also import files from another version of Coplay; results can differ.
     #[arg(long)]
@@ -304,7 +305,7 @@ pub struct StudyArgs {
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Data folder; created if missing [default: coplay-data; for dev coplay-dev-data].
-    #[arg(long)]
+    #[arg(long, value_parser = data_folder)]
     pub data: Option<PathBuf>,
     /// Number of participant links for people who have not finished.
     #[arg(long, default_value_t = 2)]
@@ -351,6 +352,20 @@ pub(super) fn study_folder(named: &str) -> Result<PathBuf, String> {
             study::FILE,
             folder.display()
         )),
+    }
+}
+
+/// A data folder, there or not.
+pub(super) fn data_folder(named: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(named);
+    match path.read_dir() {
+        Err(error) if error.kind() == ErrorKind::NotADirectory => {
+            Err("it is a file; name a data folder, such as coplay-data".to_owned())
+        }
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => Err(format!(
+            "this user may not read it ({error}); a data folder belongs to the user who runs the server"
+        )),
+        _ => Ok(path),
     }
 }
 
@@ -473,6 +488,9 @@ mod tests {
                 .contains("it is a file; name the folder")
         );
         assert_eq!(study_folder("nowhere"), Ok("nowhere".into()));
+        let told = data_folder(dir.path().join("how.md").to_str().unwrap());
+        assert!(told.unwrap_err().starts_with("it is a file"));
+        assert_eq!(data_folder("nowhere"), Ok("nowhere".into()));
     }
 }
 

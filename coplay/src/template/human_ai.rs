@@ -262,13 +262,13 @@ fn plays(agent: &Agent, layout: &str) -> anyhow::Result<()> {
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dir = self.dir.display();
+        let (dir, typed) = (self.dir.display(), super::study::quote(&self.dir));
         write!(
             f,
             "Wrote a study into {dir}: {} partners ({}) in {}. Begin with {dir}/study.yaml.\n\n  \
-             coplay dev {dir}        try it, and change it while it runs\n  \
-             coplay lint {dir}       check it\n  \
-             coplay rehearse {dir}   let bots take part",
+             coplay dev {typed}        try it, and change it while it runs\n  \
+             coplay lint {typed}       check it\n  \
+             coplay rehearse {typed}   let bots take part",
             self.names.len(),
             self.names.join(", "),
             self.layouts.join(", ")

@@ -113,11 +113,21 @@ pub(super) fn id(dir: &Path) -> String {
             '-'
         }
     };
-    let id: String = name.chars().map(plain).take(40).collect();
-    let id = id.trim_matches('-');
-    match id.starts_with(|c: char| c.is_ascii_lowercase()) {
-        true => id.to_owned(),
-        false => "my-study".to_owned(),
+    let id: String = name.chars().map(plain).take(34).collect();
+    match id.trim_matches('-') {
+        "" => "my-study".to_owned(),
+        id if id.starts_with(|c: char| c.is_ascii_digit()) => format!("study-{id}"),
+        id => id.to_owned(),
+    }
+}
+
+/// A path as it is typed in a shell.
+pub(super) fn quote(path: &Path) -> String {
+    let path = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./~:\\".contains(c);
+    match path.chars().all(is_plain) {
+        true => path,
+        false => format!("'{}'", path.replace('\'', r"'\''")),
     }
 }
 
@@ -134,10 +144,10 @@ pub fn list() -> String {
 
 impl fmt::Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let dir = self.dir.display();
+        let (dir, typed) = (self.dir.display(), quote(&self.dir));
         write!(
             f,
-            "Wrote the study `{}` into {dir}. Begin with {dir}/study.yaml.\n\n  coplay dev {dir}     try it, and change it while it runs\n  coplay lint {dir}    check it",
+            "Wrote the study `{}` into {dir}. Begin with {dir}/study.yaml.\n\n  coplay dev {typed}     try it, and change it while it runs\n  coplay lint {typed}    check it",
             self.name
         )
     }
@@ -181,11 +191,22 @@ mod tests {
     fn a_folder_names_the_study_if_it_can() {
         for (dir, wanted) in [
             ("a/Cooks 2", "cooks-2"),
-            ("2cooks", "my-study"),
+            ("2cooks", "study-2cooks"),
             ("..", "my-study"),
             ("\u{e4}", "my-study"),
         ] {
             assert_eq!(id(Path::new(dir)), wanted);
+        }
+    }
+
+    #[test]
+    fn paths_are_shown_as_they_are_typed_in_a_shell() {
+        for (path, typed) in [
+            ("a/b-2", "a/b-2"),
+            ("My study", "'My study'"),
+            ("it's", r"'it'\''s'"),
+        ] {
+            assert_eq!(quote(Path::new(path)), typed);
         }
     }
 }

@@ -34,6 +34,7 @@ use host::{Host, Place};
 use pacer::{Pacer, Who};
 use shared_state::SharedState;
 use store::StudyStore;
+use store::data_folder::DataDir;
 
 /// A second, microseconds.
 const S: u64 = 1_000_000;
@@ -52,6 +53,7 @@ pub(crate) async fn rehearse(
     data: &Path,
     scratch: &Path,
 ) -> anyhow::Result<Played> {
+    DataDir::open(data)?.mark_rehearsal()?;
     let place = Place {
         program: options.program.clone(),
         study: options.study.clone(),

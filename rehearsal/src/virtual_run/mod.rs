@@ -364,6 +364,7 @@ fn run_order(machine: &mut Machine, crowd: &Crowd, order: Order) -> Ran {
 /// Makes the data folder with what a server puts there at its start.
 fn prepare(study: &Study, data: &Path, seed: u64) -> anyhow::Result<()> {
     let folder = DataDir::open(data)?;
+    folder.mark_rehearsal()?;
     folder.store_study(study)?;
     for stage in &study.timeline {
         if let StageKind::Env(env) = &stage.kind
