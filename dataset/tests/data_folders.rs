@@ -3,7 +3,7 @@
 //!
 //! `tests/data-folders/VERSION/EXAMPLE` is the folder `data` that a server wrote while `coplay rehearse --faults all` ran
 //! an example, with `expected.json`: what the same program said about it. A new version of a log, database or module
-//! format adds a folder; nothing in an existing folder ever changes.
+//! format adds a folder; nothing in an existing folder ever changes. `v5b` has version 16 of the database.
 
 #![allow(
     clippy::unwrap_used,
