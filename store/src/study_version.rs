@@ -2,6 +2,7 @@
 //! does not start at all.
 
 use std::collections::BTreeSet;
+use std::io::ErrorKind;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
@@ -87,8 +88,10 @@ pub fn stale(
 /// Refuses a data folder that another study has, although nobody may be in the middle of it: its links open that study.
 fn refuse_other(study: &Study, data: &DataDir) -> anyhow::Result<()> {
     let folder = data.path().join("studies");
-    let files =
-        std::fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let files = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        files => files.with_context(|| format!("cannot read {}", folder.display()))?,
+    };
     for file in files {
         let path = file?.path();
         if path.extension().is_none_or(|ending| ending != "json") {

@@ -216,19 +216,23 @@ async fn a_page_that_simulates_another_game_goes_on_from_the_servers_state() {
 
 #[tokio::test]
 async fn a_data_folder_of_another_study_is_left_alone() {
-    let host = Host::new();
-    let server = host.start().await;
-    Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
-    server.stop().await;
-    let file = host.dir.path().join("study/study.yaml");
-    let other = std::fs::read_to_string(&file).unwrap();
-    std::fs::write(&file, other.replace("id: overcooked-dyad", "id: another")).unwrap();
-    let error = Server::start(host.options()).await.err().unwrap();
-    let said = error.to_string();
-    assert!(
-        said.contains("`overcooked-dyad`") && said.contains("--data"),
-        "{said}"
-    );
+    for is_somebody_there in [true, false] {
+        let host = Host::new();
+        let server = host.start().await;
+        if is_somebody_there {
+            Page::enter(&server, Entry::Invite(server.links[0].clone())).await;
+        }
+        server.stop().await;
+        let file = host.dir.path().join("study/study.yaml");
+        let other = std::fs::read_to_string(&file).unwrap();
+        std::fs::write(&file, other.replace("id: overcooked-dyad", "id: another")).unwrap();
+        let error = Server::start(host.options()).await.err().unwrap();
+        let said = error.to_string();
+        assert!(
+            said.contains("`overcooked-dyad`") && said.contains("--data"),
+            "{said}"
+        );
+    }
 }
 
 /// Replaces a text of the study file.
