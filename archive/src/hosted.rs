@@ -26,6 +26,8 @@ pub(super) struct Hosted {
     /// Records that are not durable, in their order.
     pending: Vec<Record>,
     fresh: FreshRows,
+    /// Set if the world is too slow for its ticks: a sentence for researchers.
+    pub(super) slow: Option<String>,
 }
 
 /// Rows that are in no record yet.
@@ -107,6 +109,7 @@ impl Hosted {
             seats: (0..seats).map(|_| SeatPage::default()).collect(),
             pending: Vec::new(),
             fresh: FreshRows::default(),
+            slow: None,
         })
     }
 }
@@ -244,7 +247,10 @@ impl Episode {
         if self.hosted.is_none() || self.broken || self.ending.is_some() {
             return failed;
         }
-        let done = self.host_steps(&work).and_then(|()| {
+        let slow = work.slow_step_us.map(|mean_us| self.tell_slow(mean_us));
+        self.hosted().0.slow.clone_from(&slow);
+        let ready = slow.map_or(Ok(()), |slow| Err(io::Error::other(slow)));
+        let done = ready.and_then(|()| self.host_steps(&work)).and_then(|()| {
             let views = work.views.iter();
             let view = |order: &ViewOrder| (order.seat, self.view(order, work.tells_rewards));
             let views: Vec<_> = views.map(view).collect();
@@ -282,6 +288,16 @@ impl Episode {
                 failed
             }
         }
+    }
+
+    /// Says that the steps of the world take too long.
+    fn tell_slow(&self, mean_us: u64) -> String {
+        let tick_ms = 1_000 / u64::from(self.header.tick_hz.max(1));
+        format!(
+            "the environment is too slow: a step takes {} ms on average, and a tick has {tick_ms} ms; make the step \
+             faster, lower `tick_hz`, or let fewer people play at once",
+            mean_us / 1_000
+        )
     }
 
     fn host_steps(&mut self, work: &HostWork) -> io::Result<()> {

@@ -407,9 +407,10 @@ impl Episode {
             .then(|| self.replica.ending(EndReason::Played))
     }
 
-    /// The reason why the environment was stopped, if it broke down.
+    /// The reason why the environment was stopped, if it broke down or was too slow.
     pub fn world_fault(&self) -> Option<String> {
-        self.replica.world_fault()
+        let slow = || self.hosted.as_ref()?.slow.clone();
+        self.replica.world_fault().or_else(slow)
     }
 
     /// The end, once written.

@@ -17,8 +17,8 @@ use offline::{Kept, OfflineServer};
 use serde::{Deserialize, Serialize};
 use server_core::arbiter::Write;
 use signaling_server::assets::Assets;
-use signaling_server::server::{env_stages, store_files};
 use signaling_server::site::name_offline_program;
+use signaling_server::study_files::{env_stages, store_files};
 use store::data_folder::DataDir;
 use store::persistence::Persistence;
 

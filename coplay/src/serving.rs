@@ -89,6 +89,10 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         },
         ..options
     };
+    if args.paced {
+        // Its clock may run faster than that of the machine.
+        options.limits.slow_step_ticks = 0;
+    }
     if !options.access.sites.is_empty() {
         // A web server in front may name another host than the one that browsers know.
         options.access.sites.extend(url.clone());

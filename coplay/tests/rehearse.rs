@@ -165,6 +165,20 @@ fn the_same_seed_gives_the_same_report_to_the_byte_and_another_one_another() {
 }
 
 #[test]
+fn faults_that_nobody_had_are_named() {
+    let args = ["--sessions", "2", "--faults", "reload,withdraw,server"];
+    let (code, report, said) = rehearse(&study(), &args);
+    assert_eq!(code, Some(0), "{report:#} {said}");
+    let tried = report["faults"].as_object().unwrap().keys();
+    let mut named: Vec<&str> = tried.map(String::as_str).collect();
+    assert_eq!(named.len(), 1, "one of two sessions has a fault");
+    let untried = report["untried"].as_array().unwrap();
+    named.extend(untried.iter().map(|name| name.as_str().unwrap()));
+    named.sort_unstable();
+    assert_eq!(named, ["reload", "withdraw"]);
+}
+
+#[test]
 fn people_do_not_join_the_data_of_bots() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("trial");

@@ -28,5 +28,5 @@ mod seals;
 
 pub use effects::{Effect, Now, Status, Verdict};
 pub use env_core::World;
-pub use peer::{Peer, ShownView, era_of};
+pub use peer::{Peer, ShownView};
 pub use policy::Partners;

@@ -1,5 +1,6 @@
 //! One page's part in an episode: it handles its inputs one after the other, never nested.
 
+mod beat;
 mod hosted;
 mod person;
 mod seat;
@@ -25,19 +26,6 @@ use hosted::HostedPlay;
 pub use hosted::ShownView;
 use person::Person;
 
-/// Everything but the ticks is looked after this often, microseconds.
-const BEAT_US: u64 = 50_000;
-/// The same while it is counted how many packets are lost: those go out more often, microseconds.
-const COUNTING_US: u64 = 5_000;
-/// Pause between uploads, microseconds.
-const UPLOAD_US: u64 = 250_000;
-/// Pause between chunks of what was shown, microseconds: the last chunk is lost with a page that dies, and each further
-/// chunk in a second costs the bytes in which it learns what is likely.
-const CHUNK_US: u64 = 1_000_000;
-/// Pause between round trips in the timing, microseconds.
-const RTT_US: u64 = 1_000_000;
-/// A hold of this length puts the data channels in doubt, microseconds: shorter ones are the network's jitter.
-const DOUBT_US: u64 = 100_000;
 /// A page that was not called for this long slept, and heard nobody because of that, microseconds.
 const SLEPT_US: u64 = 200_000;
 /// Pause between two questions for the lost seat, microseconds.
@@ -217,7 +205,7 @@ impl<W: World> Peer<W> {
     /// A message of the server; one about another episode is late and void.
     pub fn handle_message(&mut self, now: Now, message: ServerMessage) {
         self.net.heard_server(now.page_us);
-        if era_of(&message).is_some_and(|era| era != self.plan.era) {
+        if message.era().is_some_and(|era| era != self.plan.era) {
             return;
         }
         match message {
@@ -480,85 +468,6 @@ impl<W: World> Peer<W> {
             .is_some_and(|verdict| verdict.reason != EndReason::Played)
     }
 
-    /// Looks after everything but the ticks.
-    fn beat(&mut self, now: Now) {
-        let is_counting = matches!(self.stage, Stage::Linking(..)) && self.plan.measures_loss;
-        let pause_us = if is_counting { COUNTING_US } else { BEAT_US };
-        self.beat_us = now.page_us + pause_us;
-        if self.verdict.is_some() {
-            return;
-        }
-        match &mut self.stage {
-            Stage::Linking(_, is_ready) => {
-                self.net.keep_up(now.page_us);
-                if !self.plan.running {
-                    self.net.send_probes(now);
-                }
-                let ready = self.plan.running || self.net.is_ready(now.page_us);
-                if !*is_ready && now.is_set && ready && self.net.is_connected() {
-                    *is_ready = true;
-                    self.net.tell_ready();
-                }
-            }
-            Stage::Playing(session) => {
-                let is_over = session.ended().is_some();
-                let held = self.held_us;
-                if held.is_some_and(|since_us| now.page_us > since_us + DOUBT_US) {
-                    self.net.doubt(now.page_us);
-                }
-                // The session sends nothing before tick 0, and silence after the end says nothing about the link.
-                if now.server_us < self.t0_us {
-                    self.net.send_probes(now);
-                } else if !is_over {
-                    self.net.keep_up(now.page_us);
-                    self.net.tell_changes(now.page_us);
-                }
-                self.upload(now);
-                self.tell_fault();
-            }
-            Stage::Hosted(_) => self.upload(now),
-            Stage::Lost => self.take_back(now),
-            Stage::Loading | Stage::Stopped => {}
-        }
-    }
-
-    /// Sends the unsent records, from time to time.
-    fn upload(&mut self, now: Now) {
-        let due = now.page_us >= self.upload_us;
-        if !due || !self.may_upload || !self.net.is_connected() {
-            return;
-        }
-        self.upload_us = now.page_us + UPLOAD_US;
-        let mut recorder = self.recorder.lock();
-        if let Stage::Playing(session) = &self.stage {
-            let stats = session.stats();
-            recorder.count(stats.dropped, stats.equivocations);
-            if now.page_us >= self.rtt_us {
-                self.rtt_us = now.page_us + RTT_US;
-                let seats = 0..self.plan.controllers.len() as u8;
-                recorder.timing().rtt_us = seats.map(|seat| session.rtt_us(Seat(seat))).collect();
-            }
-        }
-        if now.page_us >= self.chunk_us {
-            self.chunk_us = now.page_us + CHUNK_US;
-            recorder.close_chunk();
-        }
-        while let Some(upload) = recorder.upload() {
-            self.net.tell(ClientMessage::Upload(upload));
-        }
-    }
-
-    /// A world that broke down stands still and is over; the server's replica finds the same and ends the episode.
-    fn tell_fault(&mut self) {
-        let fault = self.session_mut().and_then(|s| s.world().fault());
-        if let Some(fault) = fault
-            && !std::mem::replace(&mut self.is_fault_told, true)
-        {
-            let message = format!("the environment was stopped: {fault}");
-            self.net.tell(ClientMessage::Trouble { message });
-        }
-    }
-
     /// Nothing can be played here.
     fn stop(&mut self, message: String) {
         self.net.tell(ClientMessage::Trouble { message });
@@ -573,23 +482,4 @@ fn connected_by(plan: &Plan) -> Plan {
         plan.controllers.fill(Controller::Vacant);
     }
     plan
-}
-
-/// Returns the episode of a message, if it names one.
-pub fn era_of(message: &ServerMessage) -> Option<Era> {
-    match message {
-        ServerMessage::Start { era, .. }
-        | ServerMessage::Running { era, .. }
-        | ServerMessage::Archived { era, .. }
-        | ServerMessage::Peer { era, .. }
-        | ServerMessage::Ended { era, .. }
-        | ServerMessage::Inputs { era, .. }
-        | ServerMessage::Recheck { era, .. }
-        | ServerMessage::Change { era, .. }
-        | ServerMessage::Pointed { era, .. }
-        | ServerMessage::Part { era, .. } => Some(*era),
-        ServerMessage::Return(back) => Some(back.era),
-        ServerMessage::View(view) => Some(view.era),
-        _ => None,
-    }
 }

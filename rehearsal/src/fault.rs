@@ -212,13 +212,18 @@ impl Faults {
         self.0.contains(&fault)
     }
 
+    /// The scripts of sessions that can happen in a study.
+    pub fn possible(&self, study: &Study) -> Vec<Fault> {
+        let of_sessions = self.0.iter().copied().filter(|fault| *fault != Server);
+        of_sessions
+            .filter(|fault| fault.happens_in(study))
+            .collect()
+    }
+
     /// The script of each of `sessions` sessions: half of them have none, and each script is given to equally many of
     /// the others, in random order.
     pub fn scripts(&self, study: &Study, sessions: usize, rng: &mut Rng) -> Vec<Option<Fault>> {
-        let of_sessions = self.0.iter().copied().filter(|fault| *fault != Server);
-        let possible: Vec<Fault> = of_sessions
-            .filter(|fault| fault.happens_in(study))
-            .collect();
+        let possible = self.possible(study);
         let mut scripts = vec![None; sessions];
         if possible.is_empty() {
             return scripts;

@@ -33,6 +33,8 @@ pub struct RehearsalReport {
     pub wrong: Vec<String>,
     /// Every script: the number of sessions that had it, and the number in which it happened.
     pub faults: BTreeMap<&'static str, Happened>,
+    /// Faults that nobody had, since there are fewer sessions with a fault than faults.
+    pub untried: Vec<&'static str>,
     /// How often the server was killed and started again.
     pub kills: usize,
     /// Sessions that were real pages, if there were any, and in which browser.
@@ -204,6 +206,9 @@ impl RehearsalReport {
                 happened.happened += usize::from(record.happened);
             }
         }
+        let possible = played.options.faults.possible(&played.study).into_iter();
+        let untried = possible.map(Fault::name);
+        let untried = untried.filter(|name| !faults.contains_key(name)).collect();
         let is_fine = figures.stuck.is_empty() && figures.wrong.is_empty();
         let records = || sessions.iter().map(|(record, _)| *record);
         let open = sessions
@@ -219,6 +224,7 @@ impl RehearsalReport {
             outcomes,
             left_open: open.count(),
             faults,
+            untried,
             kills: played.kills,
             browsers: played.chromium.clone().map(|product| Browsers {
                 sessions: records().filter(|record| record.is_real).count(),
@@ -341,6 +347,16 @@ impl RehearsalReport {
                 };
                 writeln!(f, "  {name:<20} {happened:>5}  {what}{rest}")?;
             }
+        }
+        if !self.untried.is_empty() {
+            let (names, enough) = (
+                self.untried.join(", "),
+                2 * (self.faults.len() + self.untried.len()),
+            );
+            writeln!(
+                f,
+                "  not tried: {names}; half of the sessions have a fault, so give --sessions {enough} or more"
+            )?;
         }
         Ok(())
     }

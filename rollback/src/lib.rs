@@ -18,8 +18,9 @@
 //! A tick is *confirmed* when every person has every person's input for it. All packets carry receipts, which show
 //! this: for each seat the minimum over everyone's receipts, and over the seats the minimum of those. If a seat has
 //! lost its person, the server must also have made durable all but the last two seconds. A page's own receipts would be
-//! enough to know the state, but not to know that everybody will know it. Confirmed ticks never change:
-//! [`Session::rows`] and [`Session::digests`] only grow, and they are the data.
+//! enough to know the state, but not to know that everybody will know it. Only the cut of a seat takes confirmed ticks
+//! back, and only ticks that the server has not made final: up to those, [`Session::rows`] and [`Session::digests`]
+//! only grow, and they are the data.
 //!
 //! At most `window` ticks are simulated beyond the confirmed ones. At the end of the window, the session *holds*: it
 //! simulates nothing and keeps sending, and [`Session::waiting_for`] says whom it waits for. When the missing inputs

@@ -119,6 +119,9 @@ pub struct Limits {
     pub returns: u32,
     /// Times that one page may diverge from the replica, or break the protocol, in an episode; once more, and it has failed.
     pub divergences: u32,
+    /// Ticks that a step of an environment on a host may take on average, over five seconds of ticks; if it takes longer,
+    /// its episode ends. 0 is no limit.
+    pub slow_step_ticks: u32,
     /// Time by which the clock may be ahead of everything that is known; beyond it, nothing is erased by it.
     pub clock_ahead: Duration,
     /// Times that one person comes, goes or hides in an episode; later ones are not reported to anybody.
@@ -193,6 +196,7 @@ impl Default for Limits {
             changes: 500,
             returns: 40,
             divergences: 3,
+            slow_step_ticks: 4,
             clock_ahead: Duration::from_hours(400 * 24),
             presences: 2_000,
             routes: 2_000,

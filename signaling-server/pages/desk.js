@@ -1,32 +1,7 @@
 // The researcher's dashboard: shows what the server sends, and sends orders that were confirmed. It decides nothing.
 
 import { makeMessages } from './messages.js';
-
-const at = id => document.getElementById(id);
-const clock = new Intl.DateTimeFormat(undefined, { dateStyle: 'short', timeStyle: 'medium' });
-const when = us => (us ? clock.format(new Date(us / 1000)) : '');
-
-/** An element with attributes and children; texts are texts, never HTML. */
-function el(name, attributes = {}, ...children) {
-  const made = Object.assign(document.createElement(name), attributes);
-  made.append(...children.filter(child => child !== null && child !== undefined));
-  return made;
-}
-
-const put = (id, ...children) => at(id).replaceChildren(...children.filter(Boolean));
-const none = text => el('p', { className: 'soft', textContent: text });
-
-function duration(us) {
-  const seconds = Math.max(0, Math.round(us / 1e6));
-  if (seconds < 60) return `${seconds} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${Math.floor(seconds / 3600)} h ${Math.floor(seconds / 60) % 60} min`;
-}
-
-function bytes(count) {
-  if (count === null || count === undefined) return 'not known';
-  return count < 1e9 ? `${Math.round(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
-}
+import { at, bar, bytes, clock, duration, el, none, put, sum, table, when } from './parts.js';
 
 /** Sends a request to the server; throws the server's own words if it refuses. */
 async function ask(path, method = 'GET', body) {
@@ -191,37 +166,7 @@ const amount = units => {
   return new Intl.NumberFormat(undefined, { style: 'currency', currency, minimumFractionDigits: decimals, maximumFractionDigits: decimals }).format(units / 10 ** decimals);
 };
 
-// --- parts of the page ---
-
-function table(heads, rows) {
-  const told = heads.map((_, index) => rows.some(cells => (cells[index] ?? '') !== ''));
-  const only = list => list.filter((_, index) => told[index]);
-  const shown = only(heads).map(text => ({ label: text.replace('#', ''), className: text.startsWith('#') ? 'number' : '' }));
-  const head = el('tr', { role: 'row' }, ...shown.map(({ label, className }) => el('th', { role: 'columnheader', scope: 'col', textContent: label, className })));
-  const line = cells => el('tr', { role: 'row' }, ...only(cells).map((cell, index) => {
-    const td = el('td', { role: 'cell', className: shown[index].className });
-    td.dataset.label = shown[index].label;
-    td.append(cell ?? '');
-    return td;
-  }));
-  const made = el('table', { role: 'table' }, el('thead', { role: 'rowgroup' }, head), el('tbody', { role: 'rowgroup' }, ...rows.map(line)));
-  return el('div', { className: 'scroll', tabIndex: 0 }, made);
-}
-
-function bar(parts, all) {
-  const box = el('span', { className: 'share', ariaHidden: 'true' });
-  let before = 0;
-  for (const [count, className] of parts) {
-    const part = el('span', { className });
-    part.style.setProperty('inset-inline-start', `${all ? (100 * before) / all : 0}%`);
-    part.style.setProperty('width', `${all ? Math.min(100, (100 * count) / all) : 0}%`);
-    before += count;
-    box.append(part);
-  }
-  return box;
-}
-
-const sum = (list, of) => list.reduce((total, one) => total + of(one), 0);
+// --- what is shown ---
 
 function showNow() {
   const ended = name => sum(seen.outcomes.filter(one => !name || one.outcome === name), one => one.count);
@@ -382,7 +327,7 @@ function showWaiting() {
   put('waiting', rows.length ? table(['Participant', 'Stage', 'Waits', 'Time', 'For', 'Page', 'Orders'], rows) : none('Nobody waits.'));
 }
 
-const messages = makeMessages({ at, el, put, none, ask, confirm, action, table, may, duration, clock, seen: () => seen });
+const messages = makeMessages({ ask, confirm, action, may, seen: () => seen });
 
 const ms = us => (us === null ? '–' : `${Math.round(us / 1000)} ms`);
 

@@ -1,9 +1,11 @@
 // Messages between researchers and participants: the list of exchanges, and one of them in a dialog. It decides nothing.
 
+import { at, clock, duration, el, none, put, table } from './parts.js';
+
 const path = name => `participants/${encodeURIComponent(name)}`;
 
-/** Makes this part of the dashboard, from the functions that all parts share; `seen` gives what was seen last. */
-export function makeMessages({ at, el, put, none, ask, confirm, action, table, may, duration, clock, seen }) {
+/** Makes this part of the dashboard, from functions of the page; `seen` gives what was seen last. */
+export function makeMessages({ ask, confirm, action, may, seen }) {
   /** The pseudonym whose exchange is in the dialog, and how it stood when it was shown. */
   let open = null;
   let shown = '';

@@ -28,6 +28,7 @@ pub mod server;
 pub mod site;
 pub mod site_rules;
 pub mod socket;
+pub mod study_files;
 pub mod turn_sockets;
 pub mod webhook;
 pub mod world_faults;

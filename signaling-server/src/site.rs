@@ -20,8 +20,9 @@ use crate::app::own_bytes;
 use crate::assets::Assets;
 use crate::http::{make_policy, name_styles};
 use crate::sentences::StudySentences;
-use crate::server::{env_stages, list_media, store_files};
+
 use crate::site_rules::find_origin;
+use crate::study_files::{env_stages, list_media, store_files};
 
 /// Files by their path below the folder of a site.
 pub type SiteFiles = BTreeMap<String, Bytes>;

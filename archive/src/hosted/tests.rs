@@ -117,6 +117,22 @@ fn a_choice_enters_the_next_tick_and_its_view_tells_which() {
 }
 
 #[test]
+fn a_world_that_is_too_slow_ends_its_episode_and_keeps_what_was_played() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([PERSON, PERSON], 12);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    step(&mut episode);
+    let report = episode.host(HostWork {
+        slow_step_us: Some(410_000),
+        ..HostWork::default()
+    });
+    assert!(report.failed);
+    let said = episode.world_fault().unwrap();
+    assert!(said.contains("410 ms on average"), "{said}");
+    assert_eq!(episode.durable(), Tick(1));
+}
+
+#[test]
 fn views_show_the_world_as_the_seat_sees_it() {
     let dir = tempfile::tempdir().unwrap();
     let header = hosted([ai("cook"), PERSON], 20);

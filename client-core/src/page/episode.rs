@@ -85,7 +85,7 @@ impl<W: World> Page<W> {
             return;
         }
         let own = self.peer.as_ref().map(|peer| peer.plan().era);
-        if own.is_some() && own == peer::era_of(&message) {
+        if own.is_some() && own == message.era() {
             self.tell_partners(&message);
         }
         let status = self.with_peer(now_us, |peer, now| {

@@ -83,9 +83,6 @@ pub struct ServeArgs {
     /// AWS_ENDPOINT_URL.
     #[arg(long, value_name = "ADDRESS")]
     pub object_store: Option<String>,
-    /// Limits.
-    #[command(flatten)]
-    pub limits: LimitArgs,
     /// How to handle participants who are in the middle of another version of the study.
     #[arg(long, value_enum, default_value_t = Changed::Refuse)]
     pub changed: Changed,
@@ -95,6 +92,9 @@ pub struct ServeArgs {
     /// Run by a clock whose pace comes on standard input, and stop when that ends: for rehearsals.
     #[arg(long, hide = true)]
     pub paced: bool,
+    /// Limits.
+    #[command(flatten)]
+    pub limits: LimitArgs,
 }
 
 /// Arguments of `coplay rehearse`.

@@ -62,6 +62,10 @@ pub struct LimitArgs {
     /// it counts as failed.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().divergences)]
     pub page_divergences: u32,
+    /// Ticks that a step of an environment on a host may take on average, over five seconds of ticks. If it takes longer,
+    /// its episode ends; 0 is no limit.
+    #[arg(long, value_name = "TICKS", default_value_t = usual().slow_step_ticks)]
+    pub slow_step_ticks: u32,
     /// Bytes of timing and network notes stored per person and second of an episode; 64 times as many at once.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().note_bytes_per_s)]
     pub note_bytes: usize,
@@ -117,6 +121,7 @@ impl LimitArgs {
             uploads: usize::try_from(self.page_uploads.get()).unwrap_or(usize::MAX),
             returns: self.page_returns,
             divergences: self.page_divergences,
+            slow_step_ticks: self.slow_step_ticks,
             note_bytes: self.note_bytes.saturating_mul(64),
             note_bytes_per_s: self.note_bytes,
             headers: time(self.header_timeout),

@@ -12,6 +12,7 @@ use protocol::control::{
 };
 use protocol::log::{self, Record};
 use store::StudyStore;
+use store::backup::restore::restore_backup;
 use tokio::sync::oneshot;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
@@ -355,19 +356,6 @@ async fn no_file_table_or_log_has_an_address_a_browser_or_a_recruiters_identifie
     assert!(good, "amounts need no key: {said}");
 }
 
-/// Unpacks a backup into a new folder.
-fn restore(archive: &Path, folder: &Path) {
-    std::fs::create_dir(folder).unwrap();
-    let done = Command::new("tar")
-        .arg("-xf")
-        .arg(archive)
-        .arg("-C")
-        .arg(folder)
-        .status()
-        .unwrap();
-    assert!(done.success());
-}
-
 #[tokio::test]
 async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed() {
     let host = host(QUESTIONS);
@@ -407,7 +395,19 @@ async fn a_backup_of_a_running_server_is_restored_after_that_server_was_killed()
     std::fs::remove_dir_all(host.data()).unwrap();
 
     let restored = host.dir.path().join("restored");
-    restore(&archive, &restored);
+    let new = restored.display().to_string();
+    let args = ["restore", &file, "--data", &new, "--json"];
+    let (good, said, errors) = coplay(&host, &args);
+    assert!(good, "{errors}");
+    let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(
+        (&said["sessions"], &said["is_shared"]),
+        (&1.into(), &false.into())
+    );
+    let (good, _, errors) = coplay(&host, &args);
+    assert!(!good && errors.contains("is there already"), "{errors}");
+    let (good, said, _) = coplay(&host, &["verify", "--data", &new]);
+    assert!(good, "{said}");
     let has = ["links.key", "replay.key", "turn.secret"].map(|name| restored.join(name).exists());
     assert_eq!(has, [true, false, false], "two are made anew");
     assert_ne!(count_in_files(&restored, "before the backup"), 0);
@@ -446,7 +446,8 @@ async fn an_episode_goes_on_from_a_backup_that_was_made_in_its_middle() {
     assert_eq!((backup.episodes, backup.missing), (1, Vec::<String>::new()));
     server.stop().await;
     std::fs::remove_dir_all(host.data()).unwrap();
-    restore(&archive, &host.data());
+    let restored = restore_backup(&archive, &host.data(), None).await.unwrap();
+    assert!(!restored.is_shared);
 
     let server = host.start().await;
     for seat in 0..2 {

@@ -316,3 +316,24 @@ pub struct Return {
     /// The state of the policy of each AI seat, before it chooses for `tick`.
     pub partners: Vec<(Seat, Vec<u8>)>,
 }
+
+impl ServerMessage {
+    /// Returns the episode of the message, if it names one.
+    pub fn era(&self) -> Option<Era> {
+        match self {
+            Self::Start { era, .. }
+            | Self::Running { era, .. }
+            | Self::Archived { era, .. }
+            | Self::Peer { era, .. }
+            | Self::Ended { era, .. }
+            | Self::Inputs { era, .. }
+            | Self::Recheck { era, .. }
+            | Self::Change { era, .. }
+            | Self::Pointed { era, .. }
+            | Self::Part { era, .. } => Some(*era),
+            Self::Return(back) => Some(back.era),
+            Self::View(view) => Some(view.era),
+            _ => None,
+        }
+    }
+}

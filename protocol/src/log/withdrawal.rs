@@ -4,7 +4,7 @@
 //! digests, routes, and the times at which the person was there. This module must not know who withdraws, nor where the
 //! bytes are stored.
 
-use super::{Form, Header, Log, LogError, LogWriter, MAGIC, Record};
+use super::{Header, Log, LogError, LogWriter, MAGIC, Record};
 use crate::Seat;
 use crate::change::Change;
 
@@ -56,10 +56,7 @@ impl Log {
     /// # Errors
     /// [`LogError::TooLong`].
     pub fn to_bytes(&self) -> Result<Vec<u8>, LogError> {
-        let mut writer = LogWriter {
-            form: Form::of(self.version),
-            number: 0,
-        };
+        let mut writer = LogWriter::resume_at(self.version, 0);
         let mut out = [&[self.version], &MAGIC[1..]].concat();
         writer.frame(&self.header, &mut out)?;
         for record in &self.records {

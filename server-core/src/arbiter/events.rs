@@ -106,6 +106,8 @@ pub struct HostWork {
     pub points: Vec<PointOrder>,
     /// True if everything so far becomes durable.
     pub flushes: bool,
+    /// Set if the world is much slower than its ticks, so that the episode ends: the mean time of a step, microseconds.
+    pub slow_step_us: Option<u64>,
 }
 
 /// A view that the page of a seat gets.

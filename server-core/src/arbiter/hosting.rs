@@ -22,6 +22,9 @@ const QUEUE_US: u64 = 100_000;
 /// The most views that are under way to a page.
 const MAX_UNDER_WAY: u64 = 60;
 
+/// The ticks over which it is found that a world is too slow, microseconds at its own pace.
+const LOAD_US: u64 = 5_000_000;
+
 /// The most questions of a page about points that wait for an answer; older ones get none.
 const MAX_POINTS: usize = 8;
 
@@ -40,6 +43,34 @@ pub(super) struct Hosting {
     /// The time at which the latest inputs must become durable.
     flush_us: Option<u64>,
     audience: Vec<Audience>,
+    load: StepLoad,
+}
+
+/// The time that the steps of a world take, with the views of pages.
+#[derive(Debug, Default)]
+struct StepLoad {
+    /// The time at which the step under way began, server clock, microseconds.
+    began_us: Option<u64>,
+    steps: u64,
+    busy_us: u64,
+    /// The mean time of a step, once it is much too long, microseconds.
+    slow_step_us: Option<u64>,
+}
+
+impl StepLoad {
+    /// Takes the end of a step, which may take `most_us` on average. Waiting for people does not count.
+    fn finish_step(&mut self, now_us: u64, period_us: u64, most_us: u64) {
+        let Some(began_us) = self.began_us.take() else {
+            return;
+        };
+        self.steps += 1;
+        self.busy_us += now_us.saturating_sub(began_us);
+        if self.steps * period_us >= LOAD_US {
+            let mean_us = self.busy_us / self.steps;
+            self.slow_step_us = (mean_us > most_us).then_some(mean_us);
+            (self.steps, self.busy_us) = (0, 0);
+        }
+    }
 }
 
 /// The page of a seat, as far as views go.
@@ -116,6 +147,7 @@ impl Hosting {
             is_asked: true,
             is_over: false,
             flush_us: None,
+            load: StepLoad::default(),
             audience: vec![Audience::default(); header.controllers.len()],
         })
     }
@@ -144,6 +176,13 @@ impl Hosting {
         if self.is_busy {
             return None;
         }
+        if let Some(mean_us) = self.load.slow_step_us.take() {
+            self.is_busy = true;
+            return Some(HostWork {
+                slow_step_us: Some(mean_us),
+                ..HostWork::default()
+            });
+        }
         let is_due = now_us >= self.due_us && (self.is_asked || !self.turns);
         let steps = is_due && self.may_step(seats);
         let mut work = HostWork {
@@ -161,6 +200,7 @@ impl Hosting {
                 self.due_us += self.period_us;
             }
             self.is_asked = false;
+            self.load.began_us = Some(now_us).filter(|_| !self.turns);
             self.audience
                 .iter_mut()
                 .for_each(|page| page.is_stale = true);
@@ -244,6 +284,11 @@ impl Arbiter {
             return;
         };
         host.is_busy = false;
+        let most_us = match u64::from(self.limits.slow_step_ticks) {
+            0 => u64::MAX,
+            ticks => ticks * host.period_us,
+        };
+        host.load.finish_step(now_us, host.period_us, most_us);
         if report.failed {
             return self.end_episode(era, EndReason::Technical);
         }
@@ -330,5 +375,32 @@ impl EpisodeState {
         if let Phase::Playing(play) = &mut self.phase {
             play.hosting = hosting;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The mean time of a step that ends an episode at 10 ticks per second, if one does.
+    fn slow_step_us(steps: impl IntoIterator<Item = u64>) -> Option<u64> {
+        let (mut load, mut now_us) = (StepLoad::default(), 0);
+        for took_us in steps {
+            load.began_us = Some(now_us);
+            now_us += took_us;
+            load.finish_step(now_us, 100_000, 400_000);
+            // A person is away for a while.
+            now_us += 60_000_000;
+        }
+        load.slow_step_us
+    }
+
+    #[test]
+    fn a_world_whose_steps_take_more_than_four_ticks_is_too_slow() {
+        assert_eq!(slow_step_us([410_000; 50]), Some(410_000));
+        assert_eq!(slow_step_us([410_000; 49]), None, "it is not known yet");
+        assert_eq!(slow_step_us([400_000; 500]), None);
+        let once = std::iter::once(10_000_000).chain([100_000; 499]);
+        assert_eq!(slow_step_us(once), None, "one long step is none");
     }
 }

@@ -29,6 +29,7 @@ pub use tables::TableWriter;
 const PAGE: &str = include_str!("../../pages/desk.html");
 const SCRIPT: &str = include_str!("../../pages/desk.js");
 const MESSAGES: &str = include_str!("../../pages/desk_messages.js");
+const PARTS: &str = include_str!("../../pages/desk_parts.js");
 const STYLE: &str = include_str!("../../pages/desk.css");
 const OPENAPI: &str = include_str!("../../pages/desk.openapi.json");
 
@@ -49,6 +50,10 @@ pub fn router(desk: Arc<Desk>) -> Router {
         .route(
             "/desk/messages.js",
             get(async || page("text/javascript; charset=utf-8", MESSAGES)),
+        )
+        .route(
+            "/desk/parts.js",
+            get(async || page("text/javascript; charset=utf-8", PARTS)),
         )
         .route(
             "/desk/page.css",

@@ -84,6 +84,37 @@ fn a_hosted_world_goes_by_the_servers_clock_from_tick_0_on() {
     assert_eq!(seen, expected, "every state is shown, one after the other");
 }
 
+/// The end of an episode whose world takes so long for each step, and the ticks that it played.
+fn end_with_steps_of(step_us: u64, limits: Limits) -> (Option<EndReason>, u32) {
+    let mut stage = Stage::of(2, limits, |env| env.run = RunOn::Host);
+    let (era, ..) = stage.playing_hosted();
+    stage.wait(3_400_000);
+    stage.slow = true;
+    for _ in 0..100 {
+        stage.wait(step_us);
+        while stage.work_once() {}
+        for conn in [1, 2] {
+            if let Some((number, _)) = stage.views(conn).pop() {
+                stage.take_view(conn, era, number);
+            }
+        }
+    }
+    let shelf = stage.shelf(era);
+    (shelf.ending.map(|ending| ending.reason), shelf.through.0)
+}
+
+#[test]
+fn a_world_that_is_much_slower_than_its_ticks_ends_its_episode() {
+    let slow = end_with_steps_of(450_000, Limits::default());
+    assert_eq!(slow, (Some(EndReason::Technical), 50));
+    assert_eq!(end_with_steps_of(300_000, Limits::default()).0, None);
+    let unlimited = Limits {
+        slow_step_ticks: 0,
+        ..Limits::default()
+    };
+    assert_eq!(end_with_steps_of(450_000, unlimited).0, None);
+}
+
 #[test]
 fn a_page_that_takes_no_views_gets_few_and_then_the_newest() {
     let (mut stage, era, _) = hosted(|_| {});

@@ -241,6 +241,7 @@ impl Shelf {
                 .map(|order| (order.seat, order.number, Some(order.at[0])))
                 .collect(),
             over: tick.0 >= 600,
+            failed: work.slow_step_us.is_some(),
             ..HostedReport::default()
         };
         self.hosted.push(work);

@@ -1,0 +1,133 @@
+//! Opens the world of an episode: the environment that this program brings, or the module that is stored under its hash,
+//! with the networks of AI partners.
+
+use env_core::World;
+use env_core::guest::Sprite;
+use env_core::view::ViewFacts;
+use policy::Partners;
+use protocol::EnvWay;
+use protocol::hash::sha256_hex;
+use protocol::log::Header;
+use protocol::rules::SharedSeats;
+
+use super::{ReplicaError, module_file};
+use crate::Stored;
+
+/// True if this program brings the environment of an episode.
+fn is_native(header: &Header) -> bool {
+    header.module.is_empty() || env_core::envs::IDS.contains(&header.env.as_str())
+}
+
+/// Opens the world of an episode.
+///
+/// # Errors
+/// [`ReplicaError`]
+pub(crate) fn world(
+    header: &Header,
+    stored: &Stored,
+) -> Result<Box<dyn World + Send>, ReplicaError> {
+    open_world(header, stored).map(|(world, _)| world)
+}
+
+/// A world, with the pictures of its file; `None` for one that this program brings.
+pub(crate) type Opened = (Box<dyn World + Send>, Option<Vec<Sprite>>);
+
+/// Opens it, with the pictures that its file brings; where people share their seats with AI partners, with these.
+pub(crate) fn open_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
+    let (world, sprites) = open_own_world(header, stored)?;
+    let Some(shared) = &header.shared else {
+        return Ok((world, sprites));
+    };
+    let mut partners = Partners::default();
+    for name in &shared.policies {
+        add_network(&mut partners, name, stored)?;
+    }
+    let unknown = || ReplicaError::Policy {
+        name: shared.policies.join(", "),
+        env: header.env.clone(),
+    };
+    let seats = SharedSeats::list_seats(&header.controllers);
+    let world = partners.share(world, &seats, (&shared.policies, &shared.keys));
+    Ok((Box::new(world.ok_or_else(unknown)?), sprites))
+}
+
+fn open_own_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
+    if !is_native(header) {
+        return stored_world(header, stored);
+    }
+    let ours = env_core::envs::open(&header.env, &header.params);
+    if header.module.is_empty() {
+        return Ok((ours?, None));
+    }
+    let here = match ours {
+        Ok(ours) if ours.spec().version == header.env_version => return Ok((ours, None)),
+        // Of another version: the module that was stored then has the rules that were played.
+        Ok(ours) => ours.spec().version.clone(),
+        Err(error) => format!("one that refuses these parameters ({error})"),
+    };
+    stored_world(header, stored).map_err(|error| match error {
+        ReplicaError::Module { reason, .. } => ReplicaError::Version {
+            env: header.env.clone(),
+            recorded: header.env_version.clone(),
+            here,
+            reason: format!("; its stored module cannot be played: {reason}"),
+        },
+        other => other,
+    })
+}
+
+/// The environment in the module that is stored under its hash.
+fn stored_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
+    let refused = |reason: String| ReplicaError::Module {
+        env: header.env.clone(),
+        hash: header.module.clone(),
+        reason,
+    };
+    let bytes = stored(&header.module).map_err(|error| refused(error.to_string()))?;
+    if sha256_hex(&bytes) != header.module {
+        return Err(refused("the stored file has another hash".into()));
+    }
+    let opened = module_file::open_file(&bytes, &header.params);
+    let (world, sprites) = opened.map_err(|error| refused(error.to_string()))?;
+    Ok((world, Some(sprites)))
+}
+
+/// Returns the facts by which pages show a hosted world; `None` for a world that they step.
+pub(super) fn page_facts(
+    header: &Header,
+    world: &dyn World,
+    sprites: Option<Vec<Sprite>>,
+) -> Result<Option<ViewFacts>, ReplicaError> {
+    if header.way == EnvWay::Module {
+        return Ok(None);
+    }
+    Ok(Some(match sprites {
+        Some(sprites) => ViewFacts::new(world.spec(), sprites),
+        None => ViewFacts::of_native(&header.env, &header.params)?,
+    }))
+}
+
+/// Adds the network that a policy plays with, if it does and it is not there yet.
+///
+/// # Errors
+/// [`ReplicaError::Network`]
+pub(crate) fn add_network(
+    partners: &mut Partners,
+    name: &str,
+    stored: &Stored,
+) -> Result<(), ReplicaError> {
+    let Some(hash) = policy::sha256_of(name).filter(|_| !partners.knows(name)) else {
+        return Ok(());
+    };
+    let refused = |reason: String| ReplicaError::Network {
+        name: name.into(),
+        hash: hash.into(),
+        reason,
+    };
+    let bytes = stored(hash).map_err(|error| refused(error.to_string()))?;
+    if sha256_hex(&bytes) != hash {
+        return Err(refused("the stored file has another hash".into()));
+    }
+    let added = partners.add(hash, &bytes);
+    added.map_err(|error| refused(error.to_string()))
+}
