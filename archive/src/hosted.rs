@@ -17,7 +17,8 @@ use rollback::Presses;
 use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
 use super::replica::{Replica, replay};
-use super::{AppendedUpload, Episode, Refused, Stored, controller_at};
+use super::stored::Stored;
+use super::{AppendedUpload, Episode, Refused, controller_at};
 
 /// The part of an episode that only a host has.
 pub(super) struct Hosted {

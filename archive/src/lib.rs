@@ -21,6 +21,7 @@ mod recount;
 mod replica;
 mod restore;
 mod shown;
+mod stored;
 #[cfg(test)]
 mod tests;
 mod upload;
@@ -40,7 +41,6 @@ use server_core::arbiter::EpisodeEnd;
 
 use hosted::Hosted;
 use inputs::SeatInputs;
-use protocol::hash::is_sha256;
 
 pub use advisers::open_advisers;
 pub use file::{DiskFile, LogFile};
@@ -54,6 +54,7 @@ pub use recount::is_proven;
 pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
+pub use stored::{Stored, stored};
 pub use upload::AppendedUpload;
 pub use withdrawal::{
     PreparedWithdrawal, Rewriting, WithdrawError, WithdrawnFile, prepare_withdrawal, withdraw_seats,
@@ -486,28 +487,6 @@ pub fn controller_at<'a>(
     last.map_or(&header.controllers[seat.index()], |change| {
         &change.controller
     })
-}
-
-/// Reads a file that an episode was played with by its SHA-256: the module of its environment, or the model of an AI
-/// partner.
-pub type Stored = dyn Fn(&str) -> io::Result<Vec<u8>> + Send;
-
-/// Reads modules and models by their SHA-256 from the data folder that holds the folder of the episodes.
-pub fn stored(episodes: &Path) -> impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + use<> {
-    let data = episodes.parent().unwrap_or(Path::new("")).to_owned();
-    move |hash: &str| {
-        if !is_sha256(hash) {
-            let message = "this is no SHA-256";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        let module = data.join("modules").join(format!("{hash}.wasm"));
-        match fs::read(module) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                fs::read(data.join("networks").join(format!("{hash}.network")))
-            }
-            read => read,
-        }
-    }
 }
 
 /// The file of an episode.

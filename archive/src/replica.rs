@@ -18,7 +18,7 @@ use protocol::rules::Rules;
 use protocol::{Controller, Seat, Tick};
 use rollback::Live;
 
-use super::Stored;
+use crate::stored::Stored;
 pub use error::{ReplayError, ReplicaError, RowError};
 pub(crate) use opening::{add_network, open_world, world};
 use server_core::arbiter::Snapshot;

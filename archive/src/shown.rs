@@ -13,8 +13,8 @@ use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat};
 use rollback::{Config, Rebuilder};
 
-use super::Stored;
 use super::replica::{ReplicaError, add_network, open_world, world};
+use super::stored::Stored;
 
 /// The frames that the pages of an episode showed.
 pub struct Screens<'a> {

@@ -130,20 +130,26 @@ test('a game of one\'s own is played on a host as `coplay new` writes it', async
 
 /** A world in which each seat sees the word of the other, and no seat its own; it breaks down with both in its error. */
 const SECRET = `
+import time
+
 WORDS = ["lantern-of-seat-zero", "compass-of-seat-one"]
 
 class World:
     possible_agents = ["zero", "one"]
-    action_names = ["wait", "break"]
-    keys = {"break": ["Space"]}
+    action_names = ["wait", "break", "slow"]
+    keys = {"break": ["Space"], "slow": ["KeyS"]}
     tick_hz, horizon = 10, 600
 
     def reset(self, seed=None, options=None):
+        self.is_slow = False
         return self.observations(), {agent: {"word": WORDS[at]} for at, agent in enumerate(self.possible_agents)}
 
     def step(self, actions):
         if 1 in actions.values():
             raise ValueError("the words are " + ", ".join(WORDS))
+        self.is_slow = self.is_slow or 2 in actions.values()
+        if self.is_slow:
+            time.sleep(0.5)
         nothing = {agent: 0.0 for agent in self.possible_agents}
         over = {agent: False for agent in self.possible_agents}
         return self.observations(), nothing, over, over, {agent: {"word": WORDS[at]} for at, agent in enumerate(self.possible_agents)}
@@ -201,16 +207,29 @@ test('no byte that is sent to a page tells what its seat may not see, not even w
   }
 });
 
-test('a page of `coplay dev` shows the traceback of an environment that broke down', async t => {
+/** Two people in that world, on a server of `coplay dev`. */
+async function developing(t) {
   const { folder, study } = await secretStudy(t);
   const server = await Server.start({ study, data: `${folder}/data`, reload: true, args: ['--links', '2'] });
   t.after(() => server.kill());
   const people = await Promise.all(server.links.map((link, at) => Participant.open(browsers[0], link, { name: `page ${at}` })));
   t.after(() => Promise.all(people.map(person => person.context.close())));
   await Promise.all(people.map(person => person.knows(({ status, views }) => status === 'playing' && views > 1)));
+  return people;
+}
+
+test('a page of `coplay dev` shows the traceback of an environment that broke down', async t => {
+  const people = await developing(t);
   await people[0].page.keyboard.press('Space');
   await people[0].says(/The environment broke down/);
   await people[0].says(/secret\.py", line \d+, in step[^]*ValueError: the words are/);
+});
+
+test('an environment that takes five ticks for a step ends its own episode, and says why', async t => {
+  const people = await developing(t);
+  await people[0].page.keyboard.press('s');
+  await people[0].says(/the environment is too slow: a step takes \d+ ms on average, and a tick has 100 ms/, 60_000);
+  await Promise.all(people.map(person => person.shows(['end', 'outcome', 'notice'])));
 });
 
 test('a function of the researcher plays the other paddle', async t => {

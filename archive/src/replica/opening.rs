@@ -10,8 +10,9 @@ use protocol::hash::sha256_hex;
 use protocol::log::Header;
 use protocol::rules::SharedSeats;
 
-use super::{ReplicaError, module_file};
-use crate::Stored;
+use super::error::ReplicaError;
+use super::module_file::open_file;
+use crate::stored::Stored;
 
 /// True if this program brings the environment of an episode.
 fn is_native(header: &Header) -> bool {
@@ -87,7 +88,7 @@ fn stored_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError
     if sha256_hex(&bytes) != header.module {
         return Err(refused("the stored file has another hash".into()));
     }
-    let opened = module_file::open_file(&bytes, &header.params);
+    let opened = open_file(&bytes, &header.params);
     let (world, sprites) = opened.map_err(|error| refused(error.to_string()))?;
     Ok((world, Some(sprites)))
 }

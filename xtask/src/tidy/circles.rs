@@ -14,7 +14,7 @@ const MOST: usize = 6;
 /// Crates that have larger circles, and the size of each. A size may only shrink.
 const EXCEPTIONS: [(&str, usize); 2] = [
     // `Episode` is implemented in the files of its parts.
-    ("archive", 9),
+    ("archive", 7),
     // So is the kitchen.
     ("env-core", 7),
 ];
