@@ -277,6 +277,7 @@ impl Episode {
                 views,
                 points,
                 partial: self.partial_views(),
+                took_us: 0,
                 over: self.over().is_some(),
                 failed: false,
             },

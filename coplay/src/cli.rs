@@ -259,7 +259,7 @@ Example:
         /// The identifier.
         id: String,
         /// Data folder.
-        #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+        #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
         data: PathBuf,
         /// Print one JSON object for scripts.
         #[arg(long)]
@@ -278,7 +278,7 @@ Example:
         #[arg(value_name = "CRATE", conflicts_with_all = ["data", "ledger_hash"])]
         published: Option<PathBuf>,
         /// Data folder.
-        #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+        #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
         data: PathBuf,
         /// A hash of the ledger of payments that an earlier run printed; the run fails if the ledger no longer has it.
         #[arg(long, value_name = "HASH")]

@@ -146,7 +146,7 @@ pub async fn run(
         let anew = prepare(&options.data, &study, fresh)?;
         if anew && !fresh {
             eprintln!(
-                "stages, blocks or factors are others than before: the data of earlier trials are deleted"
+                "stages, blocks or factors changed, so the data of earlier trials were deleted"
             );
         }
         fresh = false;

@@ -19,8 +19,9 @@ use server_core::arbiter::Write;
 use signaling_server::assets::Assets;
 use signaling_server::site::name_offline_program;
 use signaling_server::study_files::{env_stages, store_files};
-use store::data_folder::DataDir;
+use store::data_folder::{self, DataDir};
 use store::persistence::Persistence;
+use store::study_version;
 
 use crate::cli::ImportArgs;
 
@@ -147,6 +148,8 @@ pub async fn import_files(args: &ImportArgs) -> Result<ImportReport, StartError>
     if journals.is_empty() {
         return Ok(report);
     }
+    data_folder::refuse_rehearsal(&args.data).map_err(anyhow::Error::from)?;
+    study_version::refuse_other(&study, &args.data)?;
     let data = DataDir::open(&args.data).map_err(anyhow::Error::from)?;
     let modules = store_files(&study, &facts, &data, &assets)?;
     let stages = env_stages(&study, facts, &modules);

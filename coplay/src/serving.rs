@@ -89,10 +89,6 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         },
         ..options
     };
-    if args.paced {
-        // Its clock may run faster than that of the machine.
-        options.limits.slow_step_ticks = 0;
-    }
     if !options.access.sites.is_empty() {
         // A web server in front may name another host than the one that browsers know.
         options.access.sites.extend(url.clone());
@@ -111,11 +107,9 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<ExitCode> {
         "{} has data of `coplay dev`, which can be deleted at any time; choose another folder with --data",
         data.display()
     );
-    anyhow::ensure!(
-        args.paced || !data_folder::is_rehearsal(&data),
-        "{} has the data of bots or agents, and people would be mixed with them; choose another folder with --data",
-        data.display()
-    );
+    if !args.paced {
+        data_folder::refuse_rehearsal(&data)?;
+    }
     let is_shared = names_database(&data, args.database.as_deref())?;
     if let Some(address) = args.object_store.as_deref() {
         servers::choose_object_store(&DataDir::open(&data)?, address)?;

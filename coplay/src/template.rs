@@ -102,7 +102,7 @@ pub fn write(
 
 /// The refusal of a Rust environment that has no checkout to be built with.
 fn no_checkout(dir: &Path) -> String {
-    let dir = dir.display();
+    let dir = study::quote(dir);
     format!(
         "a Rust environment is built with the source code of Coplay, and no folder around {dir} or around this one has it; \
          nothing was written. Name the folder of the source code (the one with `env-core` in it):\n\

@@ -194,7 +194,7 @@ fn people_do_not_join_the_data_of_bots() {
         .unwrap();
     let said = String::from_utf8(served.stderr).unwrap();
     assert_eq!(served.status.code(), Some(1), "{said}");
-    assert!(said.contains("has the data of bots or agents"), "{said}");
+    assert!(said.contains("has data of bots or agents"), "{said}");
 }
 
 fn hosted() -> PathBuf {

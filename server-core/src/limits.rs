@@ -119,8 +119,8 @@ pub struct Limits {
     pub returns: u32,
     /// Times that one page may diverge from the replica, or break the protocol, in an episode; once more, and it has failed.
     pub divergences: u32,
-    /// Ticks that a step of an environment on a host may take on average, over five seconds of ticks; if it takes longer,
-    /// its episode ends. 0 is no limit.
+    /// Ticks that a step of an environment on a host may take on average, over as many ticks as should take five seconds;
+    /// if it takes longer, its episode ends. 0 is no limit, and there is none in turns.
     pub slow_step_ticks: u32,
     /// Time by which the clock may be ahead of everything that is known; beyond it, nothing is erased by it.
     pub clock_ahead: Duration,

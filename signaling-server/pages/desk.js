@@ -1,7 +1,7 @@
 // The researcher's dashboard: shows what the server sends, and sends orders that were confirmed. It decides nothing.
 
 import { makeMessages } from './messages.js';
-import { at, bar, bytes, clock, duration, el, none, put, sum, table, when } from './parts.js';
+import { again, at, bar, bytes, clock, duration, el, none, put, sum, table, when } from './parts.js';
 
 /** Sends a request to the server; throws the server's own words if it refuses. */
 async function ask(path, method = 'GET', body) {
@@ -256,7 +256,7 @@ function showFunnel() {
     ];
     const whole = [stage.stage, treatments.length > 1 ? 'all' : treatments[0] || '', ...of(stage.people)];
     const parts = treatments.length > 1
-      ? treatments.map(name => ['', name || 'not drawn yet', ...of(stage.people.filter(one => one.treatment === name))])
+      ? treatments.map(name => [again(stage.stage), name || 'not drawn yet', ...of(stage.people.filter(one => one.treatment === name))])
       : [];
     return [whole, ...parts];
   });
@@ -346,7 +346,7 @@ function showEpisodes() {
     if (may('act') && seat.participant) orders.append(endAction(seat.participant));
     if (may('act') && !index && one.group) orders.append(messages.toGroup(one.group));
     return [
-      ...(index ? ['', '', ''] : [one.began_us ? watch : one.episode, one.stage, `${one.phase}, ${ran}`]),
+      ...(index ? [again(one.episode), again(one.stage), ''] : [one.began_us ? watch : one.episode, one.stage, `${one.phase}, ${ran}`]),
       `${seat.seat}: ${seat.participant ?? seat.controller}`, seat.page, ...network, orders,
     ];
   }));

@@ -28,16 +28,21 @@ export function bytes(count) {
   return count < 1e9 ? `${Math.round(count / 1e6)} MB` : `${(count / 1e9).toFixed(1)} GB`;
 }
 
+const isEmpty = cell => (cell instanceof Element ? !cell.hasChildNodes() : (cell ?? '') === '');
+
+/** What stands in the row above, too: shown only where each row is a list of its own. */
+export const again = textContent => el('span', { className: 'again', textContent });
+
 /** A table without its empty columns; a head that begins with # is one of numbers. */
 export function table(heads, rows) {
-  const told = heads.map((_, index) => rows.some(cells => (cells[index] ?? '') !== ''));
+  const told = heads.map((_, index) => rows.some(cells => !isEmpty(cells[index])));
   const only = list => list.filter((_, index) => told[index]);
   const shown = only(heads).map(text => ({ label: text.replace('#', ''), className: text.startsWith('#') ? 'number' : '' }));
   const head = el('tr', { role: 'row' }, ...shown.map(({ label, className }) => el('th', { role: 'columnheader', scope: 'col', textContent: label, className })));
   const line = cells => el('tr', { role: 'row' }, ...only(cells).map((cell, index) => {
     const td = el('td', { role: 'cell', className: shown[index].className });
     td.dataset.label = shown[index].label;
-    td.append(cell ?? '');
+    if (!isEmpty(cell)) td.append(cell);
     return td;
   }));
   const made = el('table', { role: 'table' }, el('thead', { role: 'rowgroup' }, head), el('tbody', { role: 'rowgroup' }, ...rows.map(line)));

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
+use std::time::Instant;
 
 use archive::Episode;
 use archive::work::{perform_work, repeat_ended};
@@ -46,9 +47,14 @@ impl EpisodeWriter {
             let mut episode = open();
             for work in todo {
                 disk.wait_for_room();
-                let result = guarded(era, &mut episode, work, |episode, work| {
+                let began = Instant::now();
+                let mut result = guarded(era, &mut episode, work, |episode, work| {
                     perform_work(era, episode, work, |header| files.create(header, &runtime))
                 });
+                if let Event::Hosted(_, report) = &mut result {
+                    let took_us = began.elapsed().as_micros();
+                    report.took_us = u64::try_from(took_us).unwrap_or(u64::MAX);
+                }
                 if let Some(fault) = episode.as_ref().and_then(world_fault) {
                     faults.report(fault);
                 }

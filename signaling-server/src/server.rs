@@ -16,7 +16,7 @@ use store::StoreError;
 use store::data_folder::{DataDir, EnvModule};
 use store::persistence::Persistence;
 use store::servers::{self, MovingLogs};
-use store::study_version::OnStudyChange;
+use store::study_version::{self, OnStudyChange};
 use study::recruitment::{Provider, RecruiterAction};
 use study::{EnvFactsByStage, Outcome, Study};
 use tokio::net::TcpListener;
@@ -158,6 +158,10 @@ impl Server {
                  run, so nobody could play; leave --no-turn out, or write `fallback: websocket`"
             )
             .into());
+        }
+        // Before anything of this study is in the folder. A trial changes its study as it likes.
+        if options.changed != OnStudyChange::Carry {
+            study_version::refuse_other(&study, &options.data)?;
         }
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         let modules = store_files(&study, &facts, &data, &options.assets)?;

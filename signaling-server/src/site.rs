@@ -20,7 +20,6 @@ use crate::app::own_bytes;
 use crate::assets::Assets;
 use crate::http::{make_policy, name_styles};
 use crate::sentences::StudySentences;
-
 use crate::site_rules::find_origin;
 use crate::study_files::{env_stages, list_media, store_files};
 

@@ -45,6 +45,9 @@ pub enum DataError {
     /// Another process has it.
     #[error("another coplay uses the data folder {}; stop it, or name another folder with --data", .0.display())]
     Locked(PathBuf),
+    /// Bots or agents took part in it.
+    #[error("{} has data of bots or agents, and data of people must not be added to it; choose another folder with --data", .0.display())]
+    Rehearsal(PathBuf),
     /// The disk refused.
     #[error("the data folder {} cannot be used: {error}", .dir.display())]
     Io {
@@ -241,9 +244,15 @@ pub fn is_there(dir: &Path) -> bool {
     dir.join("episodes").is_dir() || dir.join(FILE).is_file()
 }
 
-/// Tells whether only bots and agents took part in a data folder.
-pub fn is_rehearsal(dir: &Path) -> bool {
-    dir.join(REHEARSAL).is_file()
+/// Refuses a data folder in which bots or agents took part.
+///
+/// # Errors
+/// [`DataError::Rehearsal`]
+pub fn refuse_rehearsal(dir: &Path) -> Result<(), DataError> {
+    match dir.join(REHEARSAL).is_file() {
+        true => Err(DataError::Rehearsal(dir.into())),
+        false => Ok(()),
+    }
 }
 
 /// Reads a secret of a data folder, and makes it, for its owner alone, if it is not there.

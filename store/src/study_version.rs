@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
+use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
@@ -33,9 +34,6 @@ pub fn stale(
     sessions: &[Session],
     changed: OnStudyChange,
 ) -> anyhow::Result<BTreeSet<String>> {
-    if changed != OnStudyChange::Carry {
-        refuse_other(study, data)?;
-    }
     let is_stale = |session: &&Session| {
         let old = &session.study_hash;
         session.outcome.is_none() && *old != study.hash && !data.carried(old, &study.hash).exists()
@@ -85,32 +83,34 @@ pub fn stale(
     }
 }
 
-/// Refuses a data folder that another study has, although nobody may be in the middle of it: its links open that study.
-fn refuse_other(study: &Study, data: &DataDir) -> anyhow::Result<()> {
-    let folder = data.path().join("studies");
+/// Refuses the data folder of another study, although nobody may be in the middle of it: its links open that study.
+///
+/// # Errors
+/// The folder has studies, and none with the id of this one; the disk.
+pub fn refuse_other(study: &Study, dir: &Path) -> anyhow::Result<()> {
+    let folder = dir.join("studies");
     let files = match std::fs::read_dir(&folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         files => files.with_context(|| format!("cannot read {}", folder.display()))?,
     };
+    let mut ids = BTreeSet::new();
     for file in files {
         let path = file?.path();
-        if path.extension().is_none_or(|ending| ending != "json") {
-            continue;
+        if path.extension().is_some_and(|ending| ending == "json") {
+            let text =
+                std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let canonical: Value =
+                serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
+            ids.extend(canonical["study"]["id"].as_str().map(str::to_owned));
         }
-        let text =
-            std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let canonical: Value =
-            serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
-        if let Some(id) = canonical["study"]["id"]
-            .as_str()
-            .filter(|id| *id != study.id)
-        {
-            bail!(
-                "{} belongs to the study `{id}`, and this one is `{}`; choose another folder with --data",
-                data.path().display(),
-                study.id
-            );
-        }
+    }
+    if !ids.is_empty() && !ids.contains(&study.id) {
+        let ids = Vec::from_iter(ids).join("`, `");
+        bail!(
+            "{} belongs to the study `{ids}`, and this one is `{}`; choose another folder with --data",
+            dir.display(),
+            study.id
+        );
     }
     Ok(())
 }

@@ -59,7 +59,7 @@ pub struct AgentPlayArgs {
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// New data folder.
-    #[arg(long, value_name = "DIR", value_parser = data_folder)]
+    #[arg(long, value_name = "DIR", value_parser = data_folder())]
     pub data: PathBuf,
     /// Print one JSON object for scripts.
     #[arg(long)]

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use dataset::pay::PaymentFormat;
 use rehearsal::Faults;
 use signaling_server::site_rules::find_origin;
@@ -134,7 +135,7 @@ pub struct RehearseArgs {
     #[arg(long, value_name = "PROGRAM")]
     pub chromium: Option<PathBuf>,
     /// Keep the data in this new folder, instead of deleting them at the end.
-    #[arg(long, value_parser = data_folder)]
+    #[arg(long, value_parser = data_folder())]
     pub data: Option<PathBuf>,
     /// Print one JSON object for scripts.
     #[arg(long)]
@@ -174,7 +175,7 @@ pub struct PythonArgs {
     #[arg(long, value_name = "PROGRAM")]
     pub python: Option<PathBuf>,
     /// For Python: data folder.
-    #[arg(long, default_value = "coplay-dev-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-dev-data", value_parser = data_folder())]
     pub data: PathBuf,
 }
 
@@ -182,7 +183,7 @@ pub struct PythonArgs {
 #[derive(Debug, Args)]
 pub struct PayArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Only show the payments; this is the default.
     #[arg(long, conflicts_with_all = ["csv", "out", "mark_paid"])]
@@ -211,7 +212,7 @@ pub struct RetainArgs {
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Only show what would be erased; a server may be running.
     #[arg(long)]
@@ -285,7 +286,7 @@ pub struct ImportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Data folder; created if missing.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Also import files from another version of Coplay; results can differ.
     #[arg(long)]
@@ -305,7 +306,7 @@ pub struct StudyArgs {
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Data folder; created if missing [default: coplay-data; for dev coplay-dev-data].
-    #[arg(long, value_parser = data_folder)]
+    #[arg(long, value_parser = data_folder())]
     pub data: Option<PathBuf>,
     /// Number of participant links for people who have not finished.
     #[arg(long, default_value_t = 2)]
@@ -356,8 +357,11 @@ pub(super) fn study_folder(named: &str) -> Result<PathBuf, String> {
 }
 
 /// A data folder, there or not.
-pub(super) fn data_folder(named: &str) -> Result<PathBuf, String> {
-    let path = PathBuf::from(named);
+pub(super) fn data_folder() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().try_map(|named| read_data_folder(PathBuf::from(named)))
+}
+
+fn read_data_folder(path: PathBuf) -> Result<PathBuf, String> {
     match path.read_dir() {
         Err(error) if error.kind() == ErrorKind::NotADirectory => {
             Err("it is a file; name a data folder, such as coplay-data".to_owned())
@@ -488,9 +492,9 @@ mod tests {
                 .contains("it is a file; name the folder")
         );
         assert_eq!(study_folder("nowhere"), Ok("nowhere".into()));
-        let told = data_folder(dir.path().join("how.md").to_str().unwrap());
+        let told = read_data_folder(dir.path().join("how.md"));
         assert!(told.unwrap_err().starts_with("it is a file"));
-        assert_eq!(data_folder("nowhere"), Ok("nowhere".into()));
+        assert_eq!(read_data_folder("nowhere".into()), Ok("nowhere".into()));
     }
 }
 

@@ -29,7 +29,7 @@ Examples:
     /// List the valid links, signed-in browsers (`session`) and tokens.
     List {
         /// Data folder.
-        #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+        #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
         data: PathBuf,
         /// Print one JSON list for scripts.
         #[arg(long)]
@@ -43,7 +43,7 @@ Example:
         /// Its number, as `coplay desk list` shows it.
         id: i64,
         /// Data folder.
-        #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+        #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
         data: PathBuf,
     },
 }
@@ -73,7 +73,7 @@ impl From<RoleArg> for DeskRole {
 #[derive(Debug, Args)]
 pub struct DeskLinkArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Name of the researcher; without it, the page asks for it.
     #[arg(long, default_value = "", hide_default_value = true)]
@@ -93,7 +93,7 @@ pub struct DeskLinkArgs {
 #[derive(Debug, Args)]
 pub struct DeskTokenArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Name of the program, for the audit trail.
     #[arg(long)]

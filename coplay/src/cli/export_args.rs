@@ -11,7 +11,7 @@ use super::args::data_folder;
 #[derive(Debug, Args)]
 pub struct ExportArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Folder for the tables; created if missing.
     #[arg(long)]
@@ -122,7 +122,7 @@ impl From<ObservationArg> for ObservationKind {
 #[derive(Debug, Args)]
 pub struct CrateArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Archive (if the name ends in .zip) or folder to write. It must not exist yet.
     #[arg(long)]

@@ -62,8 +62,8 @@ pub struct LimitArgs {
     /// it counts as failed.
     #[arg(long, value_name = "NUMBER", default_value_t = usual().divergences)]
     pub page_divergences: u32,
-    /// Ticks that a step of an environment on a host may take on average, over five seconds of ticks. If it takes longer,
-    /// its episode ends; 0 is no limit.
+    /// Ticks that a step of an environment on a host may take on average, over as many ticks as should take five seconds.
+    /// If it takes longer, its episode ends; 0 is no limit. There is none in turns.
     #[arg(long, value_name = "TICKS", default_value_t = usual().slow_step_ticks)]
     pub slow_step_ticks: u32,
     /// Bytes of timing and network notes stored per person and second of an episode; 64 times as many at once.

@@ -27,7 +27,7 @@ pub struct EraseArgs {
     /// The participant: a pseudonym, a session, a reference number, or the recruiter's identifier.
     pub participant: String,
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Also erase a participant whose payment is due or whose session is open; payment is then impossible.
     #[arg(long)]
@@ -54,7 +54,7 @@ Examples:
       Restore it into a new folder. Then start the server with --data /srv/restored.")]
 pub struct BackupArgs {
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// File to write, an archive that `tar` reads.
     #[arg(long, value_name = "FILE")]
@@ -81,7 +81,7 @@ pub struct RestoreArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Data folder to make.
-    #[arg(long, value_parser = data_folder)]
+    #[arg(long, value_parser = data_folder())]
     pub data: PathBuf,
     /// Address of an empty PostgreSQL database for several servers. Without it, the folder has its own database.
     #[arg(long, value_name = "ADDRESS")]

@@ -32,7 +32,7 @@ pub struct ReplayArgs {
     #[arg(required = true, num_args = 1..=2, value_name = "EPISODE")]
     pub episodes: Vec<String>,
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Write one HTML file with everything in it, instead of serving it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["port", "link"])]
@@ -119,7 +119,7 @@ pub struct BranchArgs {
     /// The episode, as the column episode_id of the tables names it.
     pub episode: String,
     /// Data folder.
-    #[arg(long, default_value = "coplay-data", value_parser = data_folder)]
+    #[arg(long, default_value = "coplay-data", value_parser = data_folder())]
     pub data: PathBuf,
     /// Ticks after which the new controller begins.
     #[arg(long)]

@@ -124,9 +124,11 @@ pub(super) fn id(dir: &Path) -> String {
 /// A path as it is typed in a shell.
 pub(super) fn quote(path: &Path) -> String {
     let path = path.display().to_string();
-    let is_plain = |c: char| c.is_alphanumeric() || "_-./~:\\".contains(c);
+    let marks = if cfg!(windows) { "_-./:\\" } else { "_-./" };
+    let is_plain = |c: char| c.is_alphanumeric() || marks.contains(c);
     match path.chars().all(is_plain) {
         true => path,
+        false if cfg!(windows) => format!("\"{path}\""),
         false => format!("'{}'", path.replace('\'', r"'\''")),
     }
 }
@@ -200,6 +202,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(not(windows))]
     fn paths_are_shown_as_they_are_typed_in_a_shell() {
         for (path, typed) in [
             ("a/b-2", "a/b-2"),

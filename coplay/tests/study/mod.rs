@@ -225,13 +225,16 @@ async fn a_data_folder_of_another_study_is_left_alone() {
         server.stop().await;
         let file = host.dir.path().join("study/study.yaml");
         let other = std::fs::read_to_string(&file).unwrap();
-        std::fs::write(&file, other.replace("id: overcooked-dyad", "id: another")).unwrap();
+        let changed = other.replace("id: overcooked-dyad", "id: another");
+        std::fs::write(&file, changed).unwrap();
         let error = Server::start(host.options()).await.err().unwrap();
         let said = error.to_string();
         assert!(
             said.contains("`overcooked-dyad`") && said.contains("--data"),
             "{said}"
         );
+        std::fs::write(&file, other).unwrap();
+        host.start().await.stop().await;
     }
 }
 

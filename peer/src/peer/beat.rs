@@ -91,7 +91,7 @@ impl<W: World> Peer<W> {
     }
 
     /// A world that broke down stands still and is over; the server's replica finds the same and ends the episode.
-    pub(super) fn tell_fault(&mut self) {
+    fn tell_fault(&mut self) {
         let fault = self.session_mut().and_then(|s| s.world().fault());
         if let Some(fault) = fault
             && !std::mem::replace(&mut self.is_fault_told, true)

@@ -147,6 +147,8 @@ pub struct HostedReport {
     pub points: Vec<(Seat, u32, Option<u16>)>,
     /// The seats whose view had no room for all of the picture.
     pub partial: Vec<Seat>,
+    /// The time that the work took by the clock of this machine, microseconds; 0 on a virtual clock.
+    pub took_us: u64,
     /// True if the episode is over; everything is then durable.
     pub over: bool,
     /// True if the world broke down, or nothing could be written.

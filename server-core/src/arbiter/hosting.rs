@@ -49,8 +49,8 @@ pub(super) struct Hosting {
 /// The time that the steps of a world take, with the views of pages.
 #[derive(Debug, Default)]
 struct StepLoad {
-    /// The time at which the step under way began, server clock, microseconds.
-    began_us: Option<u64>,
+    /// True while the world makes a step.
+    is_stepping: bool,
     steps: u64,
     busy_us: u64,
     /// The mean time of a step, once it is much too long, microseconds.
@@ -58,13 +58,13 @@ struct StepLoad {
 }
 
 impl StepLoad {
-    /// Takes the end of a step, which may take `most_us` on average. Waiting for people does not count.
-    fn finish_step(&mut self, now_us: u64, period_us: u64, most_us: u64) {
-        let Some(began_us) = self.began_us.take() else {
+    /// Takes the time of a step, of which `most_us` may pass on average.
+    fn finish_step(&mut self, took_us: u64, period_us: u64, most_us: u64) {
+        if !std::mem::take(&mut self.is_stepping) {
             return;
-        };
+        }
         self.steps += 1;
-        self.busy_us += now_us.saturating_sub(began_us);
+        self.busy_us += took_us;
         if self.steps * period_us >= LOAD_US {
             let mean_us = self.busy_us / self.steps;
             self.slow_step_us = (mean_us > most_us).then_some(mean_us);
@@ -200,7 +200,7 @@ impl Hosting {
                 self.due_us += self.period_us;
             }
             self.is_asked = false;
-            self.load.began_us = Some(now_us).filter(|_| !self.turns);
+            self.load.is_stepping = !self.turns;
             self.audience
                 .iter_mut()
                 .for_each(|page| page.is_stale = true);
@@ -288,7 +288,14 @@ impl Arbiter {
             0 => u64::MAX,
             ticks => ticks * host.period_us,
         };
-        host.load.finish_step(now_us, host.period_us, most_us);
+        host.load
+            .finish_step(report.took_us, host.period_us, most_us);
+        // One at a time: what is left may have room then. An episode that is over ends as it is.
+        if report.over || now_us < self.slow_world_us + LOAD_US {
+            host.load.slow_step_us = None;
+        } else if host.load.slow_step_us.is_some() {
+            self.slow_world_us = now_us;
+        }
         if report.failed {
             return self.end_episode(era, EndReason::Technical);
         }
@@ -384,13 +391,12 @@ mod tests {
 
     /// The mean time of a step that ends an episode at 10 ticks per second, if one does.
     fn slow_step_us(steps: impl IntoIterator<Item = u64>) -> Option<u64> {
-        let (mut load, mut now_us) = (StepLoad::default(), 0);
+        let mut load = StepLoad::default();
         for took_us in steps {
-            load.began_us = Some(now_us);
-            now_us += took_us;
-            load.finish_step(now_us, 100_000, 400_000);
-            // A person is away for a while.
-            now_us += 60_000_000;
+            load.is_stepping = true;
+            load.finish_step(took_us, 100_000, 400_000);
+            // Views and flushes between two steps do not count.
+            load.finish_step(10_000_000, 100_000, 400_000);
         }
         load.slow_step_us
     }

@@ -200,6 +200,8 @@ pub struct Arbiter {
     effects: VecDeque<Effect>,
     /// Datagrams to pages, which wait for no effect.
     relays: VecDeque<(ConnId, ServerMessage)>,
+    /// The time at which an episode was last found to be too slow on its host, server clock, microseconds.
+    slow_world_us: u64,
 }
 
 impl Arbiter {

@@ -146,6 +146,7 @@ impl Arbiter {
             exchanges: Exchanges::default(),
             effects: VecDeque::new(),
             relays: VecDeque::new(),
+            slow_world_us: 0,
         };
         arbiter.settle_seed(restored.seed);
         arbiter.want_places(&restored.places);

@@ -209,6 +209,10 @@ impl Stage {
         true
     }
 
+    fn shelf_mut(&mut self, era: Era) -> &mut Shelf {
+        self.shelves.get_mut(&era.0).unwrap()
+    }
+
     fn shelf(&self, era: Era) -> &Shelf {
         &self.shelves[&era.0]
     }

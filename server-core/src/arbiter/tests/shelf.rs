@@ -32,6 +32,8 @@ pub(super) struct Shelf {
     pub ending: Option<Ending>,
     /// The work that was asked of a hosted world.
     pub hosted: Vec<HostWork>,
+    /// The time that each step of it takes, microseconds.
+    pub step_us: u64,
     /// The terminal tick.
     end: Option<Tick>,
 }
@@ -54,6 +56,7 @@ impl Shelf {
             routes: Vec::new(),
             ending: None,
             hosted: Vec::new(),
+            step_us: 0,
             end: None,
         }
     }
@@ -241,6 +244,7 @@ impl Shelf {
                 .map(|order| (order.seat, order.number, Some(order.at[0])))
                 .collect(),
             over: tick.0 >= 600,
+            took_us: self.step_us,
             failed: work.slow_step_us.is_some(),
             ..HostedReport::default()
         };
