@@ -25,7 +25,7 @@ use signaling_server::replays::{self, SharedReplays};
 use signaling_server::server::{Server, ServerOptions};
 use signaling_server::world_faults::{WorldFault, WorldFaults};
 use store::data_folder;
-use store::study_version::OnStudyChange;
+use store::study_version::{self, OnStudyChange};
 use study::plural::count;
 use study::{Problem, Study};
 use tokio::net::TcpListener;
@@ -109,15 +109,8 @@ fn prepare(data: &Path, study: &Study, fresh: bool) -> anyhow::Result<bool> {
         "{} holds data that `coplay dev` has not made; dev throws its data away when the study changes, so name a folder of its own with --data",
         data.display()
     );
-    let kept = fs::read_dir(data.join("studies"))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let mut texts = kept
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
-        .map(fs::read_to_string);
-    let is_other = texts.any(|text| !text.is_ok_and(|text| study.walks_as(&text)));
+    let kept = study_version::list_kept(data)?;
+    let is_other = kept.iter().any(|text| !study.walks_as(text));
     if fresh || is_other {
         begin_anew(data)?;
     }
@@ -146,7 +139,7 @@ pub async fn run(
         let anew = prepare(&options.data, &study, fresh)?;
         if anew && !fresh {
             eprintln!(
-                "stages, blocks or factors changed, so the data of earlier trials were deleted"
+                "the id, stages, blocks or factors changed, so the data of earlier trials were deleted"
             );
         }
         fresh = false;

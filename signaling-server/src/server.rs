@@ -159,10 +159,8 @@ impl Server {
             )
             .into());
         }
-        // Before anything of this study is in the folder. A trial changes its study as it likes.
-        if options.changed != OnStudyChange::Carry {
-            study_version::refuse_other(&study, &options.data)?;
-        }
+        // Before anything of this study is in the folder.
+        study_version::refuse_other(&study, &options.data)?;
         let data = DataDir::open(&options.data).map_err(anyhow::Error::from)?;
         let modules = store_files(&study, &facts, &data, &options.assets)?;
         let data = servers::join(data).await?;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use serde_json::Value;
@@ -83,27 +83,35 @@ pub fn stale(
     }
 }
 
+/// Returns every version of a study that a data folder has, in canonical form.
+///
+/// # Errors
+/// The disk refused.
+pub fn list_kept(dir: &Path) -> anyhow::Result<Vec<String>> {
+    let folder = dir.join("studies");
+    let files = match std::fs::read_dir(&folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files.with_context(|| format!("cannot read {}", folder.display()))?,
+    };
+    let paths = files.map(|file| Ok(file?.path()));
+    let mut paths = paths.collect::<anyhow::Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|ending| ending == "json"));
+    let read = |path: &PathBuf| {
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
+    };
+    paths.iter().map(read).collect()
+}
+
 /// Refuses the data folder of another study, although nobody may be in the middle of it: its links open that study.
 ///
 /// # Errors
 /// The folder has studies, and none with the id of this one; the disk.
 pub fn refuse_other(study: &Study, dir: &Path) -> anyhow::Result<()> {
-    let folder = dir.join("studies");
-    let files = match std::fs::read_dir(&folder) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        files => files.with_context(|| format!("cannot read {}", folder.display()))?,
+    let id = |text: String| {
+        let canonical: Value = serde_json::from_str(&text).ok()?;
+        Some(canonical["study"]["id"].as_str()?.to_owned())
     };
-    let mut ids = BTreeSet::new();
-    for file in files {
-        let path = file?.path();
-        if path.extension().is_some_and(|ending| ending == "json") {
-            let text =
-                std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
-            let canonical: Value =
-                serde_json::from_slice(&text).with_context(|| path.display().to_string())?;
-            ids.extend(canonical["study"]["id"].as_str().map(str::to_owned));
-        }
-    }
+    let ids: BTreeSet<String> = list_kept(dir)?.into_iter().filter_map(id).collect();
     if !ids.is_empty() && !ids.contains(&study.id) {
         let ids = Vec::from_iter(ids).join("`, `");
         bail!(

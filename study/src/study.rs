@@ -225,15 +225,16 @@ impl Study {
         said.or(minutes.map(|minutes| ((3.0 * minutes * 60.0) as u64).max(LEAST_EXPIRY_S)))
     }
 
-    /// Returns whether participants of another version, given in its canonical form, walk the same way in this one: the same
-    /// stages by id and type, the same blocks with their guards, the same factors.
+    /// Returns whether participants of another version, given in its canonical form, walk the same way in this one: a study
+    /// of the same id, the same stages by id and type, the same blocks with their guards, the same factors.
     pub fn walks_as(&self, canonical: &str) -> bool {
         let way = |canonical: &str| {
             let whole: serde_json::Value = serde_json::from_str(canonical).ok()?;
             let stages = whole["timeline"].as_array()?.iter();
             let stages = stages.map(|stage| (stage["id"].clone(), stage["type"].clone()));
             let stages: Vec<_> = stages.collect();
-            Some((stages, whole["tree"].clone(), whole["design"].clone()))
+            let id = whole["study"]["id"].as_str()?.to_owned();
+            Some((id, stages, whole["tree"].clone(), whole["design"].clone()))
         };
         way(canonical).is_some_and(|other| way(&self.canonical) == Some(other))
     }

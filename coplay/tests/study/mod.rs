@@ -227,12 +227,22 @@ async fn a_data_folder_of_another_study_is_left_alone() {
         let other = std::fs::read_to_string(&file).unwrap();
         let changed = other.replace("id: overcooked-dyad", "id: another");
         std::fs::write(&file, changed).unwrap();
-        let error = Server::start(host.options()).await.err().unwrap();
-        let said = error.to_string();
-        assert!(
-            said.contains("`overcooked-dyad`") && said.contains("--data"),
-            "{said}"
-        );
+        for changed in [
+            OnStudyChange::Refuse,
+            OnStudyChange::Carry,
+            OnStudyChange::End,
+        ] {
+            let options = ServerOptions {
+                changed,
+                ..host.options()
+            };
+            let error = Server::start(options).await.err().unwrap();
+            let said = error.to_string();
+            assert!(
+                said.contains("`overcooked-dyad`") && said.contains("--data"),
+                "{said}"
+            );
+        }
         std::fs::write(&file, other).unwrap();
         host.start().await.stop().await;
     }
