@@ -11,7 +11,7 @@ use protocol::datagram::MAX_INPUTS;
 use protocol::log::{Header, Log, Record};
 use protocol::seen::{self, Frame};
 use protocol::{Controller, Era, Life, Seat};
-use rollback::{Config, Rebuilder};
+use rollback::{Config, RebuildError, Rebuilder};
 
 use super::replica::{ReplicaError, add_network, open_world, world};
 use super::stored::Stored;
@@ -40,8 +40,10 @@ pub struct Frames<'a> {
     chunks: vec::IntoIter<&'a [u8]>,
     frames: vec::IntoIter<Frame>,
     /// `None` after a note that cannot be right.
-    rebuilder: Option<Rebuilder<'a, Box<dyn World + Send>, Partners>>,
+    rebuilder: Option<FrameRebuilder<'a>>,
 }
+
+type FrameRebuilder<'a> = Rebuilder<'a, Box<dyn World + Send>, Partners>;
 
 /// Makes policies by their names.
 type Partners = Box<dyn Fn(&str) -> Option<Box<dyn Policy>>>;
@@ -113,7 +115,7 @@ impl<'a> Screens<'a> {
         seat: Seat,
         world: Box<dyn World + Send>,
         networks: policy::Partners,
-    ) -> Rebuilder<'_, Box<dyn World + Send>, Partners> {
+    ) -> FrameRebuilder<'_> {
         let header = &self.log.header;
         let config = Config {
             era: Era(0),
@@ -150,17 +152,38 @@ impl Iterator for Frames<'_> {
     }
 }
 
-impl Frames<'_> {
+impl<'a> Frames<'a> {
     /// The next frame, with what `look` makes of the state that it showed; `None` after the last one. They end at the
     /// first note that cannot be right, with the reason.
     pub fn next_with<T>(
         &mut self,
         look: impl FnOnce(&Frame, &mut (dyn World + Send)) -> T,
     ) -> Option<Result<(Frame, T), String>> {
+        self.next_by(|rebuilder, frame| {
+            rebuilder.show_world(frame, |world| look(frame, &mut **world))
+        })
+    }
+
+    /// The next frame, with what `look` makes of the state that the page had simulated, before the ticks that it showed
+    /// ahead; `None` after the last one. They end at the first note that cannot be right, with the reason.
+    pub fn next_simulated<T>(
+        &mut self,
+        look: impl FnOnce(&Frame, &mut (dyn World + Send)) -> T,
+    ) -> Option<Result<(Frame, T), String>> {
+        self.next_by(|rebuilder, frame| {
+            rebuilder.simulate(frame, |world| look(frame, &mut **world))
+        })
+    }
+
+    /// The next frame, with what the rebuilder makes of it.
+    fn next_by<T>(
+        &mut self,
+        rebuild: impl FnOnce(&mut FrameRebuilder<'a>, &Frame) -> Result<T, RebuildError>,
+    ) -> Option<Result<(Frame, T), String>> {
         let next = self.frame().transpose()?.and_then(|frame| {
             let rebuilder = self.rebuilder.as_mut();
             let rebuilder = rebuilder.expect("after a frame that cannot be there is none");
-            let seen = rebuilder.show_world(&frame, |world| look(&frame, &mut **world));
+            let seen = rebuild(rebuilder, &frame);
             seen.map(|seen| (frame, seen))
                 .map_err(|error| error.to_string())
         });

@@ -79,7 +79,7 @@ pub fn decode(bytes: &[u8], seats: usize) -> Result<Vec<Frame>, DecodeError> {
 
 const MALFORMED: DecodeError = DecodeError::Malformed("seen-log");
 
-/// Codes a chunk, in either direction: returns the frames that a writer got, or that a reader found.
+/// Codes a chunk, in either direction: returns the frames that a reader found.
 fn code<C: Coder>(
     coder: &mut C,
     frames: &[Frame],
@@ -101,9 +101,14 @@ fn code<C: Coder>(
         .ok()
         .filter(|count| *count <= MAX_FRAMES);
     let mut last = Last::new(narrow(at_ms)?, narrow(tick)?, seats);
-    let mut odds = Odds::default();
-    let all = (0..count.ok_or(MALFORMED)?).map(|at| last.frame(coder, &mut odds, frame(at)));
-    all.collect()
+    let (mut odds, mut found, mut next) = (Odds::default(), Vec::new(), Frame::default());
+    for at in 0..count.ok_or(MALFORMED)? {
+        last.frame(coder, &mut odds, frame(at), &mut next)?;
+        if C::READS {
+            found.push(std::mem::take(&mut next));
+        }
+    }
+    Ok(found)
 }
 
 /// The odds, learnt from the frames before.
@@ -176,13 +181,15 @@ impl Last {
         }
     }
 
-    /// Codes the next frame, in either direction.
+    /// Codes the next frame, in either direction. `out` is then the frame that a writer got, or that a reader found; its
+    /// memory is reused.
     fn frame<C: Coder>(
         &mut self,
         coder: &mut C,
         odds: &mut Odds,
         frame: &Frame,
-    ) -> Result<Frame, DecodeError> {
+        out: &mut Frame,
+    ) -> Result<(), DecodeError> {
         let later_ms = i64::from(frame.at_ms) - self.at_ms - self.distance_ms;
         self.later_ms = coder.signed(&mut odds.later[after(self.later_ms)], later_ms)?;
         self.distance_ms = add(self.distance_ms, self.later_ms)?;
@@ -191,18 +198,11 @@ impl Last {
         self.steps = coder.signed(&mut odds.tick[after(self.steps)], steps)?;
         self.tick = add(self.tick, add(self.steps, 1)?)?;
         self.aspect(coder, odds, frame)?;
-        let (have, fresh) = self.inputs(coder, odds, frame)?;
-        let (changes, ahead, wish, hidden) = self.aspect;
-        Ok(Frame {
-            at_ms: narrow(self.at_ms)?,
-            tick: Tick(narrow(self.tick)?),
-            changes,
-            have,
-            fresh,
-            ahead,
-            wish,
-            hidden,
-        })
+        self.inputs(coder, odds, frame, out)?;
+        (out.changes, out.ahead, out.wish, out.hidden) = self.aspect;
+        out.at_ms = narrow(self.at_ms)?;
+        out.tick = Tick(narrow(self.tick)?);
+        Ok(())
     }
 
     fn aspect<C: Coder>(
@@ -231,8 +231,10 @@ impl Last {
         coder: &mut C,
         odds: &mut Odds,
         frame: &Frame,
-    ) -> Result<(Vec<Tick>, Vec<Vec<u16>>), DecodeError> {
-        let count = self.seats.len();
+        out: &mut Frame,
+    ) -> Result<(), DecodeError> {
+        out.have.clear();
+        out.fresh.resize_with(self.seats.len(), Vec::new);
         let fresh = |seat: usize| frame.fresh.get(seat).map_or(&[][..], Vec::as_slice);
         let more = |seat: usize, last: &LastOfSeat| {
             let have = frame.have.get(seat).map_or(0, |tick| i64::from(tick.0));
@@ -241,7 +243,6 @@ impl Last {
         let mut seats = self.seats.iter().enumerate();
         let is_regular = seats.all(|(seat, last)| more(seat, last) == 0);
         let is_regular = coder.bit(&mut odds.is_regular, is_regular);
-        let (mut all_have, mut all_fresh) = (Vec::with_capacity(count), Vec::with_capacity(count));
         for (seat, last) in self.seats.iter_mut().enumerate() {
             let more = match is_regular {
                 true => 0,
@@ -252,7 +253,8 @@ impl Last {
             let length = usize::try_from(length).map_err(|_| MALFORMED)?;
             self.room = self.room.checked_sub(length).ok_or(MALFORMED)?;
             last.fresh = [length, last.fresh[0]];
-            let mut inputs = Vec::new();
+            let inputs = &mut out.fresh[seat];
+            inputs.clear();
             for at in 0..length {
                 let input = fresh(seat).get(at).copied().unwrap_or_default();
                 if !coder.bit(&mut odds.is_same_input, input == last.input) {
@@ -261,10 +263,9 @@ impl Last {
                 inputs.push(last.input);
             }
             last.have = add(add(last.have, more)?, length as i64)?;
-            all_have.push(Tick(narrow(last.have)?));
-            all_fresh.push(inputs);
+            out.have.push(Tick(narrow(last.have)?));
         }
-        Ok((all_have, all_fresh))
+        Ok(())
     }
 }
 

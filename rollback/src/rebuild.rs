@@ -131,6 +131,29 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         frame: &Frame,
         look: impl FnOnce(&mut W) -> T,
     ) -> Result<T, RebuildError> {
+        self.reach(frame, frame.ahead.into(), look)
+    }
+
+    /// Returns the result of `look` for the state that the page had simulated at the next frame, before the ticks that
+    /// it showed ahead.
+    ///
+    /// # Errors
+    /// [`RebuildError`]; later results are then useless.
+    pub fn simulate<T>(
+        &mut self,
+        frame: &Frame,
+        look: impl FnOnce(&mut W) -> T,
+    ) -> Result<T, RebuildError> {
+        self.reach(frame, 0, look)
+    }
+
+    /// Looks at the state that the next frame showed, or would have shown with `ahead` ticks ahead.
+    fn reach<T>(
+        &mut self,
+        frame: &Frame,
+        ahead: u32,
+        look: impl FnOnce(&mut W) -> T,
+    ) -> Result<T, RebuildError> {
         let number = self.shown;
         self.shown += 1;
         if number == 0 {
@@ -151,7 +174,7 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
             return Err(RebuildError::Frame(number));
         }
         let mut seen = None;
-        session.look_ahead(u32::from(frame.ahead), frame.wish, |world| {
+        session.look_ahead(ahead, frame.wish, |world| {
             seen = Some(look(world));
         });
         Ok(seen.expect("a look ahead always ends with a look"))

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use archive::{Rebuilt, Replica, ShownPage};
+use archive::{Replica, ShownPage};
 use protocol::change::Change;
 use protocol::log::Log;
 use protocol::seen::Frame;
@@ -24,14 +24,19 @@ pub(super) fn frames(
 ) -> (u64, Vec<FaultyNotes>) {
     let certain = Certain::new(log);
     let (mut count, mut faulty) = (0, Vec::new());
-    for page in shown {
+    for mut page in shown {
         let of_page = |named: &DivergedPage| (named.seat, named.life) == (page.seat.0, page.life.0);
         let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
         let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
         let (seat, life) = (page.seat, page.life);
         let mut fault = None;
-        for rebuilt in page.frames {
-            let rebuilt = match rebuilt {
+        // The digest of a state costs more than the state.
+        let mut next = || {
+            page.frames
+                .next_simulated(|frame, world| certain.is_certain(frame).then(|| world.digest()))
+        };
+        while let Some(rebuilt) = next() {
+            let (frame, digest) = match rebuilt {
                 Ok(rebuilt) => rebuilt,
                 Err(error) => {
                     fault.get_or_insert(error);
@@ -39,8 +44,8 @@ pub(super) fn frames(
                 }
             };
             count += 1;
-            let wrong = || certain.contradict(replica, &rebuilt);
-            let wrong = own.contradict(seat, life, &rebuilt.frame).or_else(wrong);
+            let wrong = || contradict(replica, &frame, digest?);
+            let wrong = own.contradict(seat, life, &frame).or_else(wrong);
             fault = fault.or(wrong);
         }
         let fault = fault.filter(|_| !is_named);
@@ -67,18 +72,6 @@ impl Certain {
         }
     }
 
-    /// Tells if a frame showed a certain state that the replica did not have.
-    fn contradict(&self, replica: &Replica, rebuilt: &Rebuilt) -> Option<String> {
-        let (frame, digest) = (&rebuilt.frame, rebuilt.simulated);
-        let expected = replica
-            .digest(frame.tick)
-            .filter(|_| self.is_certain(frame))?;
-        let (tick, at_ms) = (frame.tick.0, frame.at_ms);
-        (expected != digest).then(|| {
-            format!("after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have")
-        })
-    }
-
     /// Tells if a frame showed a state that follows from inputs and changes alone.
     fn is_certain(&self, frame: &Frame) -> bool {
         let unknown = self.changes.iter().skip(frame.changes.into());
@@ -89,6 +82,14 @@ impl Certain {
         });
         !guessed && unknown.into_iter().all(|change| change.tick >= frame.tick)
     }
+}
+
+/// Tells if a frame showed a certain state, by its digest, that the replica did not have.
+fn contradict(replica: &Replica, frame: &Frame, digest: u64) -> Option<String> {
+    let (tick, at_ms) = (frame.tick.0, frame.at_ms);
+    (replica.digest(frame.tick)? != digest).then(|| {
+        format!("after {at_ms} ms, tick {tick} with digest {digest:016x}, which the replica did not have")
+    })
 }
 
 /// The ticks that persons play in a seat.

@@ -64,6 +64,9 @@ pub(super) struct Number {
 
 /// Writes or reads bits: it returns the bit at this position, and a [`Writer`] first writes the bit that it gets.
 pub(super) trait Coder {
+    /// True if it finds what was written.
+    const READS: bool;
+
     fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool;
 
     /// An Elias gamma code: as many ones as the number plus one has bits after its highest one, a 0, then these bits.
@@ -139,6 +142,8 @@ impl<'a> Writer<'a> {
 }
 
 impl Coder for Writer<'_> {
+    const READS: bool = false;
+
     fn bit(&mut self, chance: &mut Chance, bit: bool) -> bool {
         let share = chance.share(self.range);
         if bit {
@@ -179,6 +184,8 @@ impl<'a> Reader<'a> {
 }
 
 impl Coder for Reader<'_> {
+    const READS: bool = true;
+
     fn bit(&mut self, chance: &mut Chance, _: bool) -> bool {
         let share = chance.share(self.range);
         let bit = self.code >= share;
