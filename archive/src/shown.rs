@@ -38,7 +38,9 @@ pub struct ShownPage<'a> {
 pub struct Frames<'a> {
     seats: usize,
     chunks: vec::IntoIter<&'a [u8]>,
-    frames: vec::IntoIter<Frame>,
+    /// The frames of a chunk, and the next one of them.
+    chunk: Vec<Frame>,
+    at: usize,
     /// `None` after a note that cannot be right.
     rebuilder: Option<FrameRebuilder<'a>>,
 }
@@ -87,7 +89,8 @@ impl<'a> Screens<'a> {
             let frames = Frames {
                 seats: self.log.count_seats(),
                 chunks: chunks.into_iter(),
-                frames: Vec::new().into_iter(),
+                chunk: Vec::new(),
+                at: 0,
                 rebuilder: Some(self.rebuilder(seat, world, partners.clone())),
             };
             Ok(ShownPage { seat, life, frames })
@@ -143,8 +146,8 @@ impl Iterator for Frames<'_> {
     type Item = Result<Rebuilt, String>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let next = self.frame().transpose()?;
-        let next = next.and_then(|frame| self.rebuilt(frame));
+        let next = self.find_frame().transpose()?;
+        let next = next.and_then(|at| self.rebuilt(self.chunk[at].clone()));
         if next.is_err() {
             self.rebuilder = None;
         }
@@ -153,39 +156,36 @@ impl Iterator for Frames<'_> {
 }
 
 impl<'a> Frames<'a> {
-    /// The next frame, with what `look` makes of the state that it showed; `None` after the last one. They end at the
-    /// first note that cannot be right, with the reason.
+    /// Rebuilds the next frame and returns the result of `look` for it and the state that it showed; `None` after the
+    /// last one. The frames end at the first note that cannot be right, with the reason.
     pub fn next_with<T>(
         &mut self,
         look: impl FnOnce(&Frame, &mut (dyn World + Send)) -> T,
-    ) -> Option<Result<(Frame, T), String>> {
+    ) -> Option<Result<T, String>> {
         self.next_by(|rebuilder, frame| {
             rebuilder.show_world(frame, |world| look(frame, &mut **world))
         })
     }
 
-    /// The next frame, with what `look` makes of the state that the page had simulated, before the ticks that it showed
-    /// ahead; `None` after the last one. They end at the first note that cannot be right, with the reason.
+    /// The same for the state that the page had simulated, before the ticks that it showed ahead.
     pub fn next_simulated<T>(
         &mut self,
         look: impl FnOnce(&Frame, &mut (dyn World + Send)) -> T,
-    ) -> Option<Result<(Frame, T), String>> {
+    ) -> Option<Result<T, String>> {
         self.next_by(|rebuilder, frame| {
             rebuilder.simulate(frame, |world| look(frame, &mut **world))
         })
     }
 
-    /// The next frame, with what the rebuilder makes of it.
+    /// Returns the result of `rebuild` for the next frame.
     fn next_by<T>(
         &mut self,
         rebuild: impl FnOnce(&mut FrameRebuilder<'a>, &Frame) -> Result<T, RebuildError>,
-    ) -> Option<Result<(Frame, T), String>> {
-        let next = self.frame().transpose()?.and_then(|frame| {
+    ) -> Option<Result<T, String>> {
+        let next = self.find_frame().transpose()?.and_then(|at| {
             let rebuilder = self.rebuilder.as_mut();
             let rebuilder = rebuilder.expect("after a frame that cannot be there is none");
-            let seen = rebuild(rebuilder, &frame);
-            seen.map(|seen| (frame, seen))
-                .map_err(|error| error.to_string())
+            rebuild(rebuilder, &self.chunk[at]).map_err(|error| error.to_string())
         });
         if next.is_err() {
             self.rebuilder = None;
@@ -193,22 +193,21 @@ impl<'a> Frames<'a> {
         Some(next)
     }
 
-    /// The next frame as the page noted it, if there is one.
-    fn frame(&mut self) -> Result<Option<Frame>, String> {
-        let seats = self.seats;
+    /// The place of the next frame in its chunk, if there is one.
+    fn find_frame(&mut self) -> Result<Option<usize>, String> {
         if self.rebuilder.is_none() {
             return Ok(None);
         }
-        loop {
-            if let Some(frame) = self.frames.next() {
-                return Ok(Some(frame));
-            }
+        while self.at == self.chunk.len() {
             let Some(chunk) = self.chunks.next() else {
                 return Ok(None);
             };
-            let decoded = seen::decode(chunk, seats).map_err(|error| error.to_string())?;
-            self.frames = decoded.into_iter();
+            self.at = 0;
+            seen::decode_into(chunk, self.seats, &mut self.chunk)
+                .map_err(|error| error.to_string())?;
         }
+        self.at += 1;
+        Ok(Some(self.at - 1))
     }
 
     /// Rebuilds a frame: once as simulated, and then as shown, which brings nothing new.

@@ -97,6 +97,9 @@ async fn list(data: &Path, json: bool) -> anyhow::Result<ExitCode> {
         writeln!(out, "{}", serde_json::to_string(&found)?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    if !found.is_empty() {
+        writeln!(out, "{:>4}  {:<8} {:<11} name", "id", "kind", "role")?;
+    }
     for key in &found {
         let name = if key.name.is_empty() { "-" } else { &key.name };
         let (kind, role) = (key.kind.name(), key.role.name());

@@ -54,7 +54,7 @@ impl Frame {
 pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
     let mut writer = Writer::new(out);
     // Everything beyond the limits is left out, and a decoder refuses such a chunk.
-    code(&mut writer, frames, seats).ok();
+    code(&mut writer, frames, seats, &mut Vec::new()).ok();
     writer.finish();
 }
 
@@ -64,27 +64,38 @@ pub fn encode(frames: &[Frame], seats: usize, out: &mut Vec<u8>) {
 /// [`DecodeError::Malformed`] for anything that [`encode`] would not have written, and for more than [`MAX_FRAMES`],
 /// [`MAX_INPUTS`] or [`MAX_SEATS`].
 pub fn decode(bytes: &[u8], seats: usize) -> Result<Vec<Frame>, DecodeError> {
+    let mut frames = Vec::new();
+    decode_into(bytes, seats, &mut frames)?;
+    Ok(frames)
+}
+
+/// Replaces `out` by the frames of a chunk, as [`decode`] gives them. The memory of earlier frames is used again.
+///
+/// # Errors
+/// As for [`decode`]; any frames may then be in `out`.
+pub fn decode_into(bytes: &[u8], seats: usize, out: &mut Vec<Frame>) -> Result<(), DecodeError> {
     if seats > MAX_SEATS {
         return Err(MALFORMED);
     }
-    let frames = code(&mut Reader::new(bytes), &[], seats)?;
-    let mut again = Vec::with_capacity(bytes.len());
-    encode(&frames, seats, &mut again);
-    if again == bytes {
-        Ok(frames)
-    } else {
-        Err(MALFORMED)
+    let mut reader = Reader::new(bytes);
+    let count = code(&mut reader, &[], seats, out)?;
+    out.truncate(count);
+    match reader.is_at_end() && bytes.last() != Some(&0) {
+        true => Ok(()),
+        false => Err(MALFORMED),
     }
 }
 
 const MALFORMED: DecodeError = DecodeError::Malformed("seen-log");
 
-/// Codes a chunk, in either direction: returns the frames that a reader found.
+/// Codes a chunk, in either direction, and returns the number of its frames. A reader puts them into `out`, from its
+/// beginning on.
 fn code<C: Coder>(
     coder: &mut C,
     frames: &[Frame],
     seats: usize,
-) -> Result<Vec<Frame>, DecodeError> {
+    out: &mut Vec<Frame>,
+) -> Result<usize, DecodeError> {
     let none = Frame::default();
     let frame = |at: usize| frames.get(at).unwrap_or(&none);
     let mut head = Number::default();
@@ -97,18 +108,24 @@ fn code<C: Coder>(
             number(frame(0).tick.0.into())?,
         ),
     };
-    let count = usize::try_from(count)
-        .ok()
-        .filter(|count| *count <= MAX_FRAMES);
+    let count: usize = narrow(count)?;
+    if count > MAX_FRAMES {
+        return Err(MALFORMED);
+    }
     let mut last = Last::new(narrow(at_ms)?, narrow(tick)?, seats);
-    let (mut odds, mut found, mut next) = (Odds::default(), Vec::new(), Frame::default());
-    for at in 0..count.ok_or(MALFORMED)? {
-        last.frame(coder, &mut odds, frame(at), &mut next)?;
-        if C::READS {
-            found.push(std::mem::take(&mut next));
+    let mut odds = Odds::default();
+    for at in 0..count {
+        let place = if C::READS { at } else { 0 };
+        if out.len() == place {
+            out.push(Frame::default());
+        }
+        last.frame(coder, &mut odds, frame(at), &mut out[place])?;
+        if at == 0 {
+            // The head has them.
+            differ((last.later_ms, last.steps) == (0, 0), false)?;
         }
     }
-    Ok(found)
+    Ok(count)
 }
 
 /// The odds, learnt from the frames before.
@@ -216,13 +233,14 @@ impl Last {
             return Ok(());
         }
         let [changes, ahead, wish] = &mut odds.aspect;
+        let before = self.aspect;
         self.aspect = (
             narrow(coder.number(changes, aspect.0.into())?)?,
             narrow(coder.number(ahead, aspect.1.into())?)?,
             narrow(coder.number(wish, aspect.2.into())?)?,
             coder.bit(&mut odds.is_hidden, aspect.3),
         );
-        Ok(())
+        differ(self.aspect, before)
     }
 
     /// The first input of each seat that was missing, and the fresh ones.
@@ -243,11 +261,13 @@ impl Last {
         let mut seats = self.seats.iter().enumerate();
         let is_regular = seats.all(|(seat, last)| more(seat, last) == 0);
         let is_regular = coder.bit(&mut odds.is_regular, is_regular);
+        let mut is_so = true;
         for (seat, last) in self.seats.iter_mut().enumerate() {
             let more = match is_regular {
                 true => 0,
                 false => coder.signed(&mut odds.more, more(seat, last))?,
             };
+            is_so &= more == 0;
             let [one, two] = last.fresh.map(|count| count.min(2));
             let length = coder.number(&mut odds.fresh[one][two], fresh(seat).len() as u64)?;
             let length = usize::try_from(length).map_err(|_| MALFORMED)?;
@@ -258,15 +278,25 @@ impl Last {
             for at in 0..length {
                 let input = fresh(seat).get(at).copied().unwrap_or_default();
                 if !coder.bit(&mut odds.is_same_input, input == last.input) {
-                    last.input = narrow(coder.number(&mut odds.input, input.into())?)?;
+                    let other = narrow(coder.number(&mut odds.input, input.into())?)?;
+                    differ(other, last.input)?;
+                    last.input = other;
                 }
                 inputs.push(last.input);
             }
             last.have = add(add(last.have, more)?, length as i64)?;
             out.have.push(Tick(narrow(last.have)?));
         }
-        Ok(())
+        differ(is_regular, !is_so)
     }
+}
+
+/// Refuses a value that is written as another one although it is the same: there is one way to write a chunk.
+fn differ<T: PartialEq>(value: T, before: T) -> Result<(), DecodeError> {
+    if value == before {
+        return Err(MALFORMED);
+    }
+    Ok(())
 }
 
 fn add(one: i64, other: i64) -> Result<i64, DecodeError> {
@@ -320,13 +350,27 @@ mod tests {
         }
 
         #[test]
+        fn there_is_one_way_to_write_a_chunk(bytes in vec(prop_oneof![any::<u8>(), Just(0), Just(255)], 0..40), seats in 0_usize..4) {
+            if let Ok(frames) = decode(&bytes, seats) {
+                let mut again = Vec::new();
+                encode(&frames, seats, &mut again);
+                prop_assert_eq!(again, bytes);
+            }
+        }
+
+        #[test]
         fn a_damaged_chunk_never_panics((seats, frames) in frames(), at in any::<prop::sample::Index>(), flip in 1_u8..) {
             let mut bytes = Vec::new();
             encode(&frames, seats, &mut bytes);
             let at = at.index(bytes.len());
             bytes[at] ^= flip;
             let damaged = decode(&bytes, seats);
-            prop_assert!(damaged != Ok(frames));
+            prop_assert!(damaged.as_ref() != Ok(&frames));
+            if let Ok(other) = damaged {
+                let mut again = Vec::new();
+                encode(&other, seats, &mut again);
+                prop_assert_eq!(again, bytes);
+            }
         }
 
         #[test]
@@ -338,6 +382,15 @@ mod tests {
             bytes.truncate(bytes.len() - 2);
             prop_assert!(decode(&bytes, seats) != Ok(frames));
         }
+    }
+
+    #[test]
+    fn a_first_frame_is_that_of_the_head() {
+        let bytes = [
+            232, 255, 255, 105, 0, 199, 192, 0, 255, 0, 194, 37, 33, 255, 0, 0, 203, 190, 0, 133,
+            96, 119, 119,
+        ];
+        assert_eq!(decode(&bytes, 0), Err(MALFORMED));
     }
 
     #[test]

@@ -57,24 +57,25 @@ pub(crate) fn rebuild_screens(
             let next = page.frames.next_with(|frame, world| {
                 let tick = protocol::Tick(frame.shows());
                 let same = replica.digest(tick) == Some(world.digest());
-                if let Some(known) = truth.get(tick.0 as usize).filter(|_| same) {
-                    return *known;
-                }
-                world.draw(Some(seat), &mut list);
-                table.add(&mut stream, &list)
+                let known = truth.get(tick.0 as usize).filter(|_| same).copied();
+                let picture = known.unwrap_or_else(|| {
+                    world.draw(Some(seat), &mut list);
+                    table.add(&mut stream, &list)
+                });
+                (tick.0, frame.at_ms, frame.hidden, picture)
             });
             match next {
                 None => break,
-                Some(Ok((frame, picture))) => {
-                    let tick = i64::from(frame.shows());
+                Some(Ok((tick, at_ms, is_hidden, picture))) => {
+                    let tick = i64::from(tick);
                     let known = truth.get(tick as usize).or(truth.last());
                     let known = known.copied().unwrap_or_default();
                     frames.add(
-                        i64::from(frame.at_ms),
+                        i64::from(at_ms),
                         tick,
                         i64::from(picture) - i64::from(known),
                     );
-                    if frame.hidden {
+                    if is_hidden {
                         frames.hidden.push(frames.tick.len() - 1);
                     }
                 }

@@ -102,8 +102,12 @@ impl<'a, W: World, P: FnMut(&str) -> Option<Box<dyn Policy>>> Rebuilder<'a, W, P
         let partners = partners.collect();
         let ticks = (record.rows.len() / seats.max(1)) as u64;
         let frames = FRAMES_EACH_S * ticks / u64::from(config.tick_hz.max(1));
+        let mut session = Session::new(config, world, partners);
+        if record.changes.is_empty() {
+            session.keep_few_states();
+        }
         Self {
-            session: Session::new(config, world, partners),
+            session,
             local,
             partner,
             record,

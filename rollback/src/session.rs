@@ -67,6 +67,8 @@ pub struct Session<W: World> {
     durable: u32,
     /// Up to this tick the server has the same states, by its last message.
     agreed: u32,
+    /// Ticks from one state that is kept with its digest to the next.
+    spacing: u32,
     checkpoints: Checkpoints,
     /// Ticks after which the world said that it is over, predicted or not.
     end: Option<u32>,
@@ -134,7 +136,8 @@ impl<W: World> Session<W> {
         }));
         let mut inputs = Inputs::new(seats, first, config.input_delay, spec.noop);
         inputs.reserve(spec.horizon, 3 * MAX_INPUTS);
-        let digests = (spec.horizon / digest_ticks(config.tick_hz)).min(1 << 14) as usize;
+        let spacing = digest_ticks(config.tick_hz);
+        let digests = (spec.horizon / spacing).min(1 << 14) as usize;
         Self {
             layout: DatagramLayout {
                 seats: seats as u8,
@@ -158,6 +161,7 @@ impl<W: World> Session<W> {
             confirmed: first,
             durable: first,
             agreed: first,
+            spacing,
             checkpoints: Checkpoints::default(),
             end: None,
             over: false,

@@ -6,13 +6,14 @@ use archive::{Replica, ShownPage};
 use protocol::change::Change;
 use protocol::log::Log;
 use protocol::seen::Frame;
-use protocol::{Controller, Seat, Tick};
+use protocol::{Controller, Seat, Tick, digest_ticks};
 
 use super::notes::{FaultyNotes, OwnInputs};
 use super::{DivergedPage, Equivocation};
 
 /// Counts the frames that the pages showed, and names the pages that cannot have shown theirs. Frames that were
-/// simulated without a guess must have the replica's states, and a page knows its own inputs. Pages that are known to
+/// simulated without a guess must have the replica's states, which is compared every [`digest_ticks`], and in each of
+/// them once a page has been sent other inputs. A page knows its own inputs. Pages that are known to
 /// have simulated something else, or to have been sent something else, are not checked.
 pub(super) fn frames(
     log: &Log,
@@ -29,24 +30,29 @@ pub(super) fn frames(
         let lied_to = |told: &Equivocation| (told.by, told.by_life) == (page.seat.0, page.life.0);
         let is_named = named.iter().any(of_page) || excused.iter().any(lied_to);
         let (seat, life) = (page.seat, page.life);
-        let mut fault = None;
-        // The digest of a state costs more than the state.
+        let (mut fault, mut is_misled) = (None, false);
         let mut next = || {
-            page.frames
-                .next_simulated(|frame, world| certain.is_certain(frame).then(|| world.digest()))
+            page.frames.next_simulated(|frame, world| {
+                is_misled |= !certain.agrees(frame);
+                let wrong = own.contradict(seat, life, frame);
+                // The digest of a state costs more than the state, and inputs of the log can only lead to states of the
+                // replica.
+                let is_due = is_misled || frame.tick.0.is_multiple_of(certain.spacing);
+                let is_compared = wrong.is_none() && is_due && certain.is_certain(frame);
+                wrong.or_else(|| contradict(replica, frame, is_compared.then(|| world.digest())?))
+            })
         };
         while let Some(rebuilt) = next() {
-            let (frame, digest) = match rebuilt {
-                Ok(rebuilt) => rebuilt,
+            match rebuilt {
+                Ok(wrong) => {
+                    count += 1;
+                    fault = fault.or(wrong);
+                }
                 Err(error) => {
                     fault.get_or_insert(error);
                     break;
                 }
-            };
-            count += 1;
-            let wrong = || contradict(replica, &frame, digest?);
-            let wrong = own.contradict(seat, life, &frame).or_else(wrong);
-            fault = fault.or(wrong);
+            }
         }
         let fault = fault.filter(|_| !is_named);
         faulty.extend(fault.map(|because| FaultyNotes::new(seat, life, because)));
@@ -59,6 +65,10 @@ struct Certain {
     changes: Vec<Change>,
     /// The ticks that each seat's persons play.
     people: Vec<Vec<Range<u32>>>,
+    /// All actions of the log, `[tick, seat]`, row-major.
+    rows: Vec<u16>,
+    /// Ticks from one comparison to the next, as long as the pages knew the inputs of the log.
+    spacing: u32,
 }
 
 impl Certain {
@@ -69,7 +79,21 @@ impl Certain {
         Self {
             people: people.collect(),
             changes,
+            rows: log.rows(),
+            spacing: digest_ticks(log.header.tick_hz),
         }
+    }
+
+    /// Tells if the fresh inputs of a frame are those of the log.
+    fn agrees(&self, frame: &Frame) -> bool {
+        let seats = self.people.len();
+        let agrees = |(seat, (have, fresh)): (usize, (&Tick, &Vec<u16>))| {
+            let first = (have.0 as usize).saturating_sub(fresh.len());
+            let rows = self.rows.chunks_exact(seats).skip(first);
+            rows.zip(fresh).all(|(row, input)| row[seat] == *input)
+        };
+        let columns = frame.have.iter().zip(&frame.fresh).enumerate();
+        columns.take(seats).all(agrees)
     }
 
     /// Tells if a frame showed a state that follows from inputs and changes alone.

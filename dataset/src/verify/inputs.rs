@@ -207,11 +207,11 @@ impl<'a> Pages<'a> {
                 if is_withdrawn || !is_persons(self.log, &self.changes, seat, tick) {
                     continue;
                 }
-                let of = format!("tick {tick}: seat {}", seat.0);
+                let refuse = |what: String| Err(format!("tick {tick}: seat {}: {what}", seat.0));
                 match self.said_at(seat, tick) {
-                    None => return Err(format!("{of}: its own page has said nothing")),
+                    None => return refuse("its own page has said nothing".to_owned()),
                     Some(Some(said)) if said != *played => {
-                        return Err(format!("{of}: {played}, but its own page has said {said}"));
+                        return refuse(format!("{played}, but its own page has said {said}"));
                     }
                     // Only the order of erased inputs is known.
                     Some(_) => {}

@@ -165,6 +165,8 @@ pub(super) struct Reader<'a> {
     bytes: std::slice::Iter<'a, u8>,
     code: u32,
     range: u32,
+    /// Zeros that were read after the last byte.
+    zeros: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -173,13 +175,22 @@ impl<'a> Reader<'a> {
             bytes: bytes.iter(),
             code: 0,
             range: u32::MAX,
+            zeros: 0,
         };
         (0..4).for_each(|_| reader.shift());
         reader
     }
 
     fn shift(&mut self) {
-        self.code = self.code << 8 | self.bytes.next().copied().map_or(0, u32::from);
+        let byte = self.bytes.next().copied();
+        self.zeros += usize::from(byte.is_none());
+        self.code = self.code << 8 | u32::from(byte.unwrap_or(0));
+    }
+
+    /// Tells if [`Writer::finish`] writes the bytes that were read, but for zeros at the end, after what was read: the
+    /// lowest number of the range that has one byte more.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.zeros >= 3 && self.code < NARROW
     }
 }
 

@@ -25,6 +25,11 @@ impl<W: World> Session<W> {
         self.inputs.begin(tick);
     }
 
+    /// Keeps no states beside those of the window and the first one: no seat will change hands.
+    pub(crate) fn keep_few_states(&mut self) {
+        self.spacing = u32::MAX;
+    }
+
     /// Learns a change.
     pub(crate) fn learn_change(
         &mut self,

@@ -1,7 +1,7 @@
 //! Ticks: sampled, simulated, taken back.
 
 use env_core::{Action, World, choose_action};
-use protocol::{Seat, Tick, digest_ticks};
+use protocol::{Seat, Tick};
 
 use super::Session;
 use crate::effects::SessionEvent;
@@ -43,8 +43,7 @@ impl<W: World> Session<W> {
         self.sound = self.current;
         self.reached = self.reached.max(self.current);
         self.end = over.then_some(self.current);
-        let spacing = digest_ticks(self.config.tick_hz);
-        if over || self.current.is_multiple_of(spacing) {
+        if over || self.current.is_multiple_of(self.spacing) {
             self.digests.push((Tick(self.current), self.world.digest()));
             let (world, roster) = (&mut self.world, &mut self.roster);
             self.checkpoints.keep(self.current, world, roster);
