@@ -238,6 +238,18 @@ sideBySide(3, () => {
 
     await person.page.setViewportSize({ width: PHONE.viewport.height, height: PHONE.viewport.width });
     const [up] = Object.values(await fits(person));
+    for (const name of ['Help', 'Leave the study']) {
+      const is_free = await person.page.getByRole('button', { name }).evaluate(button => {
+        const { x, y, width, height } = button.getBoundingClientRect();
+        return button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+      });
+      assert.ok(is_free, `${name} can be touched`);
+    }
+    const apart = await person.page.evaluate(() => {
+      const bar = document.querySelector('.bar').getBoundingClientRect();
+      return [...document.querySelectorAll('.hud > *')].every(item => item.getBoundingClientRect().right <= bar.left);
+    });
+    assert.ok(apart, 'no figure is under the buttons');
     await touch('touchStart', { ...up, id: 1 });
     await ticks(person, 4);
     await touch('touchEnd');
