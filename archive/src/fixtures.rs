@@ -200,6 +200,17 @@ pub fn pages(header: &Header) -> [PageScript; 2] {
     [ZERO, Seat(1)].map(|seat| PageScript::new(header, seat))
 }
 
+/// The record of what a seat observed after some number of steps.
+pub fn observation_record(seat: Seat, after: Tick, values: &[f32]) -> Record {
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+    let deflated = miniz_oxide::deflate::compress_to_vec(&bytes.collect::<Vec<u8>>(), 1);
+    Record::Observations {
+        seat,
+        first: after,
+        deflated,
+    }
+}
+
 /// The log of an episode, read back from its file.
 pub fn log_of(episode: &mut Episode) -> protocol::log::Log {
     log::read_log(&episode.file.read().unwrap()).unwrap()

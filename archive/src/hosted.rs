@@ -6,18 +6,19 @@
 mod views;
 
 use std::io;
-use std::sync::Mutex;
 
 use env_core::view::SeatViewer;
 use env_core::{Action, Spec};
 use protocol::control::Upload;
-use protocol::log::{self, Header, Log, Record};
+use protocol::log::{self, Header, Record};
 use protocol::{Controller, EnvWay, Seat, Tick};
 use rollback::Presses;
 use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 
-use super::replica::{Replica, replay};
-use super::stored::Stored;
+use super::observations::{FreshObservations, OBSERVED_LEN, encode_observations};
+use super::outcomes::note_outcome;
+use super::repetition::repeats;
+use super::replica::Replica;
 use super::{AppendedUpload, Episode, Refused, controller_at};
 
 /// The part of an episode that only a host has.
@@ -27,6 +28,8 @@ pub(super) struct Hosted {
     /// Records that are not durable, in their order.
     pending: Vec<Record>,
     fresh: FreshRows,
+    /// The scores in the last record of an outcome.
+    told_scores: Option<Vec<i64>>,
     /// Set if the world is too slow for its ticks: a sentence for researchers.
     pub(super) slow: Option<String>,
 }
@@ -40,6 +43,34 @@ struct FreshRows {
     rewards: Vec<u32>,
     /// The infos that the study names, with the tick in which they were given.
     infos: Vec<(Tick, String)>,
+    /// The observations of each seat, from the state before the first row or after it on; empty if the study does not ask
+    /// for them.
+    observations: Vec<FreshObservations>,
+    /// The outcomes of the steps, as far as they are new.
+    outcomes: Vec<Record>,
+    /// The views that pages got, in their order.
+    views: Vec<Record>,
+}
+
+impl FreshRows {
+    /// Keeps what a seat observed after some number of steps.
+    fn keep_observation(&mut self, after: Tick, seat: usize, values: &[f32]) {
+        if self.observations.len() <= seat {
+            self.observations.resize_with(seat + 1, Default::default);
+        }
+        let fresh = &mut self.observations[seat];
+        if fresh.bytes.is_empty() {
+            (fresh.first, fresh.each) = (after, 4 * values.len());
+        }
+        let bytes = values.iter().flat_map(|value| value.to_le_bytes());
+        fresh.bytes.extend(bytes);
+    }
+
+    /// True if what was observed needs a record of its own.
+    fn is_heavy(&self) -> bool {
+        let longest = self.observations.iter().map(|seat| seat.bytes.len()).max();
+        longest.is_some_and(|len| len >= OBSERVED_LEN)
+    }
 }
 
 /// The page of a seat, as far as views go.
@@ -53,6 +84,8 @@ struct SeatPage {
     own: Tick,
     /// The tick at which words were last sent.
     told: Option<Tick>,
+    /// Bytes of views that are in the log.
+    kept: usize,
 }
 
 /// The wishes of a person, as far as their choices have arrived.
@@ -110,6 +143,7 @@ impl Hosted {
             seats: (0..seats).map(|_| SeatPage::default()).collect(),
             pending: Vec::new(),
             fresh: FreshRows::default(),
+            told_scores: None,
             slow: None,
         })
     }
@@ -255,6 +289,7 @@ impl Episode {
             let views = work.views.iter();
             let view = |order: &ViewOrder| (order.seat, self.view(order, work.tells_rewards));
             let views: Vec<_> = views.map(view).collect();
+            self.keep_views(&views);
             let points = work.points.iter();
             let points: Vec<_> = points.map(|order| self.point(order)).collect();
             if self.replica.world().fault().is_some() {
@@ -311,7 +346,7 @@ impl Episode {
         let turns = self.header.rules.turns;
         while work.steps && self.over().is_none() {
             let Some(row) = self.next_row() else { break };
-            self.host_step(&row)?;
+            self.host_step(&row, work.keeps_observations)?;
             if !turns {
                 break;
             }
@@ -346,24 +381,41 @@ impl Episode {
         Some(row)
     }
 
-    fn host_step(&mut self, row: &[Action]) -> io::Result<()> {
+    fn host_step(&mut self, row: &[Action], keeps_observations: bool) -> io::Result<()> {
         let first = self.through();
         let (hosted, replica) = self.hosted();
         if hosted.fresh.rows.is_empty() {
             hosted.fresh.first = first;
         }
+        if keeps_observations && first == Tick(0) {
+            for seat in 0..row.len() {
+                replica.observed(seat);
+                hosted
+                    .fresh
+                    .keep_observation(first, seat, replica.observation());
+            }
+        }
         replica.step(row).map_err(io::Error::other)?;
         hosted.fresh.rows.extend(row);
         let infos = replica.world().infos();
         hosted.fresh.infos.extend(infos.map(|json| (first, json)));
+        let outcome = note_outcome(first, replica, &mut hosted.told_scores);
+        hosted.fresh.outcomes.extend(outcome);
         for seat in 0..row.len() {
             hosted.fresh.hashes.push(replica.observed(seat));
+            if keeps_observations {
+                let after = Tick(first.0 + 1);
+                hosted
+                    .fresh
+                    .keep_observation(after, seat, replica.observation());
+            }
             hosted
                 .fresh
                 .rewards
                 .push(replica.outcome().rewards[seat].to_bits());
         }
-        if hosted.fresh.rows.len() >= super::upload::ROWS_PER_RECORD * row.len() {
+        let is_long = hosted.fresh.rows.len() >= super::upload::ROWS_PER_RECORD * row.len();
+        if is_long || hosted.fresh.is_heavy() {
             self.close_rows();
         }
         Ok(())
@@ -378,8 +430,13 @@ impl Episode {
             hashes,
             rewards,
             infos,
+            observations,
+            outcomes,
+            views,
         } = std::mem::take(&mut hosted.fresh);
         if rows.is_empty() {
+            // The first picture, or one for a page that came back.
+            hosted.pending.extend(views);
             return;
         }
         let records = self.played(first, rows);
@@ -393,6 +450,10 @@ impl Episode {
         let infos = infos.into_iter();
         let infos = infos.map(|(tick, json)| Record::Infos { tick, json });
         hosted.pending.extend(infos);
+        hosted.pending.extend(outcomes);
+        hosted.pending.extend(encode_observations(observations));
+        // Behind the rows, so that no view is of a tick that a crash has cut off.
+        hosted.pending.extend(views);
     }
 
     /// Makes everything durable that has arrived and was played so far; does nothing for other episodes.
@@ -426,60 +487,6 @@ impl Episode {
         let stored = self.replica.take_stored();
         let differs = repeats(&log, stored);
         self.append(vec![Record::Repeated { differs }])
-    }
-}
-
-/// Runs a hosted world again, and returns the first tick after which it differs from its log; `None` if everything is
-/// equal.
-pub fn repeats(log: &Log, stored: Box<Stored>) -> Option<Tick> {
-    let stored = Mutex::new(stored);
-    let stored = move |hash: &str| {
-        let stored = stored
-            .lock()
-            .map_err(|_| io::Error::other("a read panicked"))?;
-        stored(hash)
-    };
-    let observed = log.records.iter().filter_map(|record| match record {
-        Record::Observed {
-            hashes, rewards, ..
-        } => Some(hashes.iter().copied().zip(rewards.iter().copied())),
-        _ => None,
-    });
-    let observed: Vec<(u64, u32)> = observed.flatten().collect();
-    let (mut rows, mut differs) = (observed.chunks_exact(log.count_seats()), None);
-    let replayed = replay(log, stored, |row, replica| {
-        let recorded = rows.next();
-        let mut found = Vec::new();
-        for seat in 0..row.len() {
-            let reward = replica.outcome().rewards[seat].to_bits();
-            found.push((replica.observed(seat), reward));
-        }
-        if recorded != Some(&found[..]) {
-            differs.get_or_insert(replica.ticks());
-        }
-    });
-    match replayed {
-        Ok(_) => differs,
-        Err(error) => {
-            tracing::warn!(%error, "a hosted world does not repeat itself");
-            let at = match error {
-                super::ReplayError::Digest { tick, .. } | super::ReplayError::Row { tick, .. } => {
-                    tick
-                }
-                _ => log.through,
-            };
-            Some(differs.map_or(at, |differs: Tick| differs.min(at)))
-        }
-    }
-}
-
-/// Returns whether the log is the only record of what happened: the episode was on a host, nothing claims that its world
-/// repeats itself, and the world comes out otherwise when it is run again.
-pub fn is_only_recorded(log: &Log, stored: Box<Stored>) -> bool {
-    match (log.header.way, log.repetition()) {
-        (EnvWay::Module, _) | (EnvWay::Host, Some(None)) => false,
-        (EnvWay::Host, Some(Some(_))) => true,
-        (EnvWay::Host, None) => log.through.0 > 0 && repeats(log, stored).is_some(),
     }
 }
 

@@ -16,8 +16,11 @@ mod handover;
 mod hosted;
 mod inputs;
 mod known;
+mod observations;
+mod outcomes;
 mod recorded;
 mod recount;
+mod repetition;
 mod replica;
 mod restore;
 mod shown;
@@ -46,12 +49,17 @@ pub use advisers::open_advisers;
 pub use file::{DiskFile, LogFile};
 pub use fingerprint::Fingerprint;
 pub use handover::{is_directive, lead};
-pub use hosted::{HostedHand, is_only_recorded, repeats};
+pub use hosted::HostedHand;
 pub use known::cut;
+pub use observations::RecordedObservations;
+pub use outcomes::{RecordedOutcome, list_recorded_outcomes};
 pub use policy::ActionShares;
-pub use recorded::list_recorded_rewards;
+pub use recorded::{list_recorded_rewards, not_repeatable, open_past_episode};
 pub use recount::is_proven;
-pub use replica::{ReplayError, Replica, ReplicaError, RowError, replay, replay_from};
+pub use repetition::{is_only_recorded, repeats};
+pub use replica::{
+    ReplayError, Replica, ReplicaError, RowError, hash_observation, replay, replay_from,
+};
 pub use restore::{StageGone, restore_episode};
 pub use shown::{Frames, Rebuilt, Screens, ShownPage, find_partners, open_past_world};
 pub use stored::{Stored, stored};
@@ -343,6 +351,9 @@ impl Episode {
             | Record::Observed { .. }
             | Record::Paced { .. }
             | Record::Infos { .. }
+            | Record::Viewed { .. }
+            | Record::Observations { .. }
+            | Record::Outcome { .. }
             | Record::Repeated { .. } => {}
             Record::End(ending) => self.ending = Some(ending),
         }

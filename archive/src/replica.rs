@@ -5,6 +5,7 @@
 mod error;
 mod module_file;
 mod opening;
+mod replaying;
 mod resumed;
 
 use env_core::digest::Fnv1a;
@@ -13,7 +14,7 @@ use env_core::view::ViewFacts;
 use env_core::{Action, Policy, Spec, StepOutcome, World, choose_action};
 use policy::Partners;
 use protocol::change::Change;
-use protocol::log::{Ending, Header, Log, Record};
+use protocol::log::{Ending, Header};
 use protocol::rules::Rules;
 use protocol::{Controller, Seat, Tick};
 use rollback::Live;
@@ -21,6 +22,7 @@ use rollback::Live;
 use crate::stored::Stored;
 pub use error::{ReplayError, ReplicaError, RowError};
 pub(crate) use opening::{add_network, open_world, world};
+pub use replaying::{replay, replay_from};
 use server_core::arbiter::Snapshot;
 use study::SeatTotals;
 
@@ -28,6 +30,10 @@ use study::SeatTotals;
 pub struct Replica {
     world: Box<dyn World + Send>,
     page_facts: Option<ViewFacts>,
+    /// True if all seats do what the log says, because its world does not repeat itself.
+    is_record: bool,
+    /// False if what the seats observe is not known.
+    knows_observations: bool,
     /// The networks that were called so far.
     partners: Partners,
     stored: Box<Stored>,
@@ -72,8 +78,38 @@ impl Replica {
         header: &Header,
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
     ) -> Result<Self, ReplicaError> {
-        let (mut world, sprites) = open_world(header, &stored)?;
+        let (world, sprites) = open_world(header, &stored)?;
         let page_facts = opening::page_facts(header, &*world, sprites)?;
+        let mut replica = Self::of_world(header, world, Box::new(stored))?;
+        replica.page_facts = page_facts;
+        Ok(replica)
+    }
+
+    /// The episode of a log whose rows cannot be simulated again: its players do what the rows say, and the world shows
+    /// what was recorded.
+    pub(crate) fn of_record(
+        header: &Header,
+        world: Box<dyn World + Send>,
+        knows_observations: bool,
+    ) -> Result<Self, ReplicaError> {
+        let seats = header.controllers.len();
+        let header = Header {
+            controllers: vec![Controller::Human; seats],
+            rules: Rules::default(),
+            ..header.clone()
+        };
+        let stored = |_: &str| Err(std::io::Error::other("a record needs no module"));
+        let mut replica = Self::of_world(&header, world, Box::new(stored))?;
+        (replica.is_record, replica.knows_observations) = (true, knows_observations);
+        Ok(replica)
+    }
+
+    /// The episode at the first state of an open world.
+    pub(crate) fn of_world(
+        header: &Header,
+        mut world: Box<dyn World + Send>,
+        stored: Box<Stored>,
+    ) -> Result<Self, ReplicaError> {
         let (version, here) = (
             world.spec().version.clone(),
             usize::from(world.spec().seats),
@@ -97,9 +133,11 @@ impl Replica {
         let (digest, score) = (world.digest(), world.score());
         let mut replica = Self {
             world,
-            page_facts,
+            page_facts: None,
+            is_record: false,
+            knows_observations: true,
             partners: Partners::default(),
-            stored: Box::new(stored),
+            stored,
             players: Vec::new(),
             waiting: Vec::new(),
             seed: header.seed,
@@ -148,11 +186,10 @@ impl Replica {
     }
 
     fn player(&mut self, seat: Seat, controller: &Controller) -> Result<Player, ReplicaError> {
-        let Controller::Ai { policy: name } = controller else {
-            return Ok(match controller {
-                Controller::Vacant => Player::Nobody,
-                _ => Player::Person,
-            });
+        let name = match controller {
+            Controller::Ai { policy } if !self.is_record => policy,
+            Controller::Vacant if !self.is_record => return Ok(Player::Nobody),
+            _ => return Ok(Player::Person),
         };
         if name == policy::ENVIRONMENT {
             return Ok(Player::Environment);
@@ -294,9 +331,22 @@ impl Replica {
     /// Returns the hash of a seat's present observation.
     pub fn observed(&mut self, seat: usize) -> u64 {
         self.world.observe(seat, &mut self.observation);
-        let bits = self.observation.iter().map(|value| value.to_bits());
-        bits.fold(Fnv1a::EMPTY, |hash, bits| hash.with(&bits.to_le_bytes()))
-            .value()
+        hash_observation(&self.observation)
+    }
+
+    /// True if what the seats observe is known. It is not if the log is the only record, and has no observations.
+    pub fn knows_observations(&self) -> bool {
+        self.knows_observations
+    }
+
+    /// True if the world does not repeat itself, and shows what its log has.
+    pub fn is_record(&self) -> bool {
+        self.is_record
+    }
+
+    /// The observation that was last asked for.
+    pub(crate) fn observation(&self) -> &[f32] {
+        &self.observation
     }
 
     /// Returns the facts by which pages show a hosted world; `None` for a world that they step.
@@ -403,87 +453,16 @@ impl Replica {
     }
 }
 
+/// The hash of an observation in a log.
+pub fn hash_observation(values: &[f32]) -> u64 {
+    let bits = values.iter().map(|value| value.to_bits());
+    bits.fold(Fnv1a::EMPTY, |hash, bits| hash.with(&bits.to_le_bytes()))
+        .value()
+}
+
 /// The input that a cut brings for a tick.
 pub(super) fn input(cut: &Change, tick: Tick) -> Option<Action> {
     let back = cut.tick.0.checked_sub(tick.0).filter(|back| *back > 0)?;
     let index = cut.inputs.len().checked_sub(back as usize)?;
     cut.inputs.get(index).copied()
-}
-
-/// Simulates a log again and compares; `each` sees the replica after each row. Where people share their seats with AI
-/// partners, the row has the actions that the seats took.
-///
-/// # Errors
-/// [`ReplayError`] at the first thing that differs.
-pub fn replay(
-    log: &Log,
-    stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
-    each: impl FnMut(&[Action], &mut Replica),
-) -> Result<Replica, ReplayError> {
-    replay_from(Replica::open(&log.header, stored)?, log, each)
-}
-
-/// [`replay`] with a replica at the first state, which the caller has looked at before.
-///
-/// # Errors
-/// [`ReplayError`] at the first thing that differs.
-pub fn replay_from(
-    mut replica: Replica,
-    log: &Log,
-    mut each: impl FnMut(&[Action], &mut Replica),
-) -> Result<Replica, ReplayError> {
-    for record in &log.records {
-        match record {
-            Record::Actions { rows, .. } => {
-                for row in rows.chunks_exact(log.count_seats()) {
-                    let tick = replica.ticks();
-                    replica
-                        .step(row)
-                        .map_err(|error| ReplayError::Row { tick, error })?;
-                    let played = replica.world.played().map(<[Action]>::to_vec);
-                    each(played.as_deref().unwrap_or(row), &mut replica);
-                }
-            }
-            Record::Change(change) => replica.change(change)?,
-            Record::Digest {
-                tick,
-                seat: None,
-                digest: recorded,
-            } => {
-                let found = replica.digest(*tick).unwrap_or_default();
-                if found != *recorded {
-                    return Err(ReplayError::Digest {
-                        tick: *tick,
-                        recorded: *recorded,
-                        found,
-                    });
-                }
-            }
-            Record::End(recorded) => {
-                let found = replica.ending(recorded.reason);
-                let claimed = recorded.reason == protocol::control::EndReason::Played
-                    && !replica.outcome.over;
-                if found != *recorded || claimed {
-                    return Err(ReplayError::End {
-                        recorded: *recorded,
-                        found,
-                    });
-                }
-            }
-            Record::Digest { seat: Some(_), .. }
-            | Record::Timing { .. }
-            | Record::Presence { .. }
-            | Record::Diverged { .. }
-            | Record::Equivocation { .. }
-            | Record::Recount { .. }
-            | Record::Route { .. }
-            | Record::Inputs { .. }
-            | Record::Erased { .. }
-            | Record::Observed { .. }
-            | Record::Paced { .. }
-            | Record::Infos { .. }
-            | Record::Repeated { .. } => {}
-        }
-    }
-    Ok(replica)
 }

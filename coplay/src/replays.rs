@@ -12,7 +12,7 @@ use axum::routing::get;
 use catalog::agent::{self, ActionChoice};
 use clock::Clock;
 use coplay::cli::ReplayArgs;
-use replay::{Adviser, Timeline, write_page};
+use replay::{Adviser, read_spec, write_page};
 use serde_json::json;
 use signaling_server::http::secure_alone;
 use signaling_server::replays::{
@@ -71,9 +71,9 @@ fn read_advisers(args: &ReplayArgs, episode: &str) -> anyhow::Result<Vec<Adviser
     for name in &args.ask {
         let adviser = if name.ends_with(".onnx") {
             let log = open_log(&args.data, episode)?;
-            let timeline = Timeline::open(&log, &stored_files(&args.data))?;
+            let spec = read_spec(&log, &stored_files(&args.data))?;
             let choice = ActionChoice::default();
-            let (name, model) = agent::compile_file(Path::new(name), timeline.spec(), choice)?;
+            let (name, model) = agent::compile_file(Path::new(name), &spec, choice)?;
             let model = Some(model);
             Adviser { name, model }
         } else {

@@ -22,8 +22,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
         !withdrawn.groups.contains(&log.header.group),
         "somebody of the group of episode {episode} withdrew what was recorded"
     );
-    let stored = stored_files(&args.data);
-    let drawn = DrawnEpisode::open(&log, &stored)?;
+    let drawn = DrawnEpisode::open(&log, stored_files(&args.data))?;
     let (seats, ticks, order) = (drawn.count_seats(), drawn.ticks(), &args.video);
     if let Some(seat) = order.view {
         ensure!(
@@ -46,7 +45,7 @@ pub(crate) async fn run(args: &ReplayArgs) -> anyhow::Result<ExitCode> {
     let sprites = drawn.sprites().clone();
     let mut writer = VideoWriter::new(files.into_iter().flatten(), sprites, look)?;
     let (mut progress, mut added) = (LongWork::begin(ticks as usize + 1), Ok(()));
-    let simulated = drawn.draw(stored, order.view, |tick, list| {
+    let simulated = drawn.draw(order.view, |tick, list| {
         if (first..=last).contains(&tick) && added.is_ok() {
             added = writer.add(list);
         }

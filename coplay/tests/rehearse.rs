@@ -1,6 +1,7 @@
 //! Rehearsals of a study that has every kind of stage, and of every example, short enough for every day: on a virtual
 //! clock, and with the real program. The long ones are `cargo xtask rehearse`.
 
+mod host_record;
 mod page_python;
 mod webrtc;
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use archive::{Replica, replay_from};
+use archive::{Replica, open_past_episode, replay_from};
 use env_core::Spec;
 use env_core::shared::{count_own_actions, without_marks};
 use protocol::change::Change;
@@ -124,11 +124,12 @@ fn read_recording(path: &Path, known: &KnownLogs) -> anyhow::Result<Recording> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let changes: Vec<Change> = log.changes().cloned().collect();
     let stored = archive::stored(folder);
-    let mut replica = Replica::open(&log.header, stored.clone())?;
+    let (mut replica, _) = open_past_episode(&log, stored)?;
     check_record(&name, (&log, &bytes), replica.spec(), known).map_err(anyhow::Error::msg)?;
     anyhow::ensure!(
-        !archive::is_only_recorded(&log, Box::new(stored)),
-        "the world of this host does not repeat itself, so that observations cannot be computed again"
+        replica.knows_observations(),
+        "the world of this host does not repeat itself, and its log does not have every observation; with \
+         `record_observations: true` in its stage, later episodes keep them"
     );
     let seats = log.count_seats();
     let mut recording = Recording {

@@ -369,10 +369,7 @@ impl Verified {
         let mut events = BTreeMap::new();
         let episodes = data.join("episodes");
         let replayed = replay(log, archive::stored(&episodes), |_, replica| {
-            for event in &replica.outcome().events {
-                let name = replica.spec().events.get(usize::from(event.kind));
-                *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
-            }
+            hosted::count_events(replica, &mut events);
         });
         self.events = events;
         match replayed {
@@ -400,7 +397,7 @@ impl Verified {
             }
         }
         if self.is_recorded() {
-            self.take_record(log);
+            self.take_record(log, archive::stored(&episodes));
         }
         Ok(())
     }
@@ -421,9 +418,13 @@ impl Verified {
         }
     }
 
-    /// Takes the end from the file: the world that was run again has another one, and other events.
-    fn take_record(&mut self, log: &Log) {
-        self.events.clear();
+    /// Takes the end and the events from the file: the world that was run again has others.
+    fn take_record(
+        &mut self,
+        log: &Log,
+        stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + 'static,
+    ) {
+        self.events = hosted::count_recorded_events(log, stored);
         self.score = log.ending.map(|ending| ending.score);
         let digest = log.ending.map(|ending| format!("{:016x}", ending.digest));
         self.digest = digest.unwrap_or_default();

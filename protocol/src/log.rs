@@ -7,6 +7,7 @@
 //! version 4 have no number.
 
 mod frame;
+mod reading;
 mod withdrawal;
 
 use serde::{Deserialize, Serialize};
@@ -14,12 +15,11 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, Presence};
 use crate::control::{Block, EndReason, Link, MAX_MESSAGE, Recount, Timing};
 use crate::rules::{Course, Rules, SharedSeats};
-use crate::{Controller, EnvWay, Life, MAX_SEATS, Seat, Tick, VERSION};
+use crate::{Controller, EnvWay, Life, Seat, Tick, VERSION};
 
 pub use frame::LogWriter;
+pub use reading::{LogError, read_log};
 pub use withdrawal::WITHDRAWN;
-
-use frame::{Form, OLDEST, parse};
 
 /// The first bytes of a file: the version, and a mark that identifies the format.
 pub const MAGIC: [u8; 8] = [VERSION, b'C', b'O', b'P', b'L', b'A', b'Y', b'\n'];
@@ -212,6 +212,40 @@ pub enum Record {
         /// They themselves: a JSON list of `[seat or null, name, value]`.
         json: String,
     },
+    /// The view of a hosted world that the page of a seat was shown: it has what changed since the view before.
+    Viewed {
+        /// The seat.
+        seat: Seat,
+        /// After how many steps.
+        tick: Tick,
+        /// The view, as the page got it.
+        bytes: Vec<u8>,
+    },
+    /// Observations of a seat in a hosted world, if the study asks for them.
+    Observations {
+        /// The seat.
+        seat: Seat,
+        /// After how many steps the first of them was made; one more after each further step.
+        first: Tick,
+        /// Their values, `[tick, value]`, row-major, `f32` little-endian, deflated. Long ones have several records with the
+        /// same `first`, which follow each other.
+        deflated: Vec<u8>,
+    },
+    /// The outcome of a step of a hosted world, beside the rewards; left out of steps in which none of it is new.
+    Outcome {
+        /// The tick.
+        tick: Tick,
+        /// The score of the group after it, and of each seat; empty if they are those of the outcome before.
+        scores: Vec<i64>,
+        /// Bit `s` is set if seat `s` reached a terminal state.
+        terminated: u16,
+        /// Bit `s` is set if seat `s` was cut off.
+        truncated: u16,
+        /// Events: kind, seat, the seat to which it happened, and the bits of the amount (`f32`).
+        events: Vec<(u16, u8, Option<u8>, u32)>,
+        /// The rewards in parts, `[seat, component]`, row-major, as the bits of `f32`; empty if all are 0.
+        components: Vec<u32>,
+    },
 }
 
 /// The end of an episode.
@@ -290,185 +324,5 @@ impl Log {
             _ => None,
         });
         actions.flatten().copied().collect()
-    }
-}
-
-/// Bytes that are not an episode log, or a record that does not fit into one.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LogError {
-    /// The first byte names another version.
-    #[error("version {found} of the episode log; this program reads {VERSION}")]
-    Version {
-        /// The version found.
-        found: u8,
-    },
-    /// The file does not open with [`MAGIC`].
-    #[error("not an episode log")]
-    Foreign,
-    /// The file ends before its header does: nothing was recorded yet.
-    #[error("the episode log ends before its header does")]
-    NoHeader,
-    /// A frame that is damaged although whole ones follow it, or that breaks the order of records.
-    #[error("byte {offset}: {what}")]
-    Corrupt {
-        /// Where the frame begins.
-        offset: usize,
-        /// The error.
-        what: &'static str,
-    },
-    /// A header or record longer than [`MAX_RECORD`].
-    #[error("a record of {len} bytes, over the limit of {MAX_RECORD}")]
-    TooLong {
-        /// Its length, bytes.
-        len: usize,
-    },
-}
-
-/// Reads a log.
-///
-/// A damaged tail is the result of a crash, and is reported as [`Log::torn`]. A damaged frame with a whole one anywhere
-/// after it is different: it is an error, so that nothing acknowledged is silently dropped.
-///
-/// # Errors
-/// [`LogError`]; for [`LogError::NoHeader`] there is nothing to lose.
-pub fn read_log(bytes: &[u8]) -> Result<Log, LogError> {
-    let version = match bytes.first() {
-        Some(&found) if !(OLDEST..=VERSION).contains(&found) => {
-            return Err(LogError::Version { found });
-        }
-        _ if MAGIC[1..].starts_with(bytes.get(1..).unwrap_or_default()) => {
-            return Err(LogError::NoHeader);
-        }
-        _ if !bytes[1..].starts_with(&MAGIC[1..]) => return Err(LogError::Foreign),
-        Some(&found) => found,
-        None => return Err(LogError::NoHeader),
-    };
-    let form = Form::of(version);
-    let Some(first) = form.read(&bytes[MAGIC.len()..]) else {
-        return Err(form
-            .damage(bytes, MAGIC.len())
-            .unwrap_or(LogError::NoHeader));
-    };
-    let mut log = Log {
-        version,
-        header: parse(first.body, MAGIC.len())?,
-        records: Vec::new(),
-        through: Tick(0),
-        ending: None,
-        valid_len: MAGIC.len() + form.head_len() + first.body.len(),
-        torn: false,
-    };
-    let seats = log.count_seats();
-    if !(1..=MAX_SEATS).contains(&seats) || log.header.participants.len() != seats {
-        return Err(LogError::Corrupt {
-            offset: MAGIC.len(),
-            what: "a header whose seats do not agree",
-        });
-    }
-    while let Some(frame) = form.read(&bytes[log.valid_len..]) {
-        let offset = log.valid_len;
-        let corrupt = |what| LogError::Corrupt { offset, what };
-        if frame.number.is_some_and(|number| number != log.frames()) {
-            return Err(corrupt(
-                "a record whose number is not that of its place: others are missing",
-            ));
-        }
-        let record = parse(frame.body, offset)?;
-        log.take(record).map_err(corrupt)?;
-        log.valid_len += form.head_len() + frame.body.len();
-    }
-    log.torn = log.valid_len < bytes.len();
-    form.damage(bytes, log.valid_len).map_or(Ok(log), Err)
-}
-
-impl Log {
-    /// The number of frames read, which is the number of the next one.
-    pub fn frames(&self) -> u32 {
-        self.records.len() as u32 + 1
-    }
-
-    /// Adds a record if it is in order.
-    fn take(&mut self, record: Record) -> Result<(), &'static str> {
-        let seats = self.count_seats();
-        if self.ending.is_some() && !matches!(record, Record::Repeated { .. }) {
-            return Err("a record after the end");
-        }
-        match &record {
-            Record::Actions { first, rows } => {
-                let ticks = u32::try_from(rows.len() / seats).ok();
-                let through = ticks.and_then(|ticks| self.through.0.checked_add(ticks));
-                match through {
-                    Some(through) if *first == self.through && rows.len() % seats == 0 => {
-                        self.through = Tick(through)
-                    }
-                    _ => return Err("actions that do not continue those before"),
-                }
-            }
-            Record::Change(change) => self.take_change(change)?,
-            Record::Digest {
-                seat: Some(seat), ..
-            }
-            | Record::Timing { seat, .. }
-            | Record::Presence { seat, .. }
-            | Record::Diverged { seat, .. }
-            | Record::Inputs { seat, .. }
-            | Record::Erased { seat, .. }
-                if seat.index() >= seats =>
-            {
-                return Err("a record of a seat that is not there");
-            }
-            Record::Equivocation {
-                seat, by: other, ..
-            }
-            | Record::Route { seat, other, .. }
-                if seat.max(other).index() >= seats =>
-            {
-                return Err("a record of a seat that is not there");
-            }
-            Record::Recount { by, recount } if recount.seat.max(*by).index() >= seats => {
-                return Err("a record of a seat that is not there");
-            }
-            Record::End(ending) if ending.ticks != self.through => {
-                return Err("an end at another tick");
-            }
-            Record::End(ending) => self.ending = Some(*ending),
-            Record::Observed {
-                hashes, rewards, ..
-            } if hashes.len() != rewards.len() || hashes.len() % seats != 0 => {
-                return Err("observations of other seats than there are");
-            }
-            Record::Digest { .. }
-            | Record::Timing { .. }
-            | Record::Presence { .. }
-            | Record::Diverged { .. }
-            | Record::Equivocation { .. }
-            | Record::Route { .. }
-            | Record::Inputs { .. }
-            | Record::Recount { .. }
-            | Record::Erased { .. }
-            | Record::Observed { .. }
-            | Record::Paced { .. }
-            | Record::Infos { .. }
-            | Record::Repeated { .. } => {}
-        }
-        self.records.push(record);
-        Ok(())
-    }
-
-    /// Takes a change if it continues the numbers, and rewrites neither actions nor an earlier change of its seat.
-    fn take_change(&mut self, change: &Change) -> Result<(), &'static str> {
-        let before = self.changes().filter(|old| old.seat == change.seat).last();
-        let follows = usize::from(change.number) == self.changes().count();
-        let later =
-            before.is_none_or(|old| old.tick <= change.tick && old.life.next() == change.life);
-        if change.seat.index() < self.count_seats()
-            && follows
-            && later
-            && change.tick >= self.through
-        {
-            Ok(())
-        } else {
-            Err("a change of a seat that is out of order")
-        }
     }
 }

@@ -63,6 +63,7 @@ const TABLES = [
       ['study', `${facts.study} ${facts.study_version}`], ['stage', facts.stage],
       ['environment', `${facts.env}@${facts.env_version}`], ['module', facts.module], ['parameters', facts.params],
       ['seed', facts.seed], ['stepped', facts.is_hosted ? 'by the server' : 'on every page'],
+      ['shown', facts.is_recorded ? 'as pages were shown it: the environment does not repeat itself' : 'computed again from the actions'],
       ['mode', facts.is_turns ? 'turns' : `${facts.tick_hz} ticks a second`], ['input delay', `${facts.input_delay} ticks`],
       ['ticks', facts.ticks], ['score', facts.score], ['ended', facts.ended ?? 'the log ends before the episode does'],
     ].map(row => [null, ...row]),

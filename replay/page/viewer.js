@@ -37,7 +37,8 @@ class Stage {
     truth.painter.paint(own.confirmed[tick], {
       own: seat + 1, marked: isMarked && at === tick ? missing : [], dashed: true, mark: mark('--truth'),
     });
-    truth.words.textContent = own.pictures ? `as seat ${seat} may see it` : 'the whole world';
+    const { is_recorded: isRecorded } = episode.facts;
+    truth.words.textContent = own.pictures ? `as seat ${seat} may see it` : isRecorded ? 'as a person was shown it' : 'the whole world';
     truth.canvas.setAttribute('aria-label', `Confirmed picture after ${tick} ticks`);
     seen.heading.textContent = `Shown to seat ${seat}`;
     seen.room.classList.toggle('none', frame === undefined);

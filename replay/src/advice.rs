@@ -42,8 +42,9 @@ pub(crate) fn open_advisers(
     let changes = log.changes().map(|change| &change.controller);
     let controllers = log.header.controllers.iter().chain(changes);
     let own = controllers.filter_map(|controller| match controller {
-        Controller::Ai { policy } => Some(policy.clone()),
-        Controller::Human | Controller::Vacant => None,
+        // A function of the environment itself cannot be asked for probabilities.
+        Controller::Ai { policy } if policy != policy::ENVIRONMENT => Some(policy.clone()),
+        Controller::Ai { .. } | Controller::Human | Controller::Vacant => None,
     });
     let shared = log.header.shared.iter();
     let own = own.chain(shared.flat_map(|shared| shared.policies.clone()));
@@ -89,6 +90,15 @@ impl Advice {
             answers.extend(shares.iter().map(|share| (share * 100.0 + 0.5) as u8));
         }
     }
+}
+
+/// Returns the specification of the environment of an episode, for a model that is asked about it.
+///
+/// # Errors
+/// [`ReplicaError`] if the environment cannot be opened here.
+pub fn read_spec(log: &Log, stored: &Stored) -> Result<Spec, ReplicaError> {
+    let (world, _) = archive::open_past_world(&log.header, stored)?;
+    Ok(world.spec().clone())
 }
 
 /// A name with only the start of its hash.

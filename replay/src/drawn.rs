@@ -1,7 +1,6 @@
 //! The states of an episode as they are drawn, one after the other, for videos.
 
-use archive::{ReplayError, Replica, open_past_world, replay};
-use env_core::World;
+use archive::{ReplayError, Replica, open_past_episode, replay_from};
 use env_core::draw::DrawList;
 use protocol::log::Log;
 
@@ -11,8 +10,8 @@ pub type Sprites = Vec<(String, String)>;
 /// An episode whose states are drawn.
 pub struct DrawnEpisode<'a> {
     log: &'a Log,
-    /// The first state.
-    world: Box<dyn World + Send>,
+    /// At the first state.
+    replica: Replica,
     sprites: Sprites,
 }
 
@@ -23,14 +22,13 @@ impl<'a> DrawnEpisode<'a> {
     /// [`ReplayError`] if the environment cannot be opened here.
     pub fn open(
         log: &'a Log,
-        stored: &(impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static),
+        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + Clone + 'static,
     ) -> Result<Self, ReplayError> {
-        let (mut world, sprites) = open_past_world(&log.header, stored)?;
-        world.reset(log.header.seed);
+        let (replica, sprites) = open_past_episode(log, stored)?;
         let sprites = sprites.into_iter();
         Ok(Self {
             log,
-            world,
+            replica,
             sprites: sprites.map(|sprite| (sprite.name, sprite.svg)).collect(),
         })
     }
@@ -58,20 +56,19 @@ impl<'a> DrawnEpisode<'a> {
         }
     }
 
-    /// Simulates the episode, and draws the first state and the state after each tick, as a seat sees it, or all of it.
+    /// Goes through the episode, and draws the first state and the state after each tick, as a seat sees it, or all of it.
     ///
     /// # Errors
     /// [`ReplayError`] if the log cannot be simulated here, or comes out differently.
     pub fn draw(
         mut self,
-        stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + 'static,
         view: Option<usize>,
         mut each: impl FnMut(u32, &DrawList),
     ) -> Result<(), ReplayError> {
         let mut list = DrawList::default();
-        self.world.draw(view, &mut list);
+        self.replica.world().draw(view, &mut list);
         each(0, &list);
-        replay(self.log, stored, |_, replica: &mut Replica| {
+        replay_from(self.replica, self.log, |_, replica: &mut Replica| {
             let ticks = replica.ticks().0;
             replica.world().draw(view, &mut list);
             each(ticks, &list);

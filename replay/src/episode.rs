@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use archive::{ReplayError, Replica, open_past_world, replay};
+use archive::{ReplayError, Replica, not_repeatable, open_past_episode, replay_from};
 use env_core::draw::DrawList;
 use env_core::shared::count_own_actions;
 use env_core::{Action, World};
@@ -78,6 +78,8 @@ struct EpisodeFacts {
     /// Hexadecimal.
     seed: String,
     is_hosted: bool,
+    /// True if the world does not repeat itself, so that it is shown as pages were shown it.
+    is_recorded: bool,
     is_turns: bool,
     tick_hz: u16,
     input_delay: u8,
@@ -115,13 +117,19 @@ impl Replay {
         stored: impl Fn(&str) -> std::io::Result<Vec<u8>> + Send + Clone + 'static,
         options: ReplayOptions,
     ) -> Result<Self, ReplayError> {
-        let (mut world, sprites) = open_past_world(&log.header, &stored)?;
-        world.reset(log.header.seed);
-        let advice = open_advisers(log, &options.advisers, world.spec(), &stored)?;
+        let (mut replica, sprites) = open_past_episode(log, stored.clone())?;
+        let advice = match replica.knows_observations() {
+            true => open_advisers(log, &options.advisers, replica.spec(), &stored)?,
+            false if options.advisers.is_empty() => Vec::new(),
+            false => {
+                let reason = "it does not repeat itself, and the log does not have every observation, so no policy can be asked";
+                return Err(not_repeatable(&log.header, reason).into());
+            }
+        };
         let mut course = Course::new(log.count_seats(), advice);
-        course.draw(&mut *world);
-        course.add_score(0, world.score(), seat_scores(&mut *world));
-        let replica = replay(log, stored.clone(), |row, replica| {
+        course.draw(replica.world());
+        course.add_score(0, replica.score(), seat_scores(replica.world()));
+        let replica = replay_from(replica, log, |row, replica| {
             course.rows.extend_from_slice(row);
             course.add_step(replica);
         })?;
@@ -153,7 +161,7 @@ impl Replay {
         );
         Ok(Self {
             name: options.name.unwrap_or_else(|| spec.title.clone()),
-            facts: facts(log, replica.score()),
+            facts: facts(log, replica.score(), replica.is_record()),
             actions: spec.actions.iter().map(|it| it.name.clone()).collect(),
             noop: spec.noop,
             event_kinds: spec.events.clone(),
@@ -279,7 +287,7 @@ fn seat_scores(world: &mut dyn World) -> Vec<i64> {
     }
 }
 
-fn facts(log: &Log, score: i64) -> EpisodeFacts {
+fn facts(log: &Log, score: i64, is_recorded: bool) -> EpisodeFacts {
     let Header {
         study,
         study_version,
@@ -305,6 +313,7 @@ fn facts(log: &Log, score: i64) -> EpisodeFacts {
         params,
         seed: format!("{seed:016x}"),
         is_hosted: way == EnvWay::Host,
+        is_recorded,
         is_turns: rules.turns,
         tick_hz,
         input_delay,

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use archive::{ReplayError, Replica, open_past_world, replay};
+use archive::{ReplayError, Replica, open_past_episode, replay_from};
 use env_core::World;
 use env_core::draw::DrawList;
 use protocol::Seat;
@@ -62,13 +62,12 @@ impl Film {
             tick_at(order.from_s),
             tick_at(order.to_s.unwrap_or(u32::MAX)),
         );
-        let (mut world, sprites) = open_past_world(&log.header, &stored)?;
-        world.reset(log.header.seed);
+        let (mut replica, sprites) = open_past_episode(log, stored)?;
         let mut reel = Reel::new(order.view);
         if first == 0 {
-            reel.draw(&mut *world);
+            reel.draw(replica.world());
         }
-        replay(log, stored, |_, replica: &mut Replica| {
+        replay_from(replica, log, |_, replica: &mut Replica| {
             if (first..=end).contains(&replica.ticks().0) {
                 reel.draw(replica.world());
             }

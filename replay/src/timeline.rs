@@ -1,9 +1,9 @@
 //! A world that goes to any tick of its episode: from the last saved state before it.
 
-use archive::{ReplayError, Stored, open_past_world};
+use archive::{ReplayError, Stored, not_repeatable, open_past_world};
 use env_core::{Action, Spec, World};
-use protocol::Tick;
 use protocol::log::Log;
+use protocol::{EnvWay, Tick};
 
 /// Ticks from one saved state to the next.
 const EACH: u32 = 256;
@@ -26,6 +26,11 @@ impl Timeline {
     /// # Errors
     /// [`ReplayError`]
     pub fn open(log: &Log, stored: &Stored) -> Result<Self, ReplayError> {
+        let is_recorded = matches!(log.repetition(), Some(Some(_)));
+        if log.header.way == EnvWay::Host && is_recorded {
+            let reason = "it does not repeat itself, so there is no state to continue from";
+            return Err(not_repeatable(&log.header, reason).into());
+        }
         let (world, _) = open_past_world(&log.header, stored)?;
         let mut timeline = Self {
             world,

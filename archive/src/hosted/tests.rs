@@ -1,5 +1,6 @@
 //! Episodes on a host: choices become rows, and rows with choices come out of the file again.
 
+mod recorded;
 mod secrets;
 
 use std::fs;
@@ -15,6 +16,7 @@ use server_core::arbiter::{HostWork, HostedReport, ViewOrder};
 use super::*;
 use crate::fixtures::{PERSON, PageScript, ZERO, ai, header, key, log_of};
 use crate::recorded::list_recorded_rewards;
+use crate::{is_only_recorded, replay};
 
 const ONE: Seat = Seat(1);
 

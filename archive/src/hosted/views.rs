@@ -2,13 +2,17 @@
 
 use env_core::Action;
 use protocol::Seat;
-use protocol::control::HostView;
+use protocol::control::{HostView, MAX_MESSAGE};
+use protocol::log::Record;
 use server_core::arbiter::{PointOrder, ViewOrder};
 
 use crate::Episode;
 
 /// The least time between two descriptions in words, seconds of ticks.
 const WORDS_S: u32 = 1;
+
+/// The most bytes of views of a seat's page that an episode stores.
+const MAX_VIEWS_LEN: usize = 512 << 20;
 
 impl Episode {
     /// The action that a point on the last picture of a seat's page means.
@@ -56,6 +60,23 @@ impl Episode {
             over,
             bytes,
             ..HostView::default()
+        }
+    }
+
+    /// Keeps what pages are shown, for a world that does not repeat itself.
+    pub(super) fn keep_views(&mut self, views: &[(Seat, HostView)]) {
+        let (hosted, _) = self.hosted();
+        for (seat, view) in views {
+            let page = &mut hosted.seats[seat.index()];
+            page.kept += view.bytes.len();
+            // A page could not take a longer one.
+            if page.kept <= MAX_VIEWS_LEN && view.bytes.len() <= MAX_MESSAGE {
+                hosted.fresh.views.push(Record::Viewed {
+                    seat: *seat,
+                    tick: view.tick,
+                    bytes: view.bytes.clone(),
+                });
+            }
         }
     }
 

@@ -204,6 +204,9 @@ impl NoteTables {
             | Record::Observed { .. }
             | Record::Paced { .. }
             | Record::Infos { .. }
+            | Record::Viewed { .. }
+            | Record::Observations { .. }
+            | Record::Outcome { .. }
             | Record::Repeated { .. } => {}
         }
         Ok(())

@@ -1,4 +1,5 @@
-//! Pictures as observations: they are not recorded, because re-simulation draws them again.
+//! Pictures as observations: re-simulation draws them again. Of a world that does not repeat itself, they are those that
+//! pages were shown.
 
 use std::collections::VecDeque;
 
@@ -11,7 +12,7 @@ use protocol::{Seat, Tick};
 use super::column::row;
 use super::output::Output;
 use super::report::ExportReport;
-use super::simulation::{EpisodeTable, SimulatedEpisode};
+use super::simulation::{EpisodeTable, Recomputed, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 
 /// Pixels a cell of the table of pixels.
@@ -107,7 +108,8 @@ impl PixelTable {
         let (_, renderer) = self.art.as_mut().context("the art is read before")?;
         let mut list = DrawList::default();
         for (seat, memory) in (0..).map(Seat).zip(memories) {
-            if episode.left_out.contains(&seat) {
+            let is_shown = !episode.is_only_recorded || episode.is_watched(seat, Tick(tick));
+            if episode.left_out.contains(&seat) || !is_shown {
                 continue;
             }
             replica.world().draw(Some(seat.index()), &mut list);
@@ -149,13 +151,12 @@ impl EpisodeTable for PixelTable {
         episode: &SimulatedEpisode<'_>,
         report: &mut ExportReport,
     ) -> anyhow::Result<()> {
-        if episode.skip_if_recorded("pixels", report) {
+        if !episode.has(Recomputed::Pictures, report) {
             return Ok(());
         }
+        let mut replica = episode.open_again()?;
         self.read_art(episode)
             .with_context(|| format!("the pictures of episode {}", episode.log.header.episode))?;
-        let stored = archive::stored(&episode.data.join(archive::FOLDER));
-        let mut replica = Replica::open(&episode.log.header, stored)?;
         let mut memories = vec![AtariMemory::default(); episode.log.count_seats()];
         self.add_state(episode, &mut replica, &mut memories)?;
         let mut added = Ok(());

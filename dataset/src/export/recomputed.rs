@@ -1,12 +1,13 @@
-//! States and observations: they are not recorded, because re-simulation computes them again.
+//! States and observations: re-simulation computes them again. Of a world that does not repeat itself, the log may have
+//! the observations.
 
-use archive::{Replica, replay_from};
+use archive::{RecordedObservations, Replica, replay_from};
 use protocol::{Seat, Tick};
 
 use super::column::row;
 use super::output::Output;
 use super::report::ExportReport;
-use super::simulation::{EpisodeTable, SimulatedEpisode};
+use super::simulation::{EpisodeTable, Recomputed, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 
 row! {
@@ -62,11 +63,10 @@ enum Content {
 }
 
 impl Content {
-    fn name(self) -> &'static str {
+    fn what(self) -> Recomputed {
         match self {
-            Self::States => "states",
-            Self::Observations => "observations",
-            Self::Grids => "grids",
+            Self::States => Recomputed::States,
+            Self::Observations | Self::Grids => Recomputed::Observations,
         }
     }
 }
@@ -147,14 +147,40 @@ impl RecomputedTable {
                 seats.try_for_each(|seat| {
                     let mut observation = Vec::new();
                     replica.observe(seat, &mut observation);
-                    if matches!(self.content, Content::Grids) {
-                        return self.add_grids(episode, tick, seat, &observation);
-                    }
-                    let row = ObservationRow { tick, observation };
-                    self.table.add(&(episode.keys(seat), row))
+                    self.add_observation(episode, tick, seat, observation)
                 })
             }
         }
+    }
+
+    fn add_observation(
+        &mut self,
+        episode: &SimulatedEpisode<'_>,
+        tick: u32,
+        seat: Seat,
+        observation: Vec<f32>,
+    ) -> anyhow::Result<()> {
+        if matches!(self.content, Content::Grids) {
+            return self.add_grids(episode, tick, seat, &observation);
+        }
+        let row = ObservationRow { tick, observation };
+        self.table.add(&(episode.keys(seat), row))
+    }
+
+    /// Adds the observations that are in the log of a world that does not repeat itself.
+    fn add_recorded(&mut self, episode: &SimulatedEpisode<'_>) -> anyhow::Result<()> {
+        let len = episode.spec.observation_len();
+        let recorded = RecordedObservations::read(&episode.log, len).map_err(anyhow::Error::msg)?;
+        for tick in 0..=episode.log.through.0 {
+            for seat in (0..episode.spec.seats).map(Seat) {
+                let observation = recorded.get(seat, Tick(tick));
+                let observation = observation.filter(|_| !episode.left_out.contains(&seat));
+                if let Some(observation) = observation {
+                    self.add_observation(episode, tick, seat, observation)?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -164,15 +190,17 @@ impl EpisodeTable for RecomputedTable {
         episode: &SimulatedEpisode<'_>,
         report: &mut ExportReport,
     ) -> anyhow::Result<()> {
-        if episode.skip_if_recorded(self.content.name(), report) {
-            return Ok(());
-        }
         // A state would reveal the actions of a person who withdrew.
         if matches!(self.content, Content::States) && !episode.left_out.is_empty() {
             return Ok(());
         }
-        let stored = archive::stored(&episode.data.join(archive::FOLDER));
-        let mut replica = Replica::open(&episode.log.header, stored)?;
+        if !episode.has(self.content.what(), report) {
+            return Ok(());
+        }
+        if episode.is_only_recorded {
+            return self.add_recorded(episode);
+        }
+        let mut replica = episode.open_again()?;
         self.add_state(episode, &mut replica)?;
         let mut added = Ok(());
         replay_from(replica, &episode.log, |_, replica| {

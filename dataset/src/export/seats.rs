@@ -47,7 +47,7 @@ row! {
         notes_fault: String,
         /// The last score of the group.
         score: Option<i64>,
-        /// The last score of the seat; missing in an episode on a host whose `claim` is `recorded`.
+        /// The last score of the seat.
         seat_score: Option<i64>,
         /// True if the episode was played to its end with a score above 0.
         success: bool,

@@ -9,7 +9,7 @@ use env_core::shared::count_own_actions;
 use env_core::{Spec, StepEvent, StepOutcome};
 use protocol::change::Change;
 use protocol::control::EndReason;
-use protocol::log::{self, Log};
+use protocol::log::{self, Log, Record};
 use protocol::{Controller, Seat, Tick};
 use store::KnownLogs;
 
@@ -50,17 +50,61 @@ impl SimulatedEpisode<'_> {
         }
     }
 
-    /// Tells that a table has nothing of this episode, if its log is the only record of it.
-    pub(super) fn skip_if_recorded(&self, what: &str, report: &mut ExportReport) -> bool {
-        if self.is_only_recorded {
-            report.skipped.push(Skipped {
-                path: self.path.clone(),
-                reason: format!(
-                    "{what}: the world of this host does not repeat itself, so that they cannot be computed again"
-                ),
-            });
+    /// True if a table of `what` can have rows of the episode. If not, tells that its log is the only record of it and does
+    /// not have that.
+    pub(super) fn has(&self, what: Recomputed, report: &mut ExportReport) -> bool {
+        let has_it = |record: &Record| match what {
+            Recomputed::States => false,
+            Recomputed::Observations => matches!(record, Record::Observations { .. }),
+            Recomputed::Pictures => matches!(record, Record::Viewed { .. }),
+        };
+        if self.is_only_recorded && !self.log.records.iter().any(has_it) {
+            let (path, reason) = (self.path.clone(), what.say_missing());
+            report.skipped.push(Skipped { path, reason });
+            return false;
         }
-        self.is_only_recorded
+        true
+    }
+
+    /// Opens the episode at its first state, to go through it once more.
+    pub(super) fn open_again(&self) -> anyhow::Result<Replica> {
+        let stored = archive::stored(&self.data.join(archive::FOLDER));
+        Ok(match self.is_only_recorded {
+            true => archive::open_past_episode(&self.log, stored)?.0,
+            false => Replica::open(&self.log.header, stored)?,
+        })
+    }
+
+    /// True if a person plays a seat before the step of a tick, so that somebody is shown something there.
+    pub(super) fn is_watched(&self, seat: Seat, tick: Tick) -> bool {
+        let changes: Vec<Change> = self.log.changes().cloned().collect();
+        let controller = archive::controller_at(&self.log.header, &changes, seat, tick);
+        *controller == Controller::Human
+    }
+}
+
+/// Data of an episode that come from its simulation, not from its log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Recomputed {
+    States,
+    Observations,
+    Pictures,
+}
+
+impl Recomputed {
+    /// Says why an episode has none.
+    fn say_missing(self) -> String {
+        let (what, remedy) = match self {
+            Self::States => ("states", ""),
+            Self::Observations => (
+                "observations",
+                "; with `record_observations: true` in its stage, later episodes keep them",
+            ),
+            Self::Pictures => ("pixels", ", and its log has no pictures"),
+        };
+        format!(
+            "{what}: the world of this host does not repeat itself, so that they cannot be computed again{remedy}"
+        )
     }
 }
 
@@ -145,33 +189,43 @@ pub(super) fn simulate_episode(path: &Path, known: &KnownLogs) -> anyhow::Result
     })
 }
 
-/// The steps of an episode as its log has them: actions and rewards, and the score of the group at the end. Events and parts
-/// of rewards are not in it.
+/// The steps of an episode as its log has them. An older log has actions and rewards, and the score of the group at the
+/// end.
 fn take_record(log: Log, spec: &Spec) -> Simulation {
     let (seats, end) = (log.count_seats(), log.ending);
     let rewards = archive::list_recorded_rewards(&log);
+    let outcomes = archive::list_recorded_outcomes(&log);
+    let happenings = (0..).map(Tick).zip(&outcomes);
+    let happenings = happenings.filter_map(|(tick, outcome)| {
+        Happenings::new(tick, spec, outcome.events.clone(), &outcome.components)
+    });
+    let happenings = happenings.collect();
     let cells = log.rows().into_iter().zip(rewards).enumerate();
     let steps = cells.map(|(at, (action, reward))| {
         let tick = Tick((at / seats) as u32);
         let is_last = tick.0 + 1 == log.through.0;
+        // Where a crash has cut off the rewards, the outcome is missing, too.
+        let outcome = outcomes.get(tick.0 as usize).filter(|_| reward.is_some());
+        let (seat, score) = (at % seats, outcome.map(|outcome| outcome.score));
+        let flag = |bits: u16| bits >> seat & 1 == 1;
         Step {
-            seat: Seat((at % seats) as u8),
+            seat: Seat(seat as u8),
             tick,
             action,
             partner: usize::from(action).checked_sub(count_own_actions(spec)),
             proposals: Vec::new(),
             reward,
-            score: end.filter(|_| is_last).map(|end| end.score),
-            seat_score: None,
-            terminated: None,
-            truncated: None,
+            score: end.filter(|_| is_last).map(|end| end.score).or(score),
+            seat_score: outcome.and_then(|outcome| outcome.seat_scores.get(seat).copied()),
+            terminated: outcome.map(|outcome| flag(outcome.terminated)),
+            truncated: outcome.map(|outcome| flag(outcome.truncated)),
         }
     });
     Simulation {
         spec: spec.clone(),
         steps: steps.collect(),
         log,
-        happenings: Vec::new(),
+        happenings,
         is_only_recorded: true,
     }
 }
@@ -239,13 +293,18 @@ pub(super) struct Happenings {
 impl Happenings {
     /// Those of a tick; `None` if there were none.
     fn of(tick: Tick, spec: &Spec, outcome: &StepOutcome) -> Option<Self> {
+        Self::new(tick, spec, outcome.events.clone(), &outcome.components)
+    }
+
+    /// Those of a tick with these events and parts of rewards; `None` if there were none.
+    fn new(tick: Tick, spec: &Spec, events: Vec<StepEvent>, components: &[f32]) -> Option<Self> {
         let names = spec.components.len().max(1);
-        let parts = outcome.components.iter().enumerate();
+        let parts = components.iter().enumerate();
         let earned = parts.filter(|(_, amount)| **amount != 0.0);
         let rewards = earned.map(|(at, amount)| (Seat((at / names) as u8), at % names, *amount));
         let found = Self {
             tick,
-            events: outcome.events.clone(),
+            events,
             rewards: rewards.collect(),
         };
         (!found.events.is_empty() || !found.rewards.is_empty()).then_some(found)

@@ -28,8 +28,7 @@ row! {
         /// The reward of the seat for this tick, as the environment gives it to learners: it may be shaped, and nobody is
         /// paid by it.
         reward: Option<f32>,
-        /// The score that people see, after the tick; pay follows it. In an episode whose `claim` is `recorded`, only the
-        /// last tick has it, and what follows is missing.
+        /// The score that people see, after the tick; pay follows it.
         score: Option<i64>,
         /// The score of the seat, after the tick.
         seat_score: Option<i64>,

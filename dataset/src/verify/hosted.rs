@@ -1,10 +1,13 @@
 //! Checks of an episode on a host: that every row follows from what people's own pages have said, and that the world gives
 //! the recorded observations and rewards again.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io;
 
-use archive::{HostedHand, controller_at, repeats};
+use archive::{
+    HostedHand, RecordedObservations, Replica, controller_at, hash_observation, open_past_episode,
+    repeats, replay_from,
+};
 use env_core::Spec;
 use protocol::change::Change;
 use protocol::log::{Log, Record};
@@ -76,6 +79,31 @@ pub(super) fn check_choices(log: &Log, spec: &Spec) -> Result<(), String> {
     pages.check_signed()
 }
 
+/// Refuses recorded observations that are not those whose hashes are recorded.
+pub(super) fn check_observations(log: &Log, spec: &Spec) -> Result<(), String> {
+    let observations = RecordedObservations::read(log, spec.observation_len())?;
+    if observations.is_empty() {
+        return Ok(());
+    }
+    for record in &log.records {
+        let Record::Observed { first, hashes, .. } = record else {
+            continue;
+        };
+        for (after, row) in (first.0 + 1..).zip(hashes.chunks_exact(log.count_seats())) {
+            for (seat, hash) in (0..).map(Seat).zip(row) {
+                let values = observations.get(seat, Tick(after));
+                if values.is_some_and(|values| hash_observation(&values) != *hash) {
+                    let seat = seat.0;
+                    return Err(format!(
+                        "seat {seat}: the observation after {after} ticks does not have the recorded hash"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 impl Hands<'_> {
     fn play(&mut self, rows: &[u16]) -> Result<(), String> {
         for row in rows.chunks_exact(self.log.count_seats()) {
@@ -134,6 +162,30 @@ pub(super) fn compare_observations(
             let because = format!("run again, the world differs after {} ticks", tick.0);
             judge(log, because)
         }
+    }
+}
+
+/// Counts the events of the last tick, by their names.
+pub(super) fn count_events(replica: &Replica, events: &mut BTreeMap<String, u32>) {
+    for event in &replica.outcome().events {
+        let name = replica.spec().events.get(usize::from(event.kind));
+        *events.entry(name.cloned().unwrap_or_default()).or_default() += 1;
+    }
+}
+
+/// Counts the events of an episode as its log has them; a log of an older version has none.
+pub(super) fn count_recorded_events(
+    log: &Log,
+    stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + 'static,
+) -> BTreeMap<String, u32> {
+    let mut events = BTreeMap::new();
+    let Ok((replica, _)) = open_past_episode(log, stored) else {
+        return events;
+    };
+    let count = |_: &[u16], replica: &mut Replica| count_events(replica, &mut events);
+    match replay_from(replica, log, count) {
+        Ok(_) => events,
+        Err(_) => BTreeMap::new(),
     }
 }
 

@@ -74,10 +74,14 @@ pub(super) fn check_version(log: &Log, known: &KnownLogs) -> Result<(), String> 
     Ok(())
 }
 
-/// Refuses the first action of a person that is not what their own page has said and signed.
+/// Refuses the first action of a person that is not what their own page has said and signed, and of a host the first
+/// observation that does not have its recorded hash.
 pub(super) fn check_signatures(log: &Log, spec: &Spec) -> Result<(), String> {
     match log.header.way {
-        EnvWay::Host => hosted::check_choices(log, spec),
+        EnvWay::Host => {
+            hosted::check_choices(log, spec)?;
+            hosted::check_observations(log, spec)
+        }
         EnvWay::Module => inputs::check_inputs(log),
     }
 }

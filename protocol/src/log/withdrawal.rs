@@ -1,8 +1,8 @@
 //! Logs after a withdrawal: the confirmed actions of the person's seat stay, because the others played with them.
 //!
-//! Everything that came from the person's own page is removed: inputs with their signatures, keys, key presses, frames,
-//! digests, routes, and the times at which the person was there. This module must not know who withdraws, nor where the
-//! bytes are stored.
+//! Everything that came from the person's own page, or was shown on it, is removed: inputs with their signatures, keys,
+//! key presses, frames, views, observations, digests, routes, and the times at which the person was there. This module
+//! must not know who withdraws, nor where the bytes are stored.
 
 use super::{Header, Log, LogError, LogWriter, MAGIC, Record};
 use crate::Seat;
@@ -78,6 +78,8 @@ fn without_traces<'a>(
         | Record::Timing { seat, .. }
         | Record::Presence { seat, .. }
         | Record::Route { seat, .. }
+        | Record::Viewed { seat, .. }
+        | Record::Observations { seat, .. }
         | Record::Digest {
             seat: Some(seat), ..
         } if seats.contains(&seat) => None,

@@ -102,6 +102,8 @@ pub struct HostWork {
     pub views: Vec<ViewOrder>,
     /// True if views have the sums of the rewards, because the study shows them beside the picture.
     pub tells_rewards: bool,
+    /// True if the study asks for the observations themselves in the record.
+    pub keeps_observations: bool,
     /// The points whose meaning pages ask for.
     pub points: Vec<PointOrder>,
     /// True if everything so far becomes durable.

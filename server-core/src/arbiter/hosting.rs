@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use protocol::control::{EndReason, ServerMessage};
 use protocol::{EnvWay, Era, Seat};
 use study::StageKind;
+use study::stage::Env;
 
 use super::episode::{EpisodeState, Phase, Play};
 use super::seats::{Page, Seats};
@@ -219,6 +220,9 @@ impl Hosting {
                 work.points.extend(asked.map(order));
             }
         }
+        if !work.views.is_empty() {
+            self.flush_us.get_or_insert(now_us + FLUSH_US);
+        }
         if work.flushes {
             self.flush_us = None;
         }
@@ -258,18 +262,20 @@ impl Arbiter {
         }
         let work = (play.hosting.as_mut()).and_then(|host| host.poll_work(now_us, &play.seats));
         if let Some(mut work) = work {
-            work.tells_rewards = self.shows_rewards(era);
+            let env = self.find_env(era);
+            work.tells_rewards = env.is_some_and(Env::shows_rewards);
+            work.keeps_observations = env.is_some_and(|env| env.record_observations);
             self.effects
                 .push_back(Effect::Archive(era, Work::Host(work)));
         }
     }
 
-    /// True if the study shows the sums of the rewards beside the picture of an episode.
-    fn shows_rewards(&self, era: Era) -> bool {
-        let stage = self.episodes.get(era).map(|episode| episode.stage);
-        match stage.map(|stage| self.stage_kind(stage)) {
-            Some(StageKind::Env(env)) => env.shows_rewards(),
-            _ => false,
+    /// The stage of an episode.
+    fn find_env(&self, era: Era) -> Option<&Env> {
+        let stage = self.episodes.get(era)?.stage;
+        match self.stage_kind(stage) {
+            StageKind::Env(env) => Some(env),
+            _ => None,
         }
     }
 

@@ -1,25 +1,23 @@
 //! Episodes of an environment.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use protocol::EnvWay;
-use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
+use super::module_file::{self, ModuleFile};
 use super::players::{self, Player, SeatChoice};
 use super::python::{self, PythonWorld};
 use super::shared_seat::{self, SharedSeat};
 use super::world::{self, WorldFile};
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
-use crate::folder::{self, Source};
+use crate::folder::Source;
 use crate::formula::TextTemplate;
 use crate::keys;
 use crate::language_model::LanguageModel;
-use crate::limits::MAX_MODULE;
 use crate::page::{self, TextPage};
 use crate::partners::NamedPartner;
 use crate::read::{Cursor, Fields};
@@ -77,6 +75,9 @@ pub struct Env {
     /// True if its episodes are demonstrations, for data sets from which policies learn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub demonstration: bool,
+    /// True if a host keeps the observations of every step in the record.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub record_observations: bool,
 }
 
 /// The place where an environment is stepped.
@@ -151,24 +152,6 @@ pub struct Rest {
     pub max_s: Option<u32>,
 }
 
-/// An environment module in the study folder.
-#[derive(Clone, PartialEq, Eq, Serialize)]
-pub struct ModuleFile {
-    /// The file, relative to the study folder.
-    pub file: String,
-    /// SHA-256 of its bytes, lower-case hex; part of the study's hash.
-    pub sha256: String,
-    /// Its bytes.
-    #[serde(skip)]
-    pub bytes: Vec<u8>,
-}
-
-impl fmt::Debug for ModuleFile {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.file, self.sha256)
-    }
-}
-
 impl Env {
     /// Returns where its world is stepped.
     pub fn way(&self) -> EnvWay {
@@ -202,7 +185,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
                ([environment-modules.md](environment-modules.md)).";
     let module = fields
         .key("module", doc)
-        .maybe(|place| module(source, &place));
+        .maybe(|place| module_file::read(source, &place));
     let ways = [("page", RunOn::Page), ("host", RunOn::Host)];
     let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
                once. `host`: on the server alone, which sends each page what its seat sees; one's own action is shown after a \
@@ -276,6 +259,12 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let demonstration = fields
         .key("demonstration", doc)
         .or(false, |place| place.flag());
+    let doc = "Keeps what every seat observes in the record of the episode, for environments on a host that do not repeat \
+               themselves: `coplay export --observations` then has it. Observations of all others are computed again \
+               from the record, and need no place in it ([hosts.md](study-file/hosts.md#what-is-recorded)).";
+    let record_observations = fields
+        .key("record_observations", doc)
+        .or(false, |place| place.flag());
     // The way in which a stage is walked is read with the blocks.
     let doc = "A stage or block that follows every repetition of this stage.";
     let _ = fields
@@ -313,7 +302,13 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         assistant: assistant?,
         shared_seat: shared_seat?,
         demonstration: demonstration?,
+        record_observations: record_observations?,
     };
+    if env.record_observations && env.run == RunOn::Page {
+        let message = "`record_observations` is for `run: host`; remove it here: `coplay export --observations` computes the \
+                       observations of this environment again";
+        fields.whole.wrong_at("record_observations", message);
+    }
     shared_seat::check(&env, &fields.whole).then_some(env)
 }
 
@@ -411,16 +406,6 @@ fn rest(source: Source<'_>, place: &Cursor<'_>) -> Option<Rest> {
         page: page?,
         min_s: min_s?,
         max_s: max_s?,
-    })
-}
-
-fn module(source: Source<'_>, place: &Cursor<'_>) -> Option<ModuleFile> {
-    let file = place.file("file")?;
-    let bytes = folder::read_bytes(source.dir, place, &file, MAX_MODULE, "my_env.wasm")?;
-    Some(ModuleFile {
-        sha256: sha256_hex(&bytes),
-        file,
-        bytes,
     })
 }
 

@@ -1,7 +1,11 @@
 //! Episodes on a host whose world does not repeat itself: their tables come from the log.
 
+use archive::fixtures::{no_modules, observation_record};
+use archive::{Replica, hash_observation};
+use env_core::view::SeatViewer;
 use protocol::log::Ending;
 use protocol::{EnvWay, Life};
+use std::collections::BTreeSet;
 
 use super::*;
 
@@ -123,6 +127,94 @@ async fn a_world_that_does_not_repeat_itself_has_the_rows_of_its_log() {
     let reasons: Vec<_> = summary.skipped.iter().map(|left| &left.reason).collect();
     assert_eq!(reasons.len(), 2, "{reasons:?}");
     assert!(reasons[0].starts_with("states: the world"), "{reasons:?}");
+}
+
+#[tokio::test]
+async fn scores_ends_and_events_come_from_the_log_where_they_are_in_it() {
+    let mut records = recorded_ticks("e-1");
+    let outcome = |tick, scores: &[i64], [terminated, truncated]: [u16; 2]| Record::Outcome {
+        tick: Tick(tick),
+        scores: scores.into(),
+        terminated,
+        truncated,
+        events: vec![(1, 1, Some(0), 2.5_f32.to_bits())],
+        components: Vec::new(),
+    };
+    records.push(outcome(0, &[20, 5, 15], [0, 0]));
+    records.push(outcome(1, &[], [1, 2]));
+    records.extend(end_and_repetition(2, Some(1)));
+    let data = folder(&[("e-1", records)]).await;
+    let out = data.path().join("out");
+    let summary = export(data.path(), &out, &ExportOptions::default()).await;
+    let summary = summary.unwrap();
+    let steps = Cells::read(path(&summary, "steps"));
+    let rows: Vec<_> = (0..steps.rows.len())
+        .map(|row| steps.cells(row, "seat tick score seat_score terminated truncated"))
+        .collect();
+    let expected = [
+        ["0", "0", "20", "5", "false", "false"],
+        ["1", "0", "20", "15", "false", "false"],
+        ["0", "1", "31", "5", "true", "false"],
+        ["1", "1", "31", "15", "false", "true"],
+    ];
+    assert_eq!(rows, expected);
+    let events = Cells::read(path(&summary, "step_events"));
+    assert_eq!(events.column("tick"), ["0", "1"]);
+    assert_eq!(events.column("value"), ["2.5", "2.5"]);
+}
+
+/// The first state of the world of these episodes: its view from seat 1, and observations that no state of it has.
+fn first_view(id: &str) -> (Vec<u8>, Vec<f32>) {
+    let mut replica = Replica::open(&hosted_header(id), no_modules).unwrap();
+    let view = SeatViewer::default().view(replica.world(), 1, true);
+    let mut values = Vec::new();
+    replica.observe(Seat(1), &mut values);
+    (view, (0..values.len()).map(|at| at as f32 / 4.0).collect())
+}
+
+#[tokio::test]
+async fn pictures_and_observations_come_from_the_log_where_they_are_in_it() {
+    let (view, values) = first_view("e-1");
+    let mut records = recorded_ticks("e-1");
+    records.insert(
+        0,
+        Record::Viewed {
+            seat: Seat(1),
+            tick: Tick(0),
+            bytes: view,
+        },
+    );
+    for record in &mut records {
+        if let Record::Observed { hashes, .. } = record {
+            hashes[1] = hash_observation(&values);
+        }
+    }
+    records.push(observation_record(Seat(1), Tick(1), &values));
+    records.extend(end_and_repetition(2, Some(1)));
+    let data = folder(&[("e-1", records)]).await;
+    let out = data.path().join("out");
+    let options = ExportOptions {
+        states: true,
+        observations: [ObservationKind::Features, ObservationKind::Pixels].into(),
+        ..ExportOptions::default()
+    };
+    let summary = export(data.path(), &out, &options).await.unwrap();
+    let left_out: Vec<_> = summary.skipped.iter().map(|left| &left.reason).collect();
+    assert_eq!(left_out.len(), 1, "{left_out:?}");
+    assert!(left_out[0].starts_with("states"), "{left_out:?}");
+    let observations = Cells::read(path(&summary, "observations"));
+    let rows: Vec<_> = (0..observations.rows.len())
+        .map(|row| observations.cells(row, "seat tick observation"))
+        .collect();
+    let text: Vec<String> = values.iter().map(f32::to_string).collect();
+    let expected = text.join(" ");
+    // What is not in the log has no row.
+    assert_eq!(rows, [["1", "1", &expected]]);
+    // Nothing has changed on the page since the first view; the other seat was shown nothing of its own.
+    let pixels = Cells::read(path(&summary, "pixels"));
+    assert_eq!(pixels.column("tick"), ["0", "0", "1", "1", "2", "2"]);
+    let pictures: BTreeSet<_> = pixels.column("pixels").into_iter().collect();
+    assert_eq!(pictures.len(), 1);
 }
 
 #[tokio::test]

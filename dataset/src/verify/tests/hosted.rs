@@ -1,6 +1,6 @@
 //! Episodes on a host: rows follow from choices, and only a second run shows that a world repeats itself.
 
-use archive::fixtures::{PageScript, no_modules};
+use archive::fixtures::{PageScript, no_modules, observation_record};
 use archive::{HostedHand, Replica};
 use protocol::control::EndReason;
 use protocol::{EnvWay, Tick};
@@ -63,6 +63,35 @@ async fn rows_that_follow_from_choices_are_equal() {
             "{found}"
         );
     }
+}
+
+#[tokio::test]
+async fn an_observation_without_its_recorded_hash_is_found() {
+    let (header, records) = played_on_a_host();
+    let first = records.iter().find_map(|record| match record {
+        Record::Actions { rows, .. } => Some(rows.clone()),
+        _ => None,
+    });
+    let mut replica = Replica::open(&header, no_modules).unwrap();
+    replica.step(&first.unwrap()).unwrap();
+    let mut values = Vec::new();
+    replica.observe(ONE, &mut values);
+    let observed = |values: &[f32]| {
+        let mut records = records.clone();
+        let kept = observation_record(ONE, Tick(1), values);
+        records.insert(records.len() - 1, kept);
+        records
+    };
+    let (_, because) = judged(&header, &with(&observed(&values), None)).await;
+    assert_eq!(because, "");
+    values[2] += 1.0;
+    let (_, because) = judged(&header, &with(&observed(&values), None)).await;
+    assert!(
+        because.contains("does not have the recorded hash"),
+        "{because}"
+    );
+    let (_, because) = judged(&header, &with(&observed(&values[1..]), None)).await;
+    assert!(because.contains("do not have"), "{because}");
 }
 
 #[tokio::test]
