@@ -19,6 +19,7 @@ use rollback::{Config, Session};
 
 use crate::Episode;
 use crate::Replica;
+use crate::observations::{FreshObservations, encode_observations};
 
 /// A seat that a person plays.
 pub const PERSON: Controller = Controller::Human;
@@ -202,13 +203,18 @@ pub fn pages(header: &Header) -> [PageScript; 2] {
 
 /// The record of what a seat observed after some number of steps.
 pub fn observation_record(seat: Seat, after: Tick, values: &[f32]) -> Record {
-    let bytes = values.iter().flat_map(|value| value.to_le_bytes());
-    let deflated = miniz_oxide::deflate::compress_to_vec(&bytes.collect::<Vec<u8>>(), 1);
-    Record::Observations {
-        seat,
+    let mut seats = Vec::new();
+    seats.resize_with(seat.index(), FreshObservations::default);
+    seats.push(FreshObservations {
         first: after,
-        deflated,
-    }
+        each: 4 * values.len(),
+        bytes: values
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect(),
+    });
+    let records = encode_observations(seats);
+    records.into_iter().next().expect("there are values")
 }
 
 /// The log of an episode, read back from its file.

@@ -84,7 +84,7 @@ struct SeatPage {
     own: Tick,
     /// The tick at which words were last sent.
     told: Option<Tick>,
-    /// Bytes of views that are in the log.
+    /// Bytes of views that the log has of all pages of the seat.
     kept: usize,
 }
 
@@ -196,6 +196,7 @@ impl Episode {
                 }
             }
             Record::Change(change) => self.empty_hand(change.seat),
+            Record::Viewed { seat, bytes, .. } => hosted.seats[seat.index()].kept += bytes.len(),
             _ => {}
         }
     }
@@ -217,9 +218,11 @@ impl Episode {
         let (turns, noop) = (self.header.rules.turns, self.replica.spec().noop);
         if let Some(hosted) = &mut self.hosted {
             hosted.hands[seat.index()] = HostedHand::new(turns, noop);
-            hosted.seats[seat.index()] = SeatPage {
+            let page = &mut hosted.seats[seat.index()];
+            *page = SeatPage {
                 own,
                 first: own.0,
+                kept: page.kept,
                 ..SeatPage::default()
             };
         }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::*;
+use super::page_python::{coplay, read};
 
 const STUDY: &str = "format: 1
 study: {id: luck, version: 1.0.0, title: Luck, contact: lab@example.edu}
@@ -33,18 +33,6 @@ class Luck(Race):
 def make(size=5):
     return Luck(size)
 ";
-
-fn coplay(args: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_coplay"))
-        .args(args)
-        .output()
-        .unwrap()
-}
-
-fn read(output: &std::process::Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
-}
 
 #[test]
 fn episodes_that_never_come_out_the_same_are_shown_as_they_were() {

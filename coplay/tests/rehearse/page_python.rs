@@ -19,7 +19,7 @@ timeline:
 ";
 
 /// The program, with the release of Pyodide that `cargo xtask setup` puts beside the source code.
-fn coplay(args: &[&str]) -> std::process::Output {
+pub(super) fn coplay(args: &[&str]) -> std::process::Output {
     Command::new(env!("CARGO_BIN_EXE_coplay"))
         .args(args)
         .env(
@@ -30,7 +30,7 @@ fn coplay(args: &[&str]) -> std::process::Output {
         .unwrap()
 }
 
-fn read(output: &std::process::Output) -> Value {
+pub(super) fn read(output: &std::process::Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
 }

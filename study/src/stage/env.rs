@@ -260,7 +260,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
         .key("demonstration", doc)
         .or(false, |place| place.flag());
     let doc = "Keeps what every seat observes in the record of the episode, for environments on a host that do not repeat \
-               themselves: `coplay export --observations` then has it. Observations of all others are computed again \
+               themselves: `coplay export --observations` then has it. Observations of other environments are computed again \
                from the record, and need no place in it ([hosts.md](study-file/hosts.md#what-is-recorded)).";
     let record_observations = fields
         .key("record_observations", doc)

@@ -260,3 +260,19 @@ fn more_observations_than_ticks_are_refused() {
         "{refused}"
     );
 }
+
+#[test]
+fn views_are_counted_for_a_seat_whoever_has_it_and_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = hosted([ai("cook"), PERSON], TICKS);
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    look(&mut episode, true, false);
+    flush(&mut episode);
+    let kept = |episode: &Episode| episode.hosted.as_ref().unwrap().seats[1].kept;
+    let before = kept(&episode);
+    assert!(before > 0);
+    episode.empty_hand(ONE);
+    assert_eq!(kept(&episode), before);
+    drop(episode);
+    assert_eq!(kept(&recover(dir.path())), before);
+}
