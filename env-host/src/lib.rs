@@ -11,6 +11,7 @@
 mod check;
 mod contract;
 mod error_output;
+mod file_set;
 mod native;
 mod pool;
 mod process;

@@ -1,9 +1,11 @@
 //! The host in Python, which this program carries, so that a researcher's interpreter needs nothing of ours.
 
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use protocol::hash::sha256_hex;
+
+use crate::file_set::write_file_set;
 
 /// The files, by name.
 const FILES: [(&str, &str); 11] = [
@@ -69,17 +71,7 @@ pub fn python_host_sha256() -> String {
 /// The folder cannot be written.
 pub fn write_python_host(below: &Path) -> io::Result<PathBuf> {
     let folder = below.join(format!("host-{}", &python_host_sha256()[..16]));
-    if folder.join("complete").is_file() {
-        return Ok(folder);
-    }
-    let package = folder.join("coplay_host");
-    fs::create_dir_all(&package)?;
-    for (name, text) in FILES {
-        // Two programs may write at the same time: each file gets its place when it is complete.
-        let draft = package.join(format!("{name}.{}", std::process::id()));
-        fs::write(&draft, text)?;
-        fs::rename(&draft, package.join(name))?;
-    }
-    fs::write(folder.join("complete"), "")?;
+    let paths = FILES.map(|(name, text)| (Path::new("coplay_host").join(name), text));
+    write_file_set(&folder, paths.iter().map(|(path, text)| (&**path, *text)))?;
     Ok(folder)
 }

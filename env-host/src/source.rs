@@ -2,13 +2,14 @@
 //! an episode can be run again when the study has changed.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use protocol::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::file_set::write_file_set;
 use crate::requirements::lock_requirements;
 use crate::{
     HostCommand, HostFault, HostLimits, HostWorld, LOCK, ProcessHost, find_interpreter,
@@ -106,23 +107,15 @@ impl HostSource {
     fn unpack(&self, hosts: &Path) -> io::Result<PathBuf> {
         let all = serde_json::to_string(&self.files).map_err(io::Error::other)?;
         let folder = hosts.join(format!("files-{}", &sha256_hex(all.as_bytes())[..16]));
-        if folder.join("complete").is_file() {
-            return Ok(folder);
+        let is_plain = |name: &&String| Path::new(name).file_name() == Some(name.as_ref());
+        if let Some(name) = self.files.keys().find(|name| !is_plain(name)) {
+            return Err(io::Error::other(format!("`{name}` is no name of a file")));
         }
-        fs::create_dir_all(&folder)?;
-        for (name, text) in &self.files {
-            let is_plain = Path::new(name)
-                .file_name()
-                .is_some_and(|plain| plain == name.as_str());
-            if !is_plain {
-                return Err(io::Error::other(format!("`{name}` is no name of a file")));
-            }
-            // Two programs may write at the same time: each file gets its place when it is complete.
-            let draft = folder.join(format!("{name}.{}", std::process::id()));
-            fs::write(&draft, text)?;
-            fs::rename(&draft, folder.join(name))?;
-        }
-        fs::write(folder.join("complete"), "")?;
+        let files = self.files.iter();
+        write_file_set(
+            &folder,
+            files.map(|(name, text)| (Path::new(name), text.as_str())),
+        )?;
         Ok(folder)
     }
 }
