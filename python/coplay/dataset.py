@@ -104,19 +104,11 @@ class Dataset:
                     f"{folder} is neither a data folder (`episodes`, `coplay.sqlite`) nor an export (`{DICTIONARY}`)"
                 )
             self._data = folder
-            folder = _export(folder, seen, _cache(cache))
-        facts = json.loads((folder / DICTIONARY).read_text(encoding="utf-8"))
-        if facts["format"] != "parquet":
-            raise ValueError(
-                f"{folder} has tables as {facts['format']}; write them with `coplay export --format parquet`"
-            )
-        self.tables: dict[str, Table] = {}
+            folder = _export(folder, ["--seen"] if seen else [], _cache(cache))
+        self._cache = _cache(cache)
+        self.tables = _read_tables(folder)
         """Every table by its name."""
-        for table in facts["tables"]:
-            columns = {column["name"]: column["description"] for column in table["columns"]}
-            path_of = folder / f"{table['name']}.parquet"
-            name = table["name"]
-            self.tables[name] = Table(name, table["about"], table["rows"], columns, path_of)
+        self._computed: dict[str, Table] = {}
         self._specs: dict[tuple[str, str], Spec] = {}
 
     def __repr__(self) -> str:
@@ -148,6 +140,13 @@ class Dataset:
             seats.setdefault(row["episode_id"], []).append(row)
         return seats
 
+    @cached_property
+    def _in_python(self) -> set[str]:
+        """The episodes whose environment is a program in Python, which this package does not run."""
+        # Tables of earlier programs do not have the kind.
+        rows = self["episodes"].to_arrow().to_pylist()
+        return {row["episode_id"] for row in rows if row.get("environment") == "python"}
+
     def episode(self, id: str) -> Episode:
         """The episode with this id."""
         return Episode(self, id, self._seats.get(id, []))
@@ -161,6 +160,11 @@ class Dataset:
 
     def _source(self, episode: Episode) -> str:
         """The source of the environment of an episode: its id, or the module that was stored."""
+        if episode.id in self._in_python:
+            raise ValueError(
+                f"the environment of episode {episode.id} is a program in Python, which a dataset does not run; "
+                "`observations`, `pixels` of a seat, and `video` work"
+            )
         if episode.env in environments():
             here = Spec.from_json(_coplay.World(episode.env, json.dumps(episode.params)).spec())
             if here.version == episode.env_version:
@@ -179,6 +183,32 @@ class Dataset:
         if key not in self._specs:
             self._specs[key] = Spec.from_json(_coplay.World(self._source(episode), key[1]).spec())
         return self._specs[key]
+
+    def _compute(self, observation: str, episode: Episode, seat: int) -> list[dict[str, Any]]:
+        """The observations (`features`) or pictures (`pixels`) of a seat, state by state, as the program computes them.
+
+        The first call exports those of all episodes into the cache.
+        """
+        if observation not in self._computed:
+            name = "observations" if observation == "features" else observation
+            if name not in self.tables:
+                if self._data is None:
+                    raise ValueError(
+                        f"the environment of episode {episode.id} is a program in Python: write the export with "
+                        f"`--observations {observation}`, or open the data folder"
+                    )
+                exported = _export(self._data, ["--observations", observation], self._cache)
+                self._computed[observation] = _read_tables(exported)[name]
+            else:
+                self._computed[observation] = self.tables[name]
+        wanted = [("episode_id", "==", episode.id), ("seat", "==", seat)]
+        rows: list[dict[str, Any]] = self._computed[observation].to_arrow(filters=wanted).to_pylist()
+        if not rows:
+            raise ValueError(
+                f"there is no record of what seat {seat} observed in episode {episode.id}: there is no such seat, or the "
+                "environment does not repeat itself, and its stage has no `record_observations: true`"
+            )
+        return sorted(rows, key=lambda row: row["tick"])
 
     def statistics(self, function: Callable[[Episode], Mapping[str, Any] | Any]) -> Any:
         """A data frame with a row per episode: its keys, and what the function gives for it.
@@ -224,7 +254,7 @@ class Dataset:
                 continue
             if demonstrations_only and not episode.demonstration:
                 continue
-            if not 0 <= seat < self._spec(episode).seats:
+            if not 0 <= seat < episode.seats:
                 raise ValueError(f"seat: episode {episode.id} has no seat {seat}")
             own = episode.steps[episode.steps["seat"] == seat].sort_values("tick")
             last = np.arange(episode.ticks) == episode.ticks - 1
@@ -296,8 +326,21 @@ def _unpack(archive: Path, cache: Path) -> Path:
     return folder
 
 
-def _export(data: Path, seen: bool, cache: Path) -> Path:
-    """Exports a data folder into the cache, unless it is there as it is now."""
+def _read_tables(folder: Path) -> dict[str, Table]:
+    """The tables of an export, by their names."""
+    facts = json.loads((folder / DICTIONARY).read_text(encoding="utf-8"))
+    if facts["format"] != "parquet":
+        raise ValueError(f"{folder} has tables as {facts['format']}; write them with `coplay export --format parquet`")
+    tables: dict[str, Table] = {}
+    for table in facts["tables"]:
+        name = table["name"]
+        columns = {column["name"]: column["description"] for column in table["columns"]}
+        tables[name] = Table(name, table["about"], table["rows"], columns, folder / f"{name}.parquet")
+    return tables
+
+
+def _export(data: Path, options: Sequence[str], cache: Path) -> Path:
+    """Exports a data folder into the cache with these options, unless it is there as it is now."""
     program = find_program(
         f"{data} is a data folder, which it exports (a folder that `coplay export --format parquet` wrote needs no program)"
     )
@@ -307,8 +350,8 @@ def _export(data: Path, seen: bool, cache: Path) -> Path:
     files = sorted([*databases, *whole.glob("episodes/*.coplay")])
     stats = {file.name: file.stat() for file in files if file.exists()}
     marks = [(name, of.st_size, of.st_mtime_ns) for name, of in stats.items() if of.st_size]
-    name = hashlib.sha256(str(whole).encode()).hexdigest()[:16]
-    state = hashlib.sha256(repr((marks, seen)).encode()).hexdigest()[:16]
+    name = hashlib.sha256(repr((str(whole), options)).encode()).hexdigest()[:16]
+    state = hashlib.sha256(repr(marks).encode()).hexdigest()[:16]
     folder = cache / f"{name}-{state}"
     if (folder / DICTIONARY).is_file():
         return folder
@@ -316,7 +359,7 @@ def _export(data: Path, seen: bool, cache: Path) -> Path:
         shutil.rmtree(earlier, ignore_errors=True)
     cache.mkdir(parents=True, exist_ok=True)
     command = [program, "export", "--data", str(whole), "--format", "parquet", "--out", str(folder)]
-    done = subprocess.run([*command, *(["--seen"] if seen else [])], capture_output=True, text=True, check=False)
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     if not (folder / DICTIONARY).is_file():
         raise RuntimeError(f"`coplay export` failed: {done.stderr.strip() or done.stdout.strip()}")
     return folder

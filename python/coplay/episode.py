@@ -71,13 +71,23 @@ class Episode:
         return self._rows("step_events")
 
     def _by_seat(self, column: str, kind: Any) -> NDArray[Any]:
-        seats = self._dataset._spec(self).seats
-        values = np.zeros((self.ticks, seats), kind)
+        values = np.zeros((self.ticks, self.seats), kind)
         steps = self.steps
         if len(steps) != values.size:
             raise ValueError(f"episode {self.id}: somebody withdrew, so the steps of a seat are missing")
         values[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps[column].to_numpy()
         return values
+
+    @cached_property
+    def seats(self) -> int:
+        """The number of seats."""
+        # Tables of earlier programs do not have it.
+        number = self._seats[0].get("seats")
+        return self._dataset._spec(self).seats if number is None else int(number)
+
+    @property
+    def _is_in_python(self) -> bool:
+        return self.id in self._dataset._in_python
 
     @cached_property
     def actions(self) -> NDArray[np.int64]:
@@ -93,7 +103,7 @@ class Episode:
     def is_human(self) -> NDArray[np.bool_]:
         """True where a person played, `[tick, seat]`."""
         steps = self.steps
-        human = np.zeros((self.ticks, self._dataset._spec(self).seats), bool)
+        human = np.zeros((self.ticks, self.seats), bool)
         human[steps["tick"].to_numpy(), steps["seat"].to_numpy()] = steps["controller"] == "human"
         return human
 
@@ -120,7 +130,13 @@ class Episode:
             )
 
     def observations(self, seat: int) -> NDArray[np.float32]:
-        """The observations of a seat, `[tick, value]`, one more than ticks: the last one follows the last action."""
+        """The observations of a seat, `[tick, value]`, one more than ticks: the last one follows the last action.
+
+        The program `coplay` computes those of an environment in Python, at first for all episodes.
+        """
+        if self._is_in_python:
+            rows = self._dataset._compute("features", self, seat)
+            return np.array([row["observation"] for row in rows], np.float32)
         return np.stack([world.observe(seat) for world in self.replay()])
 
     def grids(self, seat: int) -> dict[str, NDArray[np.float32]]:
@@ -131,7 +147,17 @@ class Episode:
         return {field.name: seen[:, field.slice].reshape(-1, *field.shape) for field in fields}
 
     def pixels(self, seat: int | None = None, scale: int = 8) -> NDArray[np.uint8]:
-        """The picture in every state, `[tick, row, column, channel]`, as a seat sees it, or all of it."""
+        """The picture in every state, `[tick, row, column, channel]`, as a seat sees it, or all of it.
+
+        The program `coplay` draws those of an environment in Python, at first for all episodes. They have the default
+        scale, and are those of a seat; without one, `video` shows all of it.
+        """
+        if self._is_in_python:
+            if seat is None or scale != 8:
+                raise ValueError(f"the environment of episode {self.id} is a program in Python: name a seat, and no scale")
+            rows = self._dataset._compute("pixels", self, seat)
+            pictures = [np.frombuffer(row["pixels"], np.uint8).reshape(row["height"], row["width"], 3) for row in rows]
+            return np.stack(pictures)
         return np.stack([world.pixels(scale, seat) for world in self.replay()])
 
     def states(self) -> list[bytes]:
@@ -157,6 +183,8 @@ class Episode:
         last = self.ticks if last_tick is None else last_tick
         if not 0 <= first_tick <= last <= self.ticks:
             raise ValueError(f"first_tick {first_tick}, last_tick {last}: episode {self.id} has states 0 to {self.ticks}")
+        if self._is_in_python:
+            return self._order_video(Path(path), seat, width, speed, first_tick, last)
         states_hz = (1 if self._turns else max(1, self.tick_hz)) * speed
         video: _coplay.Video | None = None
         for tick, world in enumerate(self.replay()):
@@ -166,6 +194,27 @@ class Episode:
         if video is not None:
             video.finish()
         return Path(path)
+
+    def _order_video(
+        self, path: Path, seat: int | None, width: int, speed: float, first_tick: int, last_tick: int
+    ) -> Path:
+        """Lets the program write the video of an environment in Python."""
+        data = self._dataset._data
+        if data is None:
+            raise ValueError(
+                f"the environment of episode {self.id} is a program in Python: open the data folder instead of the export"
+            )
+        kind = {".gif": "--gif", ".mp4": "--mp4"}.get(path.suffix.lower())
+        if kind is None:
+            raise ValueError(f"{path}: the name of a video ends in .gif or .mp4")
+        part = ["--from", str(first_tick), "--to", str(last_tick), "--width", str(width), "--speed", str(speed)]
+        view = [] if seat is None else ["--view", str(seat)]
+        program = find_program(f"{data} has the environment in Python, which it runs")
+        command = [program, "replay", self.id, "--data", str(data), kind, str(path), *part, *view]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise ValueError(f"`coplay replay` failed: {done.stderr.strip()}")
+        return path
 
     def branch(self, tick: int, seat: int, with_: str | os.PathLike[str], runs: int = 1) -> Any:
         """Continues from the state after `tick` ticks with another controller of a seat; a data frame with a row per run.

@@ -32,6 +32,37 @@ def data(folder, tmp_path_factory):
     return coplay.Dataset(folder, cache=tmp_path_factory.mktemp("cache"))
 
 
+STUDY = """format: 1
+study: {id: race, version: 1.0.0, title: Race, contact: lab@example.edu}
+timeline:
+  - {id: lobby, type: lobby, group_size: 2, timeout_s: 60, on_timeout: leave}
+  - id: play
+    type: env
+    env: {python: race.py:make, horizon: 30}
+    players: [self, partner]
+    record_observations: true
+  - {id: thanks, type: end, file: thanks.md}
+"""
+
+
+@pytest.fixture(scope="module", params=["repeats itself", "does not"])
+def hosted(request, tmp_path_factory):
+    """The data folder of people who played a game in Python on a host; in one, the coin lies where the system says."""
+    folder = tmp_path_factory.mktemp("hosted")
+    race = (ROOT / "page-python" / "tests" / "games" / "race.py").read_text()
+    if request.param == "does not":
+        # No two runs have the coin at the same place, not even by chance.
+        race = race.replace("random.Random(seed)", "random.SystemRandom()")
+        race = race.replace("self.rng.randrange(self.size)", "self.rng.uniform(0, self.size)")
+    study = {"study.yaml": STUDY, "thanks.md": "# Thanks\n", "race.py": race}
+    for name, text in study.items():
+        (folder / name).write_text(text)
+    order = [PROGRAM, "rehearse", folder, "--sessions", "4", "--arrivals-per-min", "60", "--data", folder / "data"]
+    done = subprocess.run(order, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "data"
+
+
 def of_one_shape(data):
     """The episodes of the stage `play` whose observations have the shape that most of them have."""
     shapes = {}
@@ -110,6 +141,35 @@ def test_arrays_for_offline_learning(data):
     assert len(by_people["actions"]) == steps["is_human"].sum() and "observations" not in by_people
     with pytest.raises(ValueError, match="no seat 7"):
         data.to_numpy(seat=7)
+
+
+def test_episodes_of_a_python_environment_are_arrays(hosted, tmp_path):
+    data = coplay.Dataset(hosted, cache=tmp_path / "cache")
+    episode = max(data, key=len)
+    assert episode.seats == 2 and len(episode) == 30
+    assert episode.actions.shape == episode.rewards.shape == episode.is_human.shape == (30, 2)
+    seen = episode.observations(1)
+    assert seen.shape == (31, 4) and seen.dtype == np.float32
+    # Seat 1 begins in the corner, and nobody moves two cells at once.
+    assert list(seen[0, :2]) == [4, 4] and np.abs(np.diff(seen[:, :2], axis=0)).sum(axis=1).max() == 1
+    won = (seen[1:, :2] == seen[:-1, 2:]).all(axis=1)
+    assert (episode.rewards[:, 1] <= won).all()
+    pictures = episode.pixels(0)
+    assert pictures.shape[0] == 31 and pictures.shape[3] == 3 and len(np.unique(pictures, axis=0)) > 5
+    assert episode.video(tmp_path / "race.gif", width=60).read_bytes().startswith(b"GIF89a")
+    with pytest.raises(ValueError, match="has states 0 to 30"):
+        episode.video(tmp_path / "late.gif", last_tick=31)
+    steps = data.to_numpy(seat=0)
+    assert steps["observations"].shape == steps["next_observations"].shape == (sum(map(len, data)), 4)
+    with pytest.raises(ValueError, match="a program in Python, which a dataset does not run"):
+        episode.world()
+    with pytest.raises(ValueError, match="name a seat, and no scale"):
+        episode.pixels()
+    with pytest.raises(ValueError, match="there is no such seat"):
+        episode.observations(7)
+    # Without the data folder, an export needs the observations.
+    with pytest.raises(ValueError, match="--observations features"):
+        coplay.Dataset(data.tables["steps"].path.parent).episode(episode.id).observations(0)
 
 
 def test_a_new_statistic_equals_the_recorded_one(data):

@@ -29,6 +29,10 @@ class Luck(Race):
         self.place_coin()
         return self.observe_all(), seen[1]
 
+    def place_coin(self):
+        # No two runs have it at the same place, not even by chance.
+        self.coin = [self.rng.uniform(0, self.size), self.rng.uniform(0, self.size)]
+
 
 def make(size=5):
     return Luck(size)

@@ -21,6 +21,8 @@ row! {
         episode_index: Option<u16>,
         /// The maximum number of episodes of the visit.
         episodes: Option<u16>,
+        /// The number of seats.
+        seats: u8,
         /// The environment.
         env: &'a str,
         /// Its version.
@@ -117,6 +119,7 @@ fn seat_row<'a>(
         visit: of_person.and_then(|course| course.visits.get(seat.index()).copied()),
         episode_index: course.map(|course| course.episode),
         episodes: course.map(|course| course.episodes),
+        seats: episode.log.count_seats() as u8,
         env: &header.env,
         env_version: &header.env_version,
         module: &header.module,

@@ -243,7 +243,7 @@ async fn a_seat_has_its_place_in_the_study() {
     .unwrap();
     assert_eq!(summary.count_rows("seats"), Some(2));
     let seats = Cells::read(path(&summary, "seats"));
-    let own = "visit episode_index episodes env env_version module params seed mode tick_hz controller t0_unix_us ticks confirmed_ticks notes_fault score seat_score success partner algorithm training_seed checkpoint training_rules model_sha256 demonstration";
+    let own = "visit episode_index episodes seats env env_version module params seed mode tick_hz controller t0_unix_us ticks confirmed_ticks notes_fault score seat_score success partner algorithm training_seed checkpoint training_rules model_sha256 demonstration";
     assert_eq!(seats.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
         seats.cells(0, "visit episode_index episodes mode tick_hz controller"),
