@@ -1,6 +1,7 @@
 //! An environment with its state, for native sessions and for modules.
 
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use serde::Serialize;
@@ -28,11 +29,24 @@ pub fn read_state<E: Environment>(env: &E, bytes: &[u8]) -> Result<E::State, Sta
     Ok(state)
 }
 
+/// An environment and the facts that its parameters fix: any number of instances have them together.
+#[derive(Debug)]
+pub(crate) struct Built<E> {
+    env: E,
+    spec: Spec,
+}
+
+impl<E: Environment> Built<E> {
+    pub(crate) fn new(env: E) -> Arc<Self> {
+        let spec = env.spec();
+        Arc::new(Self { env, spec })
+    }
+}
+
 /// A running environment.
 #[derive(Debug)]
 pub struct Instance<E: Environment> {
-    env: E,
-    spec: Spec,
+    built: Arc<Built<E>>,
     state: E::State,
     outcome: StepOutcome,
     /// Saved states; the memory of each is reused.
@@ -42,11 +56,14 @@ pub struct Instance<E: Environment> {
 impl<E: Environment> Instance<E> {
     /// Starts an environment at the first state of seed 0.
     pub fn new(env: E) -> Self {
-        let (spec, state) = (env.spec(), env.reset(0));
+        Self::of(Built::new(env))
+    }
+
+    /// Starts an environment that others may run too, at the first state of seed 0.
+    pub(crate) fn of(built: Arc<Built<E>>) -> Self {
         Self {
-            env,
-            spec,
-            state,
+            state: built.env.reset(0),
+            built,
             outcome: StepOutcome::default(),
             slots: Vec::new(),
         }
@@ -54,7 +71,7 @@ impl<E: Environment> Instance<E> {
 
     /// The environment.
     pub fn env(&self) -> &E {
-        &self.env
+        &self.built.env
     }
 
     /// The state; [`World::state`] gives its bytes.
@@ -65,27 +82,29 @@ impl<E: Environment> Instance<E> {
 
 impl<E: Environment> World for Instance<E> {
     fn spec(&self) -> &Spec {
-        &self.spec
+        &self.built.spec
     }
 
     fn reset(&mut self, seed: u64) {
-        self.state = self.env.reset(seed);
+        self.state = self.built.env.reset(seed);
     }
 
     fn step(&mut self, actions: &[Action]) -> &StepOutcome {
-        self.env.step(&mut self.state, actions, &mut self.outcome);
-        let parts = usize::from(self.spec.seats) * self.spec.components.len();
+        self.built
+            .env
+            .step(&mut self.state, actions, &mut self.outcome);
+        let parts = usize::from(self.built.spec.seats) * self.built.spec.components.len();
         self.outcome.components.resize(parts, 0.0);
         &self.outcome
     }
 
     fn observe(&mut self, seat: usize, out: &mut Vec<f32>) {
-        out.resize(self.spec.observation_len(), 0.0);
-        self.env.observe(&self.state, seat, out);
+        out.resize(self.built.spec.observation_len(), 0.0);
+        self.built.env.observe(&self.state, seat, out);
     }
 
     fn mask(&mut self, seat: usize) -> u64 {
-        self.env.mask(&self.state, seat)
+        self.built.env.mask(&self.state, seat)
     }
 
     fn save(&mut self, slot: usize) {
@@ -113,36 +132,36 @@ impl<E: Environment> World for Instance<E> {
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
-        self.state = read_state(&self.env, bytes)?;
+        self.state = read_state(&self.built.env, bytes)?;
         Ok(())
     }
 
     fn acting(&mut self) -> u16 {
-        self.env.acting(&self.state)
+        self.built.env.acting(&self.state)
     }
 
     fn score(&mut self) -> i64 {
-        self.env.score(&self.state)
+        self.built.env.score(&self.state)
     }
 
     fn seat_score(&mut self, seat: usize) -> i64 {
-        self.env.seat_score(&self.state, seat)
+        self.built.env.seat_score(&self.state, seat)
     }
 
     fn draw(&mut self, seat: Option<usize>, out: &mut DrawList) {
-        self.env.draw(&self.state, seat, out);
+        self.built.env.draw(&self.state, seat, out);
     }
 
     fn point(&mut self, seat: usize, at: [f32; 2]) -> Option<Action> {
-        self.env.point(&self.state, seat, at)
+        self.built.env.point(&self.state, seat, at)
     }
 
     fn describe(&mut self, seat: usize, out: &mut String) {
         out.clear();
-        self.env.describe(&self.state, seat, out);
+        self.built.env.describe(&self.state, seat, out);
     }
 
     fn inject(&mut self, draws: &[u32]) {
-        self.env.inject(&mut self.state, draws);
+        self.built.env.inject(&mut self.state, draws);
     }
 }

@@ -211,3 +211,29 @@ fn every_environment_states_the_ranges_of_rewards_and_observations() {
         }
     }
 }
+
+#[test]
+fn worlds_of_one_environment_have_states_of_their_own() {
+    for id in env_core::envs::IDS {
+        let open = env_core::envs::find_opener(id, "{}").unwrap();
+        let (mut played, mut alone) = (open(), env_core::envs::open(id, "{}").unwrap());
+        let seats = usize::from(played.spec().seats);
+        for world in [&mut played, &mut alone] {
+            world.reset(7);
+            for tick in 0..50_u16 {
+                let actions = world.spec().actions.len() as u16;
+                let row: Vec<u16> = (0..seats as u16)
+                    .map(|seat| (tick + seat) % actions)
+                    .collect();
+                world.step(&row);
+            }
+        }
+        assert_eq!(played.digest(), alone.digest(), "{id}");
+        let mut other = open();
+        assert_eq!(other.spec(), played.spec());
+        other.reset(7);
+        let mut first = env_core::envs::open(id, "{}").unwrap();
+        first.reset(7);
+        assert_eq!(other.digest(), first.digest(), "{id}");
+    }
+}

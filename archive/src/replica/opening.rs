@@ -1,7 +1,12 @@
 //! Opens the world of an episode: the environment that this program brings, or the module that is stored under its hash,
 //! with the networks of AI partners.
 
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
 use env_core::World;
+use env_core::contract::ParamError;
+use env_core::envs::{self, Opener};
 use env_core::guest::Sprite;
 use env_core::view::ViewFacts;
 use policy::Partners;
@@ -16,7 +21,7 @@ use crate::stored::Stored;
 
 /// True if this program brings the environment of an episode.
 fn is_native(header: &Header) -> bool {
-    header.module.is_empty() || env_core::envs::IDS.contains(&header.env.as_str())
+    header.module.is_empty() || envs::IDS.contains(&header.env.as_str())
 }
 
 /// Opens the world of an episode.
@@ -52,11 +57,36 @@ pub(crate) fn open_world(header: &Header, stored: &Stored) -> Result<Opened, Rep
     Ok((Box::new(world.ok_or_else(unknown)?), sprites))
 }
 
+thread_local! {
+    /// The environments that were opened last, by id and parameters: the episodes of a study have few of them.
+    static LAST_OPENED: RefCell<VecDeque<(String, String, Opener)>> = const { RefCell::new(VecDeque::new()) };
+}
+
+/// The greatest number of environments that stay built.
+const MAX_LAST_OPENED: usize = 16;
+
+/// Opens an environment of this program, without building it again if it was opened before.
+fn open_native(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError> {
+    LAST_OPENED.with_borrow_mut(|last| {
+        let known = last
+            .iter()
+            .find(|(of, with, _)| (&**of, &**with) == (id, params));
+        if let Some((.., open)) = known {
+            return Ok(open());
+        }
+        let open = envs::find_opener(id, params)?;
+        let world = open();
+        last.truncate(MAX_LAST_OPENED - 1);
+        last.push_front((id.to_owned(), params.to_owned(), open));
+        Ok(world)
+    })
+}
+
 fn open_own_world(header: &Header, stored: &Stored) -> Result<Opened, ReplicaError> {
     if !is_native(header) {
         return stored_world(header, stored);
     }
-    let ours = env_core::envs::open(&header.env, &header.params);
+    let ours = open_native(&header.env, &header.params);
     if header.module.is_empty() {
         return Ok((ours?, None));
     }

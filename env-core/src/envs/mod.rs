@@ -23,7 +23,7 @@ use self::grid::GridFile;
 use crate::contract::{Environment, ParamError, World};
 use crate::draw::Sprite;
 use crate::grid::{CogridRules, Grid, GridWorld, tell_unknown};
-use crate::instance::Instance;
+use crate::instance::{Built, Instance};
 use crate::observer::BatchObserver;
 use dual_destination::DualDestination;
 use goal_finding::GoalFinding;
@@ -69,14 +69,26 @@ environments![
 /// # Errors
 /// [`ParamError`], also for an unknown id.
 pub fn open(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError> {
-    struct Open;
-    impl Visitor for Open {
-        type Output = Box<dyn World + Send>;
+    Ok(find_opener(id, params)?())
+}
+
+/// Opens a world of an environment that is built already, at the first state of seed 0.
+pub type Opener = Box<dyn Fn() -> Box<dyn World + Send> + Send + Sync>;
+
+/// Builds an environment natively, to open any number of its worlds: building costs as much as a hundred steps or more.
+///
+/// # Errors
+/// [`ParamError`], also for an unknown id.
+pub fn find_opener(id: &str, params: &str) -> Result<Opener, ParamError> {
+    struct Find;
+    impl Visitor for Find {
+        type Output = Opener;
         fn visit<E: NativeEnvironment>(self, env: E) -> Self::Output {
-            Box::new(Instance::new(env))
+            let built = Built::new(env);
+            Box::new(move || Box::new(Instance::of(built.clone())))
         }
     }
-    visit(id, params, Open)
+    visit(id, params, Find)
 }
 
 /// An environment from [`visit`]: several threads may step its states at the same time, and a batch observes it.
