@@ -118,8 +118,6 @@ pub(crate) struct Release {
     pub(crate) version: String,
     /// The target that the program is built for.
     pub(crate) target: String,
-    /// The target of this machine's compiler.
-    host: String,
     /// The time of all files, in seconds since 1970.
     epoch: u64,
 }
@@ -146,9 +144,8 @@ impl Release {
                 .to_owned(),
             target: match OS {
                 "linux" => format!("{ARCH}-unknown-linux-musl"),
-                _ => host.clone(),
+                _ => host,
             },
-            host,
             epoch: epoch.context("SOURCE_DATE_EPOCH is a number of seconds since 1970")?,
         })
     }
@@ -229,12 +226,12 @@ fn empty(folder: &Path) -> Result<()> {
 }
 
 /// Flags of the compiler that keep the paths of this machine out of what it makes.
-fn flags(workspace: &Workspace, target: &str) -> String {
+fn flags(workspace: &Workspace) -> Vec<String> {
     // The last one that fits counts: the target folder may lie within the root.
     let mut flags = vec![build::remap(&workspace.root, "/coplay")];
     flags.extend(build::cargo_home().map(|home| build::remap(&home, "/cargo")));
     flags.push(build::remap(&workspace.target, "/target"));
-    format!("target.{target}.rustflags={flags:?}")
+    flags
 }
 
 /// Builds the program, static where the system has a library of C for that.
@@ -255,7 +252,8 @@ fn build_program(workspace: &Workspace, release: &Release) -> Result<PathBuf> {
     ];
     let mut cargo = workspace.cargo(&order);
     cargo.args(["--target", target]);
-    cargo.args(["--config", &flags(workspace, target)]);
+    let flags = format!("target.{target}.rustflags={:?}", flags(workspace));
+    cargo.args(["--config", &flags]);
     // Without the time: C is compiled again when the time changes, and no compiled file contains it.
     run("building the program", &mut cargo)?;
     Ok(program(workspace, release))
@@ -324,7 +322,8 @@ fn build_wheel(
     let mut maturin = venv.command(workspace, "maturin");
     maturin.args(["build", "--profile", "release", "--locked", "--quiet"]);
     maturin.args(["--manifest-path", "python/Cargo.toml"]);
-    maturin.args(["--config", &flags(workspace, &release.host)]);
+    // By the environment: maturin has flags of its own, which would replace those of a configuration.
+    maturin.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace).join("\u{1f}"));
     // A separate folder: with other flags, cargo would compile again what other commands have compiled.
     maturin.env("CARGO_TARGET_DIR", workspace.target.join("dist/cargo"));
     epoch(&mut maturin);
@@ -443,7 +442,6 @@ mod tests {
         let release = Release {
             version: "0.1.0".to_owned(),
             target: "t".to_owned(),
-            host: "t".to_owned(),
             epoch: 1_000_000_000,
         };
         assert_eq!(release.time(), "2001-09-09T01:46:40Z");

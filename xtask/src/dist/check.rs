@@ -121,26 +121,33 @@ fn check_program(workspace: &Workspace, release: &Release, program: &Path) -> Re
         bytes.len() <= PROGRAM_BYTES,
         "the program has {megabytes:.1} MB: it seems to have tables of a debugger"
     );
-    let has = |part: &str| {
-        bytes
-            .windows(part.len())
-            .any(|window| window == part.as_bytes())
-    };
+    let has = |part: &str| contains(&bytes, part);
     if release.target.ends_with("-musl") {
         ensure!(
             !has("/lib64/ld-linux") && !has("/lib/ld-"),
             "the program is not static"
         );
     }
+    check_paths(workspace, &bytes, "the program")
+}
+
+/// No path of this machine is in a compiled file.
+fn check_paths(workspace: &Workspace, bytes: &[u8], what: &str) -> Result<()> {
     let home = crate::build::cargo_home().unwrap_or_default();
     for path in [&workspace.root, &workspace.target, &home] {
         let path = path.to_string_lossy();
         ensure!(
-            path.is_empty() || !has(&path),
-            "the program has the path {path} in it"
+            path.is_empty() || !contains(bytes, &path),
+            "{what} has the path {path} in it"
         );
     }
     Ok(())
+}
+
+fn contains(bytes: &[u8], part: &str) -> bool {
+    bytes
+        .windows(part.len())
+        .any(|window| window == part.as_bytes())
 }
 
 /// Installs the wheel into an empty environment, as people do, and uses it there.
@@ -157,6 +164,11 @@ fn try_wheel(workspace: &Workspace, wheel: &Path, count: &mut Count) -> Result<(
         "--disable-pip-version-check",
     ]);
     run("installing the wheel", pip.arg(wheel))?;
+    let mut python = venv.command(workspace, "python");
+    let find = "import coplay._coplay; print(coplay._coplay.__file__)";
+    let native = output(python.args(["-I", "-c", find]))?;
+    let native = fs::read(native.trim()).context("reading the native module")?;
+    check_paths(workspace, &native, "the native module of the wheel")?;
     let scratch = workspace.target.join("dist/scratch");
     super::empty(&scratch)?;
     let mut python = venv.command(workspace, "python");
