@@ -91,6 +91,7 @@ pub(super) async fn judge(
         (record, outcome)
     });
     let figures = Figures {
+        verified: found.verified,
         wrong: found.wrong,
         rows: found.rows,
         stuck,

@@ -55,6 +55,8 @@ pub struct RehearsalReport {
     /// How packets of bots travelled to other people, if bots had WebRTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<LinkCounts>,
+    /// The number of episodes that `coplay verify` simulated again with equal results, and of those that are recorded only.
+    pub verified: String,
     /// The tables.
     pub tables: TableCounts,
     /// The machine.
@@ -181,6 +183,7 @@ impl From<Elapsed> for f64 {
 /// The figures that come from the data.
 pub(super) struct Figures {
     pub(super) wrong: Vec<String>,
+    pub(super) verified: String,
     pub(super) rows: BTreeMap<&'static str, u64>,
     pub(super) stuck: Vec<Stuck>,
     pub(super) cells: BTreeMap<String, Cell>,
@@ -237,6 +240,7 @@ impl RehearsalReport {
             warnings: figures.warnings,
             lobby: LobbyWaits::new(played.options.arrivals_per_min, records()),
             links: (played.options.has_webrtc).then(|| records().map(|record| record.links).sum()),
+            verified: figures.verified,
             tables: TableCounts {
                 rows: figures.rows,
                 acknowledged: acknowledged.map(|given| given.answers.len()).sum(),
@@ -461,7 +465,8 @@ impl RehearsalReport {
             return write!(
                 f,
                 "\nEvery session ended as it should, or was left for good. No acknowledged answer is missing. The tables fit \
-                 together. Every episode verifies."
+                 together. {}.",
+                self.verified
             );
         }
         writeln!(f, "\nWRONG")?;

@@ -90,7 +90,7 @@ class Painter {
     if (!(width > 0 && height > 0)) return;
     const ratio = window.devicePixelRatio || 1;
     // Whole pixels a cell, so that neighbouring tiles meet; a video says how many.
-    const scale = this.pixelsACell ?? Math.max(1, Math.floor(canvas.parentElement.clientWidth * ratio / width));
+    const scale = this.pixelsACell ?? Math.max(1, Math.floor(this.fittingScale(width, height) * ratio));
     this.fit(Math.round(width * scale), Math.round(height * scale), ratio);
     context.clearRect(0, 0, canvas.width, canvas.height);
     context.fillStyle = color(background);
@@ -108,6 +108,11 @@ class Painter {
       context.strokeRect(x, y, w, h);
     }
     context.setLineDash([]);
+  }
+
+  /** The pixels of a cell at which a picture fits into its room. */
+  fittingScale(width, height) {
+    return Math.min(this.canvas.parentElement.clientWidth / width, (this.maxHeight?.() ?? Infinity) / height);
   }
 
   fit(width, height, ratio) {

@@ -1,6 +1,8 @@
 // The viewer: one clock over one episode or two, the controls, the keyboard and the address.
 
 const SPEEDS = [.25, .5, 1, 2, 4, 8, 16];
+/** The height of everything around the pictures, and the least height of a picture, so that the controls hide nothing. */
+const [AROUND, LEAST_HEIGHT] = [440, 200];
 const byId = id => document.getElementById(id);
 
 /** The two pictures of an episode: what was confirmed, and what a seat was shown. */
@@ -16,7 +18,9 @@ class Stage {
       room.append(canvas);
       figure.append(heading, room, words);
       pair.append(figure);
-      return { figure, room, canvas, heading, words, painter: new Painter(canvas, episode.pictures, sprites) };
+      const painter = new Painter(canvas, episode.pictures, sprites);
+      painter.maxHeight = () => Math.max(LEAST_HEIGHT, window.innerHeight - AROUND);
+      return { figure, room, canvas, heading, words, painter };
     });
     this.figures = element('ul', '', { class: 'figures' });
     this.element.append(pair, this.figures);
@@ -58,7 +62,8 @@ class Stage {
     if (frame === undefined) {
       const who = episode.controllerAt(seat, tick);
       if (who !== 'person') return who === 'nobody' ? 'Nobody plays this seat.' : 'An AI partner has no screen.';
-      return own.tick.length ? 'Nothing was shown yet.' : 'There is no record of its frames.';
+      if (own.tick.length) return 'Nothing was shown yet.';
+      return episode.facts.is_hosted ? 'A page of a host shows the left picture as soon as it arrives.' : 'There is no record of its frames.';
     }
     const parts = [`at ${(own.atMs[frame] / 1000).toFixed(2)} s`];
     if (isLate) parts.unshift(`tick ${tick} was not shown; this is tick ${own.tick[frame]}`);

@@ -30,6 +30,8 @@ pub(super) struct Data {
     pub(super) groups: Vec<Group>,
     /// Messages of participants who have withdrawn.
     pub(super) erased: BTreeSet<String>,
+    /// The number of episodes that were verified, in the words of the verification.
+    pub(super) verified: String,
     /// Rows by table.
     pub(super) rows: BTreeMap<&'static str, u64>,
     /// Problems of the data as a whole.
@@ -58,6 +60,7 @@ pub(super) async fn read(
         RehearsalMode::Virtual => write_tables(data, out).await?,
         RehearsalMode::Process => order_tables(&options.program, data, out).await?,
     };
+    let episodes_verified = found.lines().last().unwrap_or_default().to_owned();
     let failed = [(exported, "exported", said), (verified, "verified", found)];
     let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
     let wrong =
@@ -93,6 +96,7 @@ pub(super) async fn read(
         episodes,
         ledger: pay::pay(data, None).await?,
         groups,
+        verified: episodes_verified,
         rows: tables.rows,
         wrong,
         erased: BTreeSet::new(),

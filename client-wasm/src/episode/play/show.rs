@@ -133,6 +133,7 @@ impl Play {
             // An AI partner is never connected.
             _ if !peer.plan().disclose_ai => Badge::None,
             None => Badge::None,
+            _ if matches!(status, Status::Loading | Status::Linking) => Badge::None,
             Some(_) if is_missing => Badge::Lost,
             Some(Link::Direct) => Badge::Direct,
             Some(Link::Relay) => Badge::Relay,
