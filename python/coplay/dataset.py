@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import subprocess
+import warnings
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +32,9 @@ from coplay.spec import Spec, environments
 DICTIONARY = "tables.json"
 
 CRATE = "ro-crate-metadata.json"
+
+LEFT_OUT = "left-out.txt"
+"""In an export in the cache: the episodes that it does not have, with the reasons."""
 
 @dataclass(frozen=True)
 class Table:
@@ -105,7 +109,7 @@ class Dataset:
                 )
             self._data = folder
             folder = _export(folder, ["--seen"] if seen else [], _cache(cache))
-        self._cache = _cache(cache)
+        self._cache = cache
         self.tables = _read_tables(folder)
         """Every table by its name."""
         self._computed: dict[str, Table] = {}
@@ -143,9 +147,20 @@ class Dataset:
     @cached_property
     def _in_python(self) -> set[str]:
         """The episodes whose environment is a program in Python, which this package does not run."""
-        # Tables of earlier programs do not have the kind.
+        # Tables of earlier programs do not have the kind, and episodes without a database have no row.
         rows = self["episodes"].to_arrow().to_pylist()
-        return {row["episode_id"] for row in rows if row.get("environment") == "python"}
+        known = {row["episode_id"] for row in rows if row.get("environment") == "python"}
+        modules = {seats[0]["module"] for seats in self._seats.values()}
+        found = {module for module in modules if self._holds_python(module)}
+        return known | {id for id, seats in self._seats.items() if seats[0]["module"] in found}
+
+    def _holds_python(self, module: str | None) -> bool:
+        """True if the file of an environment is there, and no WebAssembly."""
+        file = self._data / "modules" / f"{module}.wasm" if self._data is not None and module else None
+        if file is None or not file.is_file():
+            return False
+        with file.open("rb") as opened:
+            return opened.read(4) != b"\0asm"
 
     def episode(self, id: str) -> Episode:
         """The episode with this id."""
@@ -189,26 +204,25 @@ class Dataset:
 
         The first call exports those of all episodes into the cache.
         """
+        if not 0 <= seat < episode.seats:
+            raise ValueError(f"seat: episode {episode.id} has no seat {seat}")
         if observation not in self._computed:
             name = "observations" if observation == "features" else observation
-            if name not in self.tables:
+            tables = self.tables
+            if name not in tables:
                 if self._data is None:
                     raise ValueError(
                         f"the environment of episode {episode.id} is a program in Python: write the export with "
                         f"`--observations {observation}`, or open the data folder"
                     )
-                exported = _export(self._data, ["--observations", observation], self._cache)
-                self._computed[observation] = _read_tables(exported)[name]
-            else:
-                self._computed[observation] = self.tables[name]
+                tables = _read_tables(_export(self._data, ["--observations", observation], _cache(self._cache)))
+            self._computed[observation] = tables[name]
         wanted = [("episode_id", "==", episode.id), ("seat", "==", seat)]
         rows: list[dict[str, Any]] = self._computed[observation].to_arrow(filters=wanted).to_pylist()
-        if not rows:
-            raise ValueError(
-                f"there is no record of what seat {seat} observed in episode {episode.id}: there is no such seat, or the "
-                "environment does not repeat itself, and its stage has no `record_observations: true`"
-            )
-        return sorted(rows, key=lambda row: row["tick"])
+        rows.sort(key=lambda row: row["tick"])
+        if [row["tick"] for row in rows] != list(range(episode.ticks + 1)):
+            raise ValueError(_tell_missing(observation, episode, seat, len(rows)))
+        return rows
 
     def statistics(self, function: Callable[[Episode], Mapping[str, Any] | Any]) -> Any:
         """A data frame with a row per episode: its keys, and what the function gives for it.
@@ -258,6 +272,11 @@ class Dataset:
                 raise ValueError(f"seat: episode {episode.id} has no seat {seat}")
             own = episode.steps[episode.steps["seat"] == seat].sort_values("tick")
             last = np.arange(episode.ticks) == episode.ticks - 1
+            if own[["terminated", "truncated", "reward"]].isna().any(axis=None):
+                raise ValueError(
+                    f"episode {episode.id}: its log does not have the rewards and ends of every step, because an older program "
+                    "wrote it or a crash cut it off; leave it out: episodes=[...]"
+                )
             terminated = own["terminated"].to_numpy(bool)
             columns: dict[str, NDArray[Any]] = {
                 "actions": episode.actions[:, seat],
@@ -284,6 +303,22 @@ class Dataset:
                 "choose those with the same ones: episodes=[e.id for e in dataset if e.params == ...]"
             )
         return {name: np.concatenate(values) for name, values in parts.items()}
+
+
+def _tell_missing(observation: str, episode: Episode, seat: int, there: int) -> str:
+    """The reason why there are not the observations of every state."""
+    start = f"episode {episode.id}: {there} of {episode.ticks + 1} states of seat {seat} are there"
+    if all(row["seat"] != seat for row in episode._seats):
+        return f"{start}: its person withdrew"
+    if observation == "pixels":
+        return (
+            f"{start}: where an environment does not repeat itself, there are the pictures that a person's page was shown, "
+            "and none while an AI partner plays"
+        )
+    return (
+        f"{start}: the environment does not repeat itself, and the log does not have every observation; "
+        "with `record_observations: true` in the stage, later episodes keep them"
+    )
 
 
 def _observe(episode: Episode, seat: int, observation: str, scale: int) -> NDArray[Any]:
@@ -354,6 +389,7 @@ def _export(data: Path, options: Sequence[str], cache: Path) -> Path:
     state = hashlib.sha256(repr(marks).encode()).hexdigest()[:16]
     folder = cache / f"{name}-{state}"
     if (folder / DICTIONARY).is_file():
+        _warn_of_left_out(data, folder)
         return folder
     for earlier in cache.glob(f"{name}-*"):
         shutil.rmtree(earlier, ignore_errors=True)
@@ -362,4 +398,17 @@ def _export(data: Path, options: Sequence[str], cache: Path) -> Path:
     done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     if not (folder / DICTIONARY).is_file():
         raise RuntimeError(f"`coplay export` failed: {done.stderr.strip() or done.stdout.strip()}")
+    left_out = [line for line in done.stdout.splitlines() if line.startswith("left out: ")]
+    if left_out:
+        (folder / LEFT_OUT).write_text("\n".join(left_out), encoding="utf-8")
+    _warn_of_left_out(data, folder)
     return folder
+
+
+def _warn_of_left_out(data: Path, folder: Path) -> None:
+    """Tells which episodes an export in the cache does not have, and why."""
+    file = folder / LEFT_OUT
+    if file.is_file():
+        reasons = file.read_text(encoding="utf-8")
+        again = f"once the reason is gone, delete {folder}, and they are exported again"
+        warnings.warn(f"the export of {data} does not have everything; {again}:\n{reasons}", stacklevel=4)

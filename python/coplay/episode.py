@@ -81,9 +81,12 @@ class Episode:
     @cached_property
     def seats(self) -> int:
         """The number of seats."""
-        # Tables of earlier programs do not have it.
         number = self._seats[0].get("seats")
-        return self._dataset._spec(self).seats if number is None else int(number)
+        if number is not None:
+            return int(number)
+        if self._is_in_python:
+            raise ValueError("this export is of an earlier program, and has no number of seats: write it again")
+        return self._dataset._spec(self).seats
 
     @property
     def _is_in_python(self) -> bool:
@@ -142,8 +145,8 @@ class Episode:
     def grids(self, seat: int) -> dict[str, NDArray[np.float32]]:
         """The fields of the observation of a seat with rows, columns and channels, by their names, each with the shape
         `[tick, ...]`: one more than ticks. Empty if the environment observes lists of features alone."""
-        seen = self.observations(seat)
         fields = [field for field in self._dataset._spec(self).observation if len(field.shape) >= 3]
+        seen = self.observations(seat)
         return {field.name: seen[:, field.slice].reshape(-1, *field.shape) for field in fields}
 
     def pixels(self, seat: int | None = None, scale: int = 8) -> NDArray[np.uint8]:

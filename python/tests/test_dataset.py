@@ -57,10 +57,11 @@ def hosted(request, tmp_path_factory):
     study = {"study.yaml": STUDY, "thanks.md": "# Thanks\n", "race.py": race}
     for name, text in study.items():
         (folder / name).write_text(text)
+    claim = "verified" if request.param == "repeats itself" else "recorded"
     order = [PROGRAM, "rehearse", folder, "--sessions", "4", "--arrivals-per-min", "60", "--data", folder / "data"]
     done = subprocess.run(order, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "data"
+    return folder / "data", claim
 
 
 def of_one_shape(data):
@@ -144,7 +145,9 @@ def test_arrays_for_offline_learning(data):
 
 
 def test_episodes_of_a_python_environment_are_arrays(hosted, tmp_path):
-    data = coplay.Dataset(hosted, cache=tmp_path / "cache")
+    folder, claim = hosted
+    data = coplay.Dataset(folder, cache=tmp_path / "cache")
+    assert set(data.episodes.to_pandas().claim) == {claim}
     episode = max(data, key=len)
     assert episode.seats == 2 and len(episode) == 30
     assert episode.actions.shape == episode.rewards.shape == episode.is_human.shape == (30, 2)
@@ -165,11 +168,57 @@ def test_episodes_of_a_python_environment_are_arrays(hosted, tmp_path):
         episode.world()
     with pytest.raises(ValueError, match="name a seat, and no scale"):
         episode.pixels()
-    with pytest.raises(ValueError, match="there is no such seat"):
+    with pytest.raises(ValueError, match="has no seat 7"):
         episode.observations(7)
     # Without the data folder, an export needs the observations.
     with pytest.raises(ValueError, match="--observations features"):
         coplay.Dataset(data.tables["steps"].path.parent).episode(episode.id).observations(0)
+
+
+def test_what_an_episode_of_a_python_environment_lacks_is_named(hosted, tmp_path, monkeypatch):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    folder, claim = hosted
+    data = coplay.Dataset(folder, cache=tmp_path / "cache")
+    episode = max(data, key=len)
+    tables = data.tables["steps"].path.parent
+    wanted = tmp_path / "wanted"
+    order = [PROGRAM, "export", "--data", folder, "--out", wanted, "--format", "parquet", "--observations", "features,pixels"]
+    subprocess.run(order, check=True, capture_output=True)
+
+    def changed(table, change):
+        part = tmp_path / f"{table}-changed"
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(wanted, part)
+        parquet.write_table(change(parquet.read_table(part / f"{table}.parquet")), part / f"{table}.parquet")
+        return coplay.Dataset(part).episode(episode.id)
+
+    def without(rows):
+        ids, seats, ticks = (rows[name].to_pylist() for name in ("episode_id", "seat", "tick"))
+        return rows.filter([(id, seat, tick) != (episode.id, 0, 7) for id, seat, tick in zip(ids, seats, ticks, strict=True)])
+
+    assert coplay.Dataset(wanted).episode(episode.id).observations(0).shape == (31, 4)
+    with pytest.raises(ValueError, match="30 of 31 states of seat 0 are there: the environment does not repeat itself"):
+        changed("observations", without).observations(0)
+    with pytest.raises(ValueError, match="30 of 31 states of seat 0 are there: .* pictures"):
+        changed("pixels", without).pixels(0)
+    with pytest.raises(ValueError, match="has no number of seats: write it again"):
+        changed("seats", lambda rows: rows.drop_columns(["seats"])).observations(0)
+    assert (tables / "seats.parquet").is_file()
+    # Without a database, the files say what an environment is.
+    bare = tmp_path / "bare"
+    shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("coplay.sqlite*"))
+    with pytest.warns(UserWarning, match="left out: .*coplay.sqlite"):
+        assert coplay.Dataset(bare, cache=tmp_path / "cache").episode(episode.id).observations(1).shape == (31, 4)
+    # An interpreter that is not there: the reason is told each time, and where it is kept.
+    if claim == "recorded":
+        monkeypatch.setenv("COPLAY_PYTHON", str(tmp_path / "none"))
+        other = tmp_path / "other"
+        for _ in range(2):
+            with pytest.warns(UserWarning, match="left out: .*none"):
+                coplay.Dataset(folder, cache=other)
+        monkeypatch.undo()
+        shutil.rmtree(next(other.iterdir()))
+        assert len(coplay.Dataset(folder, cache=other)) == len(data)
 
 
 def test_a_new_statistic_equals_the_recorded_one(data):

@@ -41,11 +41,17 @@ impl fmt::Display for VerifyReport {
         if let Some(LedgerEnd { entries, hash }) = &self.ledger {
             writeln!(f, "ledger of payments: entry {entries}, hash {hash}")?;
         }
-        let EpisodeCounts {
+        write!(f, "{}", self.count())
+    }
+}
+
+impl fmt::Display for EpisodeCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
             episodes,
             verified,
             recorded,
-        } = self.count();
+        } = self;
         write!(f, "{verified} of {episodes} episodes verified")?;
         match recorded {
             0 => Ok(()),

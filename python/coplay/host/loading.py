@@ -79,7 +79,8 @@ def find(name: str, world: dict[str, Any], default: str) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             there = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-            raise Refusal(f"{path} has no `{attribute}`; it has {', '.join(there) or 'no functions'}")
+            hint = f": write `{path}:{there[0]}`" if there else ""
+            raise Refusal(f"{path} has no `{attribute}`; it has {', '.join(there) or 'no functions'}{hint}")
         found = getattr(found, part)
     return found
 
