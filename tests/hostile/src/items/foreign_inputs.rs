@@ -50,9 +50,11 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     let said_key = matches!(kind, Inputs::WeakKey).then_some(IDENTITY);
     let (mut player, company) =
         Company::gather(world, setting, ("bot", false), said_key).await?;
-    // On a host there are no datagrams to hide, and a page that takes no views gets no more of them.
-    player.manners.sends = !is_gone || setting.is_hosted();
     player.manners.uploads = !matches!(kind, Inputs::WeakKey);
+    // On a host there are no datagrams to hide, and a page that takes no views gets no more of them. In turns, the others
+    // wait for a choice that they hear from nobody.
+    let waits = setting.is_in_turns() && !player.manners.uploads;
+    player.manners.sends = !is_gone || setting.is_hosted() || waits;
     player
         .run_until(Duration::from_secs(30), |player| {
             player.tick().is_some_and(|tick| tick >= setting.ticks(after_ticks))
