@@ -22,7 +22,10 @@ pub(crate) fn check_hosts(study: &Study, playable: &EnvFactsByStage) -> HostProb
     let (mut found, mut checked, mut said) =
         (HostProblems::default(), BTreeSet::new(), BTreeSet::new());
     for (stage, params) in playable.keys() {
-        let Some(file) = find_hosted(study, *stage).and_then(|env| env.module.as_ref()) else {
+        let Some(env) = find_hosted(study, *stage) else {
+            continue;
+        };
+        let Some(file) = env.module.as_ref() else {
             continue;
         };
         if !checked.insert((&file.sha256, params)) {
@@ -40,7 +43,9 @@ pub(crate) fn check_hosts(study: &Study, playable: &EnvFactsByStage) -> HostProb
                     .filter(|_| said.insert((&file.sha256, "late")));
                 let other = world.unrepeated();
                 let other = other.filter(|_| said.insert((&file.sha256, "other")));
-                let warnings = [late, other].into_iter().flatten();
+                let has_people = env.people() > 0;
+                let keyless = world.tell_keyless(&env.keys).filter(|_| has_people);
+                let warnings = [late, other, keyless].into_iter().flatten();
                 found
                     .warnings
                     .extend(warnings.map(|reason| problem(&reason)));

@@ -55,6 +55,40 @@ fn a_sound_world_on_a_host_has_no_faults_and_no_warnings() {
 }
 
 #[test]
+fn an_action_that_no_key_gives_is_warned_about() {
+    let source = sound().replace("keys = {", "no_keys = {");
+    let study = study_of(&source, "");
+    let found = lint(study.path());
+    assert!(found.is_fine(), "{found}");
+    let told = messages(&found.warnings);
+    assert!(told.contains("no key gives `go`"), "{told}");
+    assert!(!told.contains("`stay`"), "{told}");
+    // The study may name keys, and an environment may take a point on its picture instead.
+    let file = study.path().join("study.yaml");
+    let text = fs::read_to_string(&file).unwrap();
+    let named = text.replace("mode: turns", "mode: turns, keys: {go: [KeyG]}");
+    fs::write(file, named).unwrap();
+    let found = lint(study.path());
+    assert!(found.is_fine() && found.warnings.is_empty(), "{found}");
+    let pointed = source.replace(
+        "    def draw(",
+        "    def point(self, seat, x, y):\n        return \"go\"\n\n    def draw(",
+    );
+    let found = linted(&pointed);
+    assert!(found.is_fine() && found.warnings.is_empty(), "{found}");
+}
+
+#[test]
+fn a_name_in_arguments_is_sent_to_the_config_of_the_stage() {
+    let found = lint(study_of(&sound(), ", kwargs: {size: \"{{ size }}\"}").path());
+    let told = messages(&found.faults);
+    assert!(
+        told.contains("replaced in `config` of the stage"),
+        "{found}"
+    );
+}
+
+#[test]
 fn a_world_on_a_host_that_does_not_repeat_itself_is_warned_about() {
     let linted = linted(HIDDEN);
     assert!(linted.is_fine(), "{linted}");

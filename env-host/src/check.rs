@@ -55,6 +55,10 @@ pub struct WorldReport {
     pub actions: Vec<String>,
     /// Its default keys, by action.
     pub keys: BTreeMap<String, Vec<String>>,
+    /// The actions that people can only take with a key: not the one while no key is held, nor directives, and none if
+    /// people can point at the picture.
+    #[serde(skip)]
+    need_keys: Vec<String>,
     /// The action that does nothing.
     pub noop: String,
     /// The fields of a seat's observation with their shapes.
@@ -284,7 +288,11 @@ impl RandomPlay {
         let tick = 1_000_000_u64.checked_div(spec.tick_hz.into());
         let own = step + picture * u64::from(spec.seats);
         let name = |action: &env_core::contract::ActionSpec| action.name.clone();
+        let numbered = (0..).zip(&spec.actions);
+        let need_keys = numbered
+            .filter(|(number, action)| *number != spec.noop && !action.directive && !spec.pointer);
         WorldReport {
+            need_keys: need_keys.map(|(_, action)| name(action)).collect(),
             id: spec.id.clone(),
             version: spec.version.clone(),
             seats: match facts.agents.is_empty() {
@@ -365,11 +373,26 @@ impl WorldReport {
         })
     }
 
+    /// The actions that no key gives, if the study has these keys; without any, its own count.
+    pub fn tell_keyless(&self, keys: &BTreeMap<String, Vec<String>>) -> Option<String> {
+        let keys = if keys.is_empty() { &self.keys } else { keys };
+        let has_key = |action: &&String| keys.get(*action).is_some_and(|keys| !keys.is_empty());
+        let keyless = self.need_keys.iter().filter(|action| !has_key(action));
+        let keyless: Vec<String> = keyless.map(|action| format!("`{action}`")).collect();
+        (!keyless.is_empty()).then(|| {
+            format!(
+                "no key gives {}, so people cannot take it: name keys under `keys`",
+                keyless.join(", ")
+            )
+        })
+    }
+
     /// The first difference between two runs with equal seeds and actions; `None` if there is none.
     pub fn unrepeated(&self) -> Option<String> {
         (!self.repeats.ok).then(|| {
             format!(
-                "with the same seed and actions it does not repeat itself ({}), so that its record is kept as it was and is not verified",
+                "with the same seed and actions it does not repeat itself ({}), so that its record is kept as it was and is not verified; \
+                 take every random number from the seed of `reset`",
                 self.repeats.why
             )
         })
@@ -465,7 +488,8 @@ impl fmt::Display for WorldReport {
             self.step_us, self.slow_step_us, self.picture_us, self.steps
         )?;
         writeln!(f, "  repeats      {}", self.repeats.why)?;
-        for note in &self.notes {
+        let keyless = self.tell_keyless(&BTreeMap::new());
+        for note in self.notes.iter().chain(&keyless) {
             writeln!(f, "  note         {note}")?;
         }
         Ok(())

@@ -21,6 +21,8 @@ pub(crate) fn write_file_set<'a>(
     if folder.join(COMPLETE).is_file() {
         return Ok(());
     }
+    // An environment from a package has no files.
+    fs::create_dir_all(folder)?;
     for (name, text) in files {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap_or(folder))?;
@@ -39,6 +41,16 @@ mod tests {
     use std::thread;
 
     use super::*;
+
+    #[test]
+    fn a_set_without_files_is_complete_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("none");
+        for _ in 0..2 {
+            write_file_set(&folder, []).unwrap();
+            assert!(folder.join(COMPLETE).is_file());
+        }
+    }
 
     #[test]
     fn many_threads_write_the_same_files_at_the_same_time() {

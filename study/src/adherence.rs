@@ -140,7 +140,7 @@ pub(crate) fn check_stages(
         match known.iter().find(|(known, _)| known == id) {
             Some((_, RunOn::Host)) => root.wrong_at(
                 &path,
-                format!("a host steps `{id}`, and its worlds are not simulated again; name a stage that pages step"),
+                format!("a host steps `{id}`, and a policy cannot be asked in the middle of its worlds; name a stage that pages step"),
             ),
             Some(_) => {}
             // A stage that has faults already is not checked a second time.

@@ -6,6 +6,7 @@ import time
 class Hidden:
     possible_agents = ["one"]
     action_names = ["stay", "go"]
+    keys = {"go": ["Space"]}
     tick_hz = 0
 
     def reset(self, seed=None, options=None):

@@ -211,7 +211,16 @@ fn read_keys(fields: &mut Fields<'_>, world: &mut Map<String, Value>) {
         ("title", "The name of the environment for people."),
     ];
     for (key, doc) in keys {
-        let value = fields.key(key, doc).maybe(|place| Some(place.json()));
+        let value = fields.key(key, doc).maybe(|place| {
+            let value = place.json();
+            if key == "kwargs" && value.to_string().contains("{{") {
+                place.wrong(
+                    "`{{ name }}` is replaced in `config` of the stage, which gives arguments too: move it there",
+                );
+                return None;
+            }
+            Some(value)
+        });
         if let Some(Some(value)) = value {
             world.insert(key.to_owned(), value);
         }
