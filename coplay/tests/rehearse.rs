@@ -419,6 +419,11 @@ fn the_virtual_and_the_process_run_of_a_study_come_to_the_same_outcomes_and_judg
     ] {
         assert_eq!(by_clock[same], by_process[same], "{same}");
     }
+    for report in [&by_clock, &by_process] {
+        let verdicts = &report["verdicts"];
+        assert!(verdicts["episodes"].as_u64() > Some(0), "{verdicts}");
+        assert_eq!(verdicts["verified"], verdicts["episodes"], "{verdicts}");
+    }
     for same in ["/cost/GBP/total", "/cost/GBP/payments"] {
         assert!(by_clock.pointer(same).is_some());
         assert_eq!(by_clock.pointer(same), by_process.pointer(same), "{same}");

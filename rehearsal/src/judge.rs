@@ -91,7 +91,7 @@ pub(super) async fn judge(
         (record, outcome)
     });
     let figures = Figures {
-        verified: found.verified,
+        verdicts: found.verdicts,
         wrong: found.wrong,
         rows: found.rows,
         stuck,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use dataset::verify::EpisodeCounts;
 use serde::Serialize;
 
 use super::fault::Fault;
@@ -55,8 +56,8 @@ pub struct RehearsalReport {
     /// How packets of bots travelled to other people, if bots had WebRTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<LinkCounts>,
-    /// The number of episodes that `coplay verify` simulated again with equal results, and of those that are recorded only.
-    pub verified: String,
+    /// Episodes by the verdicts of `coplay verify`.
+    pub verdicts: EpisodeCounts,
     /// The tables.
     pub tables: TableCounts,
     /// The machine.
@@ -183,7 +184,7 @@ impl From<Elapsed> for f64 {
 /// The figures that come from the data.
 pub(super) struct Figures {
     pub(super) wrong: Vec<String>,
-    pub(super) verified: String,
+    pub(super) verdicts: EpisodeCounts,
     pub(super) rows: BTreeMap<&'static str, u64>,
     pub(super) stuck: Vec<Stuck>,
     pub(super) cells: BTreeMap<String, Cell>,
@@ -240,7 +241,7 @@ impl RehearsalReport {
             warnings: figures.warnings,
             lobby: LobbyWaits::new(played.options.arrivals_per_min, records()),
             links: (played.options.has_webrtc).then(|| records().map(|record| record.links).sum()),
-            verified: figures.verified,
+            verdicts: figures.verdicts,
             tables: TableCounts {
                 rows: figures.rows,
                 acknowledged: acknowledged.map(|given| given.answers.len()).sum(),
@@ -466,7 +467,7 @@ impl RehearsalReport {
                 f,
                 "\nEvery session ended as it should, or was left for good. No acknowledged answer is missing. The tables fit \
                  together. {}.",
-                self.verified
+                self.verdicts
             );
         }
         writeln!(f, "\nWRONG")?;

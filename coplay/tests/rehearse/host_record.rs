@@ -63,6 +63,9 @@ fn episodes_that_never_come_out_the_same_are_shown_as_they_were() {
     );
     let report = read(&rehearsed);
     assert!(rehearsed.status.success(), "{report:#}");
+    let verdicts = &report["verdicts"];
+    assert_eq!(verdicts["verified"], 0, "{verdicts}");
+    assert_eq!(verdicts["recorded"], verdicts["episodes"], "{verdicts}");
 
     let report = read(&coplay(&["verify", "--json", "--data", data]));
     let episodes = report["episodes"].as_array().unwrap();

@@ -8,6 +8,8 @@ use std::process::Stdio;
 use anyhow::Context as _;
 use dataset::cells::unquote_cell;
 use dataset::pay;
+use dataset::verify::EpisodeCounts;
+use serde::Deserialize;
 use server_core::token::token_hash;
 use store::{Group, Session, StudyStore};
 
@@ -30,8 +32,8 @@ pub(super) struct Data {
     pub(super) groups: Vec<Group>,
     /// Messages of participants who have withdrawn.
     pub(super) erased: BTreeSet<String>,
-    /// The number of episodes that were verified, in the words of the verification.
-    pub(super) verified: String,
+    /// Episodes by their verdicts.
+    pub(super) verdicts: EpisodeCounts,
     /// Rows by table.
     pub(super) rows: BTreeMap<&'static str, u64>,
     /// Problems of the data as a whole.
@@ -56,11 +58,10 @@ pub(super) async fn read(
     data: &Path,
     out: &Path,
 ) -> anyhow::Result<Data> {
-    let ((exported, said), (verified, found)) = match options.mode {
+    let ((exported, said), (verified, found, verdicts)) = match options.mode {
         RehearsalMode::Virtual => write_tables(data, out).await?,
         RehearsalMode::Process => order_tables(&options.program, data, out).await?,
     };
-    let episodes_verified = found.lines().last().unwrap_or_default().to_owned();
     let failed = [(exported, "exported", said), (verified, "verified", found)];
     let failed = failed.into_iter().filter(|(is_fine, ..)| !is_fine);
     let wrong =
@@ -96,7 +97,7 @@ pub(super) async fn read(
         episodes,
         ledger: pay::pay(data, None).await?,
         groups,
-        verified: episodes_verified,
+        verdicts,
         rows: tables.rows,
         wrong,
         erased: BTreeSet::new(),
@@ -106,8 +107,11 @@ pub(super) async fn read(
 /// The result of a command: whether it succeeded, and its output.
 type Told = (bool, String);
 
+/// The result of a verification: whether nothing is wrong, its words, and the episodes by their verdicts.
+type Verified = (bool, String, EpisodeCounts);
+
 /// Exports and verifies the data, each on a thread.
-async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
+async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Verified)> {
     let (folder, out) = (data.to_owned(), out.to_owned());
     let exported = tokio::spawn(async move {
         let summary =
@@ -118,13 +122,41 @@ async fn write_tables(data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
     let folder = data.to_owned();
     let verified = tokio::spawn(async move {
         let found = dataset::verify::verify(&folder).await?;
-        anyhow::Ok((found.is_fine(), found.to_string()))
+        anyhow::Ok((found.is_fine(), found.to_string(), found.count()))
     });
     Ok((exported.await??, verified.await??))
 }
 
+/// The part of `coplay verify --json` that a rehearsal reads.
+#[derive(Deserialize)]
+struct VerifiedJson {
+    episodes: Vec<VerdictJson>,
+    missing: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct VerdictJson {
+    verdict: String,
+}
+
+impl VerifiedJson {
+    fn count(&self) -> EpisodeCounts {
+        let of = |verdict: &str| {
+            let episodes = self.episodes.iter();
+            episodes
+                .filter(|episode| episode.verdict == verdict)
+                .count()
+        };
+        EpisodeCounts {
+            episodes: self.episodes.len() + self.missing.len(),
+            verified: of("equal"),
+            recorded: of("recorded"),
+        }
+    }
+}
+
 /// The same by commands of the program itself.
-async fn order_tables(program: &Path, data: &Path, out: &Path) -> anyhow::Result<(Told, Told)> {
+async fn order_tables(program: &Path, data: &Path, out: &Path) -> anyhow::Result<(Told, Verified)> {
     let (data, out) = (data.as_os_str(), out.as_os_str());
     let export = [
         "export".as_ref(),
@@ -134,8 +166,15 @@ async fn order_tables(program: &Path, data: &Path, out: &Path) -> anyhow::Result
         out,
     ];
     let exported = command(program, &export).await?;
-    let verified = command(program, &["verify".as_ref(), "--data".as_ref(), data]).await?;
-    Ok((exported, verified))
+    let verify = ["verify".as_ref(), "--data".as_ref(), data];
+    let (verified, json) = command(program, &[&verify[..], &["--json".as_ref()]].concat()).await?;
+    let said = match verified {
+        true => String::new(),
+        false => command(program, &verify).await?.1,
+    };
+    let found = serde_json::from_str::<VerifiedJson>(&json);
+    let verdicts = found.map(|found| found.count()).unwrap_or_default();
+    Ok((exported, (verified, said, verdicts)))
 }
 
 /// Runs a command of the program itself, as a process that ends with its caller; returns whether it succeeded, and its
