@@ -57,6 +57,8 @@ pub(crate) struct Play {
     /// The state of the picture: whether a turn of the person answers it, ticks that were simulated, and rollbacks.
     /// `None` if it must be made again.
     pictured: Option<(bool, Tick, u64)>,
+    /// Of the picture that was told in words last.
+    described: Option<(bool, Tick, u64)>,
     is_playable: bool,
     /// The number of times this page took its seat back.
     returns: u32,
@@ -94,6 +96,7 @@ impl Play {
             arrived: None,
             view: None,
             pictured: None,
+            described: None,
             is_playable: false,
             returns: 0,
             back_until_us: 0,

@@ -58,7 +58,8 @@ impl Play {
             })
         });
         if self.pictured == Some(shown) {
-            return;
+            // What changed within the pause between two descriptions is told after it.
+            return self.describe(peer, now);
         }
         let mut live = None;
         let (tick_hz, seat) = (peer.plan().tick_hz, peer.plan().seat.index());
@@ -72,14 +73,23 @@ impl Play {
         let now_ms = now.page_us as f64 / 1_000.0;
         view.aim_picture(now_ms, due_us as f64 / 1_000.0);
         self.screen.show_figures(&figures(peer.plan(), live));
-        if self.screen.may_describe(now_ms) {
-            let (mut words, seat) = (String::new(), peer.plan().seat.index());
-            match peer.session_mut() {
-                Some(session) => session.world().describe(seat, &mut words),
-                None => peer.view(|world| world.describe(seat, &mut words)),
-            }
-            self.screen.describe_world(&words);
+        self.describe(peer, now);
+    }
+
+    /// Tells in words what the picture shows, unless that was told.
+    fn describe(&mut self, peer: &mut EpisodePeer, now: Now) {
+        if self.described == self.pictured
+            || !self.screen.may_describe(now.page_us as f64 / 1_000.0)
+        {
+            return;
         }
+        self.described = self.pictured;
+        let (mut words, seat) = (String::new(), peer.plan().seat.index());
+        match peer.session_mut() {
+            Some(session) => session.world().describe(seat, &mut words),
+            None => peer.view(|world| world.describe(seat, &mut words)),
+        }
+        self.screen.describe_world(&words);
     }
 
     /// Shows where things stand around the world.
