@@ -68,11 +68,11 @@ const MAX_LAST_OPENED: usize = 16;
 /// Opens an environment of this program, without building it again if it was opened before.
 fn open_native(id: &str, params: &str) -> Result<Box<dyn World + Send>, ParamError> {
     LAST_OPENED.with_borrow_mut(|last| {
-        let known = last
-            .iter()
-            .find(|(of, with, _)| (&**of, &**with) == (id, params));
-        if let Some((.., open)) = known {
-            return Ok(open());
+        let known = |it: &(String, String, Opener)| (&*it.0, &*it.1) == (id, params);
+        if let Some(known) = last.iter().position(known).and_then(|at| last.remove(at)) {
+            let world = (known.2)();
+            last.push_front(known);
+            return Ok(world);
         }
         let open = envs::find_opener(id, params)?;
         let world = open();
@@ -161,4 +161,34 @@ pub(crate) fn add_network(
     }
     let added = partners.add(hash, &bytes);
     added.map_err(|error| refused(error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_environment_that_was_opened_before_has_its_own_parameters() {
+        let horizon = |params: &str| {
+            let world = open_native("overcooked", params).unwrap();
+            world.spec().horizon
+        };
+        let params = |horizon: usize| format!(r#"{{"horizon":{horizon}}}"#);
+        // More than stay built, and each again.
+        for round in 0..2 {
+            for number in 1..=MAX_LAST_OPENED + 4 {
+                assert_eq!(horizon(&params(number)), number as u32, "round {round}");
+            }
+            assert_eq!(horizon(&params(MAX_LAST_OPENED)), MAX_LAST_OPENED as u32);
+        }
+        LAST_OPENED.with_borrow(|last| {
+            let names: std::collections::BTreeSet<_> = last.iter().map(|it| &it.1).collect();
+            assert_eq!(last.len(), MAX_LAST_OPENED);
+            assert_eq!(names.len(), MAX_LAST_OPENED, "each is there once");
+            assert_eq!(last[0].1, params(MAX_LAST_OPENED));
+        });
+        for _ in 0..2 {
+            assert!(open_native("overcooked", r#"{"horizon":-1}"#).is_err());
+        }
+    }
 }
