@@ -22,6 +22,12 @@ class Stage {
       painter.maxHeight = () => Math.max(LEAST_HEIGHT, window.innerHeight - AROUND);
       return { figure, room, canvas, heading, words, painter };
     });
+    // A page of a host shows what it is sent: there is nothing to compare.
+    if (episode.facts.is_hosted) {
+      this.element.classList.add('hosted');
+      this.seen.figure.hidden = true;
+      if (episode.facts.is_recorded) this.truth.heading.textContent = 'As it was sent to a page';
+    }
     this.figures = element('ul', '', { class: 'figures' });
     this.element.append(pair, this.figures);
   }
@@ -62,8 +68,7 @@ class Stage {
     if (frame === undefined) {
       const who = episode.controllerAt(seat, tick);
       if (who !== 'person') return who === 'nobody' ? 'Nobody plays this seat.' : 'An AI partner has no screen.';
-      if (own.tick.length) return 'Nothing was shown yet.';
-      return episode.facts.is_hosted ? 'A page of a host shows the left picture as soon as it arrives.' : 'There is no record of its frames.';
+      return own.tick.length ? 'Nothing was shown yet.' : 'There is no record of its frames.';
     }
     const parts = [`at ${(own.atMs[frame] / 1000).toFixed(2)} s`];
     if (isLate) parts.unshift(`tick ${tick} was not shown; this is tick ${own.tick[frame]}`);
@@ -143,6 +148,8 @@ class Viewer {
     document.addEventListener('keydown', event => this.press(event));
     window.addEventListener('hashchange', () => this.readAddress());
     new ResizeObserver(() => { this.paintStrip(); this.show(); }).observe(byId('replay'));
+    // The height of the window limits that of the pictures.
+    window.addEventListener('resize', () => this.show());
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { this.paintStrip(); this.show(); });
     for (const id of ['controls', 'legend', 'details', 'annotate', 'video']) byId(id).hidden = false;
   }
