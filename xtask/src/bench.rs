@@ -82,7 +82,13 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     if options.has("write") {
         let path = workspace.root.join(DOCUMENT);
         let old = fs::read_to_string(&path).with_context(|| format!("reading {DOCUMENT}"))?;
-        fs::write(&path, record(&old, &figures, &format!("{date}, {machine}")))
+        let kind = match options.argument.as_deref() {
+            Some("agents") => "Agents, ",
+            Some("data") => "Data, ",
+            _ => "",
+        };
+        let title = format!("{kind}{date}, {machine}");
+        fs::write(&path, record(&old, &figures, &title))
             .with_context(|| format!("writing {DOCUMENT}"))?;
         say(format_args!("wrote {DOCUMENT}"));
     }

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result};
 
 use super::{DOCUMENT, gather};
-use crate::figures::{machine, object, section, table};
+use crate::figures::{machine, object, record, table};
 use crate::options::Options;
 use crate::workspace::{Workspace, output, say};
 use crate::{build, hosts, setup};
@@ -36,11 +36,7 @@ pub(super) fn command(workspace: &Workspace, options: &Options) -> Result<()> {
         let path = workspace.root.join(DOCUMENT);
         let old = fs::read_to_string(&path).with_context(|| format!("reading {DOCUMENT}"))?;
         let title = format!("Hosts, {date}, {machine}");
-        let text = format!(
-            "Command: `cargo xtask bench host --write`.\n\n{}",
-            table(&figures)
-        );
-        fs::write(&path, section(&old, &title, &text))
+        fs::write(&path, record(&old, &figures, &title))
             .with_context(|| format!("writing {DOCUMENT}"))?;
         say(format_args!("wrote {DOCUMENT}"));
     }
