@@ -53,13 +53,15 @@ pub(crate) async fn attack(world: &mut World, variant: &mut Variant) -> anyhow::
     player.manners.uploads = !matches!(kind, Inputs::WeakKey);
     // On a host there are no datagrams to hide, and a page that takes no views gets no more of them. In turns, the others
     // wait for a choice that they hear from nobody.
-    let waits = setting.is_in_turns() && !player.manners.uploads;
-    player.manners.sends = !is_gone || setting.is_hosted() || waits;
+    let sends = !is_gone || setting.is_hosted();
+    player.manners.sends = sends || (setting.is_in_turns() && !player.manners.uploads);
     player
         .run_until(Duration::from_secs(30), |player| {
             player.tick().is_some_and(|tick| tick >= setting.ticks(after_ticks))
         })
         .await?;
+    // From here on it hides, as the variant says.
+    player.manners.sends = sends;
     let (partner, other) = (player.partner(), player.page.other_key());
     let mut tries = 0;
     while tries < 3 && !player.is_closed && player.ended.is_none() {
