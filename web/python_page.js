@@ -1,5 +1,6 @@
 // Brings Python into the page, once, and opens environments in it.
 import { openWorld, startPython } from "./python_world.js";
+import { findStarted, forgetStarted, keepStarted } from "./python_start.js";
 
 /** What a page loads of the release, with its size in the cache and its weight in the progress. */
 const FILES = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide.asm.js"];
@@ -26,9 +27,22 @@ export async function openArchive(url, archive, version, told) {
 }
 
 async function begin(base, told) {
-  await fetchAhead(base, told);
+  const [started] = await Promise.all([findStarted(base), fetchAhead(base, told)]);
   const { loadPyodide } = await import(`${base}pyodide.mjs`);
-  return startPython(loadPyodide, new URL(base, location.href).href);
+  const start = (options) => startPython(loadPyodide, new URL(base, location.href).href, options);
+  if (started) {
+    try {
+      const python = await start({ _loadSnapshot: started });
+      performance.mark("python-started-from-copy");
+      return python;
+    } catch (error) {
+      console.warn("Python does not start from its copy, and starts anew", error);
+      await forgetStarted();
+    }
+  }
+  const python = await start({ _makeSnapshot: true });
+  keepStarted(base, python);
+  return python;
 }
 
 /** Fetches the large files into the browser's cache, and says how far it is. */

@@ -9,10 +9,11 @@ const HOME = "/coplay";
  *
  * @param load `loadPyodide` of the release.
  * @param base The address of the release's files, with a slash at its end.
+ * @param options Further options for `load`.
  */
-export async function startPython(load, base) {
+export async function startPython(load, base, options = {}) {
   // A set's order would differ from page to page with another seed.
-  return load({ indexURL: base, env: { PYTHONHASHSEED: "0", HOME } });
+  return load({ indexURL: base, env: { PYTHONHASHSEED: "0", HOME }, ...options });
 }
 
 /**

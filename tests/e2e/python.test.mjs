@@ -253,6 +253,11 @@ test('two people play CoGrid\'s own kitchen, unmodified, in the Python of their 
   const game = await open(t, study, folder, at => (at === 0 ? { network: { latency_ms: 150 } } : {}));
   const [first, second] = game.people;
   await first.knows(({ tick }) => tick > 3);
+  const startsFromCopy = () => first.page.evaluate(() => performance.getEntriesByName('python-started-from-copy').length);
+  assert.equal(await startsFromCopy(), 0, 'a first visit starts Python anew');
+  await first.page.reload();
+  await first.knows(({ status, tick }) => status === 'playing' && tick > 3, PYTHON_STARTS);
+  assert.equal(await startsFromCopy(), 1, 'and keeps a copy, with which the next visit goes on in the same game');
   for (const key of ['ArrowUp', 'ArrowRight', 'ArrowLeft', 'ArrowRight', 'ArrowDown']) {
     await first.page.keyboard.press(key);
     await second.page.keyboard.press(key === 'ArrowUp' ? 'Space' : key);
