@@ -32,7 +32,12 @@ pub fn check(name: &str, params: &str, args: &PythonArgs, seed: u64) -> anyhow::
     let (mut world, folder) = world(name, params)?;
     let limits = HostLimits::default().take_from(&mut world);
     let folder = std::path::absolute(folder)?;
-    let below = args.data.join(FOLDER);
+    let scratch = tempfile::tempdir()?;
+    // Only what took long to install is kept for the next time.
+    let below = match args.requirements {
+        Some(_) => args.data.join(FOLDER),
+        None => scratch.path().join(FOLDER),
+    };
     let mut interpreter = find_interpreter(args.python.as_deref())?;
     if let Some(requirements) = &args.requirements {
         let mut progress = |sentence: &str| eprintln!("{sentence}");

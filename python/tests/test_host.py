@@ -236,6 +236,13 @@ def test_what_is_missing_is_named(host):
         host(python="hosted_worlds.py:OldReset")
 
 
+def test_arguments_that_nobody_takes_are_named(host):
+    with pytest.raises(Refused, match=r"OldReset takes no argument `horizon`; it takes none.*key of the block `env`"):
+        host(python="hosted_worlds.py:OldReset", kwargs={"horizon": 3})
+    with pytest.raises(Refused, match=r"CartPole-v1 takes no argument `gravity`; its documentation lists them"):
+        host(gymnasium="CartPole-v1", kwargs={"gravity": 3})
+
+
 def test_the_file_of_the_page_is_played(host, tmp_path):
     (tmp_path / "my_game.py").write_text(SNIPPETS[0])
     game = host(python="my_game.py", folder=str(tmp_path))
@@ -294,5 +301,6 @@ def test_rewards_have_parts_and_a_directive_goes_on_by_itself(host):
 
 
 def test_parts_that_are_not_the_whole_reward_are_refused(host):
-    with pytest.raises(Refused, match=r"add up to -?[\d.]+, and its reward is"):
+    place = r"\(in worlds.py of Coplay's host, line \d+\)"
+    with pytest.raises(Refused, match=rf"^ValueError: .* add up to -?[\d.]+, and its reward is .*\n{place}\n$"):
         host(python="hosted_worlds.py:Lossy")

@@ -11,6 +11,8 @@ import os
 import pkgutil
 import platform
 import sys
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib import metadata
 from typing import Any
 
@@ -57,7 +59,7 @@ def make_environment(world: dict[str, Any]) -> tuple[str, Any]:
     wants_pixels = world.get("render", "auto") != "draw"
     kwargs = dict(world.get("kwargs") or {})
     if ways[0] == "python":
-        env = _call(find(name, world, "make"), kwargs, wants_pixels)
+        env = _call(name, find(name, world, "make"), kwargs, wants_pixels)
         name = os.path.basename(name.partition(":")[0]).removesuffix(".py")
     elif ways[0] == "gymnasium":
         env = _make_gymnasium(name, kwargs, wants_pixels)
@@ -114,23 +116,58 @@ def _import(name: str) -> Any:
 
 
 def _missing(error: ModuleNotFoundError, what: str) -> str:
+    needed = f"{what} needs the Python package `{error.name}`"
+    remedy = "add it to the requirements file of the study (`requirements: requirements.txt`)"
+    if sys.platform == "emscripten":
+        return f"{needed}, which the page does not have: {remedy}"
     return (
-        f"{what} needs the Python package `{error.name}`, which {sys.executable} does not have: "
-        f"add it to the requirements file of the study (`requirements: requirements.txt`)"
+        f"{needed}, which {sys.executable} does not have: {remedy}, "
+        f"or name an interpreter that has it in the variable COPLAY_PYTHON"
     )
 
 
-def _call(make: Any, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
+def _call(name: str, make: Any, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
     """Calls a function that makes an environment, and asks it for pictures if it can be asked."""
     if not callable(make):
         return make
     try:
-        parameters = inspect.signature(make).parameters
+        parameters: Mapping[str, inspect.Parameter] = inspect.signature(make).parameters
     except (TypeError, ValueError):
-        parameters = {}  # type: ignore[assignment]
+        return make(**kwargs)
     if wants_pixels and "render_mode" in parameters and "render_mode" not in kwargs:
         kwargs["render_mode"] = "rgb_array"
+    _refuse_unknown_arguments(name, parameters, kwargs)
     return make(**kwargs)
+
+
+def _refuse_unknown_arguments(name: str, parameters: Mapping[str, inspect.Parameter], kwargs: dict[str, Any]) -> None:
+    """Refuses arguments that the function which makes the environment does not take."""
+    if any(parameter.kind == parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    unknown = [argument for argument in kwargs if argument not in parameters]
+    if unknown:
+        raise _unknown_argument(name, unknown[0], f"it takes {', '.join(parameters) or 'none'}")
+
+
+def _unknown_argument(name: str, argument: str, why: str) -> Refusal:
+    place = f" `{argument}` is a key of the block `env`: write it there." if argument in KEYS else ""
+    return Refusal(
+        f"{name} takes no argument `{argument}`; {why}.{place} "
+        f"Arguments come from `config` of the stage and from `kwargs`"
+    )
+
+
+def _make_from_package(name: str, make: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
+    """Makes an environment of a package, and refuses arguments that it does not take."""
+    try:
+        return make(**kwargs)
+    except ModuleNotFoundError as error:
+        raise Refusal(_missing(error, name)) from None
+    except TypeError as error:
+        for argument in kwargs:
+            if f"unexpected keyword argument '{argument}'" in str(error):
+                raise _unknown_argument(name, argument, "its documentation lists them") from None
+        raise
 
 
 def _make_gymnasium(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
@@ -141,11 +178,9 @@ def _make_gymnasium(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> An
     if wants_pixels:
         kwargs.setdefault("render_mode", "rgb_array")
     try:
-        return gymnasium.make(name, **kwargs)
+        return _make_from_package(name, partial(gymnasium.make, name), kwargs)
     except gymnasium.error.UnregisteredEnv as error:
         raise Refusal(f"Gymnasium knows no environment `{name}`: {error}") from None
-    except ModuleNotFoundError as error:
-        raise Refusal(_missing(error, name)) from None
 
 
 def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
@@ -163,10 +198,7 @@ def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> A
         raise Refusal(f"`{name}` has neither `parallel_env` nor `env`: name it with its version, as in `classic/chess_v6`")
     if wants_pixels:
         kwargs.setdefault("render_mode", "rgb_array")
-    try:
-        return make(**kwargs)
-    except ModuleNotFoundError as error:
-        raise Refusal(_missing(error, name)) from None
+    return _make_from_package(name, make, kwargs)
 
 
 def _refuse_unknown(dotted: str) -> None:

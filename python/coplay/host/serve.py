@@ -203,11 +203,18 @@ def _limit_memory(limit: int) -> None:
 
 
 def _traceback() -> str:
-    """The traceback from the environment's own code on, without the lines of this host above it."""
+    """The traceback from the environment's own code on; of an error in this host, its last line alone."""
     kind, error, frames = sys.exc_info()
-    own = os.path.dirname(__file__)
-    while frames is not None and os.path.dirname(frames.tb_frame.f_code.co_filename) == own:
-        frames = frames.tb_next
-    if frames is None:
-        return traceback.format_exc()
-    return "".join(traceback.format_exception(kind, error, frames))
+    last = None
+    while frames is not None and _is_own(frames.tb_frame.f_code.co_filename):
+        last, frames = frames, frames.tb_next
+    told = "".join(traceback.format_exception(kind, error, frames))
+    if frames is None and last is not None:
+        place = os.path.basename(last.tb_frame.f_code.co_filename)
+        told = f"{told}(in {place} of Coplay's host, line {last.tb_lineno})\n"
+    return told
+
+
+def _is_own(file: str) -> bool:
+    """True for this host, and for the part of Python that imports a study's files."""
+    return os.path.dirname(file) == os.path.dirname(__file__) or file.startswith("<frozen importlib")
