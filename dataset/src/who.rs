@@ -39,6 +39,8 @@ pub struct FoundPerson {
     pub started_at: String,
     /// The end, ISO 8601, UTC.
     pub ended_at: Option<String>,
+    /// When the recorded data were erased, ISO 8601, UTC; `None` if they were not.
+    pub erased_at: Option<String>,
     /// The payment: amount in the smallest unit, currency, state, reference number.
     pub payment: Option<FoundPayment>,
     /// The stages with answers, and when the first arrived.
@@ -146,6 +148,7 @@ async fn read(store: &StudyStore, id: &str) -> anyhow::Result<Who> {
             outcome: session.outcome,
             started_at: session.created_at,
             ended_at: session.ended_at,
+            erased_at: session.erased_at,
             payment,
             answered,
             participant: session.participant,
@@ -227,11 +230,15 @@ impl fmt::Display for FoundPerson {
             "\noutcome: {outcome}, from {} to {ended}",
             self.started_at
         )?;
+        if let Some(erased_at) = &self.erased_at {
+            write!(f, "\nerased: {erased_at}")?;
+        }
         if let Some(payment) = &self.payment {
             let currency = payment.currency.as_deref().unwrap_or_default();
             let total = study::payment::written(payment.total, currency);
+            let amount = format!("{currency} {total}");
             let FoundPayment { state, receipt, .. } = payment;
-            write!(f, "\npay: {currency} {total}, {state}, reference {receipt}")?;
+            write!(f, "\npay: {}, {state}, reference {receipt}", amount.trim())?;
         }
         for (stage, at) in &self.answered {
             write!(f, "\nanswered {stage} at {at}")?;

@@ -148,6 +148,7 @@ fn read_episode<'a>(
         happenings,
         is_only_recorded,
         reason: reason.or(known.reason(id)),
+        ended_us: known.ended_us(id),
         round: known.round(id),
         left_out: list_withdrawn_seats(&log.header, withdrawn),
         log,

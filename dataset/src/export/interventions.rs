@@ -23,8 +23,9 @@ row! {
         /// Pseudonym of the person that it was about; missing if it was about the study.
         participant_id: &'a str,
         /// The new value: the state of recruitment, the places, the rooms (`warm to cool`), the outcome, the new bonus in
-        /// the smallest unit of the currency with the reason, or the readers of a message.
-        detail: Typed<'a>,
+        /// the smallest unit of the currency with the reason, or the readers of a message to several; missing if there is
+        /// none.
+        detail: Option<Typed<'a>>,
     }
 }
 
@@ -53,7 +54,7 @@ pub(super) async fn write_table(
             at_unix_us: at_us,
             intervention: &done.order,
             participant_id: done.participant.as_deref().unwrap_or(""),
-            detail: Typed(&done.detail),
+            detail: Some(&*done.detail).filter(|it| !it.is_empty()).map(Typed),
         })?;
     }
     report.tables.push(table.finish()?);

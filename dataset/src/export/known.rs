@@ -16,8 +16,8 @@ pub(super) struct KnownData {
     pub(super) sessions: Vec<Session>,
     /// Those that are exported, oldest first.
     pub(super) episodes: Vec<Episode>,
-    /// The number of every episode among those of its group, from 0, and the reason of its end.
-    facts: BTreeMap<String, (u32, Option<EndReason>)>,
+    /// Facts of every episode.
+    facts: BTreeMap<String, KnownFacts>,
     /// Episodes that are not exported.
     left_out: BTreeSet<String>,
     /// The groups that are exported; `None` for all.
@@ -26,6 +26,16 @@ pub(super) struct KnownData {
     logs: KnownLogs,
     /// The rows that decide payments and were changed after they were stored: a sentence for each.
     pub(super) altered: Vec<String>,
+}
+
+/// The facts of an episode that only the database has.
+struct KnownFacts {
+    /// Its number among the episodes of its group, from 0.
+    round: u32,
+    /// The reason of its end.
+    reason: Option<EndReason>,
+    /// When it ended, microseconds since the Unix epoch.
+    ended_us: Option<u64>,
 }
 
 impl KnownData {
@@ -42,7 +52,11 @@ impl KnownData {
         let mut rounds: BTreeMap<&str, u32> = BTreeMap::new();
         for episode in &episodes {
             let round = rounds.entry(&episode.group).or_default();
-            let facts = (*round, episode.reason);
+            let facts = KnownFacts {
+                round: *round,
+                reason: episode.reason,
+                ended_us: episode.ended_at.as_deref().and_then(parse_unix_us),
+            };
             known.facts.insert(episode.id.clone(), facts);
             *round += 1;
         }
@@ -71,12 +85,17 @@ impl KnownData {
 
     /// Returns the number of an episode among those of its group, from 0.
     pub(super) fn round(&self, episode: &str) -> Option<u32> {
-        self.facts.get(episode).map(|(round, _)| *round)
+        self.facts.get(episode).map(|facts| facts.round)
     }
 
     /// The reason of the end of an episode, if the database has it.
     pub(super) fn reason(&self, episode: &str) -> Option<EndReason> {
-        self.facts.get(episode).and_then(|(_, reason)| *reason)
+        self.facts.get(episode).and_then(|facts| facts.reason)
+    }
+
+    /// Returns when an episode ended, microseconds since the Unix epoch, if the database has it.
+    pub(super) fn ended_us(&self, episode: &str) -> Option<u64> {
+        self.facts.get(episode).and_then(|facts| facts.ended_us)
     }
 
     /// Tells whether the database has an episode.

@@ -193,7 +193,7 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     let is_played = episode.reason == Some(EndReason::Played);
     part.unfinished = u32::from(episode.reason.is_some() && !is_played);
     part.zero_scores = u32::from(episode.score().is_some_and(|score| score <= 0));
-    let duration_us = duration_us(&episode.log);
+    let duration_us = duration_us(&episode.log, episode.ended_us);
     (part.timed.hidden_us, part.timed.away_us) = absence_us(&episode.log, seat, duration_us);
     if !header.rules.turns {
         part.timed.own = part.own;
@@ -204,16 +204,24 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     part
 }
 
-/// Returns the time from tick 0 to the end, as far as the log has it: holds make it longer than its ticks.
-fn duration_us(log: &Log) -> u64 {
-    let Tick(ticks) = log.through;
-    let of_ticks = u64::from(ticks) * 1_000_000 / u64::from(log.header.tick_hz.max(1));
-    let of_ticks = if log.header.rules.turns { 0 } else { of_ticks };
+/// Returns the time from tick 0 to the end, as far as the log has it: postponements make it longer than its ticks. What pages
+/// note counts up to the end that the server knows.
+fn duration_us(log: &Log, ended_us: Option<u64>) -> u64 {
+    let (header, Tick(ticks)) = (&log.header, log.through);
+    let last = |ticks: u32| u64::from(ticks) * 1_000_000 / u64::from(header.tick_hz.max(1));
+    let since = |at_us: u64| at_us.saturating_sub(header.t0_us);
+    let of_ticks = if header.rules.turns { 0 } else { last(ticks) };
     let told = log.records.iter().filter_map(|record| match record {
-        Record::Presence { at_us, .. } => Some(at_us.saturating_sub(log.header.t0_us)),
+        Record::Presence { at_us, .. } => Some(since(*at_us)),
+        Record::Paced { tick, at_us } => Some(since(*at_us) + last(ticks.saturating_sub(tick.0))),
+        Record::Timing { timing, .. } if !header.rules.turns => {
+            let delays_ms = timing.delays.iter().map(|(_, ms)| *ms);
+            delays_ms.max().map(|ms| of_ticks + u64::from(ms) * 1_000)
+        }
         _ => None,
     });
-    told.max().unwrap_or(0).max(of_ticks)
+    let most = ended_us.map_or(u64::MAX, since);
+    told.max().unwrap_or(0).min(most).max(of_ticks)
 }
 
 /// Returns the time in which the page of a seat was hidden, and the time in which it was gone.

@@ -2,7 +2,7 @@
 
 use protocol::control::EndReason;
 use protocol::log::Log;
-use protocol::{Controller, Seat};
+use protocol::{Controller, Seat, Tick};
 use study::stage::{PartnerOrigin, is_demonstration};
 
 use super::column::row;
@@ -106,7 +106,13 @@ fn seat_row<'a>(
     controller: &'a Controller,
 ) -> SeatRow<'a> {
     let (header, course) = (&episode.log.header, episode.log.header.course.as_ref());
-    let of_person = course.filter(|_| *controller == Controller::Human);
+    let is_person = *controller == Controller::Human;
+    let of_person = course.filter(|_| is_person);
+    let changes = episode.log.changes();
+    let at_once = changes.filter(|change| change.seat == seat && change.tick == Tick(0));
+    let controller = at_once
+        .last()
+        .map_or(controller, |change| &change.controller);
     let score = episode.score();
     let mut own = episode.steps.iter().rev().filter(|step| step.seat == seat);
     let names = course.map_or(&[][..], |course| course.names.as_slice());
@@ -130,8 +136,7 @@ fn seat_row<'a>(
         controller: controller_name(controller),
         t0_unix_us: header.t0_us,
         ticks: episode.log.through.0,
-        confirmed_ticks: (*controller == Controller::Human)
-            .then(|| count_confirmed(&episode.log, seat)),
+        confirmed_ticks: is_person.then(|| count_confirmed(&episode.log, seat)),
         notes_fault: find_notes_fault(&episode.log, seat),
         score,
         seat_score: own.next().map_or(Some(0), |step| step.seat_score),

@@ -30,6 +30,8 @@ pub(super) struct SimulatedEpisode<'a> {
     pub(super) is_only_recorded: bool,
     /// The reason of its end; `None` while it runs.
     pub(super) reason: Option<EndReason>,
+    /// When it ended, microseconds since the Unix epoch; `None` if the database does not know it.
+    pub(super) ended_us: Option<u64>,
     /// Its number among the group's episodes, from 0; `None` if the database does not know it.
     pub(super) round: Option<u32>,
     /// The seats of people who withdrew their data: no table has their rows.

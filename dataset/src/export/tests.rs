@@ -289,7 +289,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
         holds: vec![(Tick(4), 120)],
         hidden: vec![(Tick(5), Tick(9))],
         rtt_us: vec![30_100, 0],
-        delays: vec![(Tick(6), 75)],
+        delays: vec![(Tick(6), 4_075)],
         mispredictions: vec![Misprediction {
             seat: Seat(0),
             tick: Tick(1),
@@ -394,7 +394,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
                 "life=0 kind=misprediction tick=1 ms=33 other_seat=0 predicted={predicted} actual={actual}"
             ),
             "life=0 kind=hold tick=4 ms=120",
-            "life=0 kind=delay tick=6 ms=75",
+            "life=0 kind=delay tick=6 ms=4075",
             "life=0 kind=hidden tick=5 count=4",
             "life=0 kind=windowed tick=0",
             "life=0 kind=fullscreen tick=3",
@@ -409,6 +409,8 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     );
     assert_eq!(events.column("seat")[11], "1");
     assert_eq!(summary.count_rows("events"), Some(12));
+    let quality = Cells::read(path(&summary, "quality"));
+    assert_eq!(quality.column("duration_s"), ["4.875"; 2]);
     let presence = Cells::read(path(&summary, "presence"));
     let whose = "episode_id participant_id seat";
     assert_eq!(presence.cells(0, whose), ["e-1", "P-B", "1"]);

@@ -61,8 +61,8 @@ row! {
         pay_state: String,
         /// The reference number that the person was shown.
         receipt: String,
-        /// When the data of the session were erased by `retention_days`, microseconds since the Unix epoch; otherwise
-        /// missing.
+        /// When the data of the session were erased by `retention_days` or `coplay erase`, microseconds since the Unix
+        /// epoch; otherwise missing.
         erased_unix_us: Option<u64>,
         /// The levels of all factors of `design.between`, in the order of the study file, joined by slashes.
         treatment: String,
@@ -97,7 +97,7 @@ row! {
         /// Where the world was stepped: `page` or `host`; missing without a file.
         way: &'static str,
         /// The kind of the environment: `module` for a WebAssembly module, also one that Coplay brings, or `python`;
-        /// missing without a file, or without the environment.
+        /// missing without a log, or without the file of the environment.
         environment: &'static str,
         /// On a host, `verified` if the server ran the world again after the end and everything was equal, else
         /// `recorded`; missing without a tick, and for `page`, whose inputs `coplay verify` simulates again.
@@ -319,7 +319,11 @@ fn read_file_facts(data: &Path, episode: &Episode) -> FileFacts {
         (EnvWay::Host, _) => "recorded",
     };
     let course = log.header.course.as_ref();
-    let environment = EnvironmentFile::find(data, &log.header.module);
+    let environment = match &*log.header.module {
+        // An environment of this program, played without a page.
+        "" => Some(EnvironmentFile::Module),
+        module => EnvironmentFile::find(data, module),
+    };
     FileFacts {
         way: way_name(log.header.way),
         environment: environment.map_or("", EnvironmentFile::name),

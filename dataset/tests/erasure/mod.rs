@@ -195,7 +195,7 @@ async fn of_who_is_erased_no_byte_is_left_and_of_the_others_every_byte() {
     let erased = erase(data, own, true).await.unwrap();
     assert_eq!(erased.deleted_episodes, ["E-463Q102G6G"], "played alone");
     assert!(erased.withdrawn_seats.contains(&TOGETHER.to_owned()));
-    assert!(erased.lost_payment);
+    assert!(erased.lost_payment && !erased.is_open);
     assert_eq!(found_in(data, &traces), [""; 0], "no byte is left");
     // All data of the partner are there, except the data in the solo episodes of others.
     let all: Vec<String> = theirs.keys().cloned().collect();
