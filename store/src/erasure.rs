@@ -26,6 +26,8 @@ pub struct Erasure {
     pub withdrawn_seats: Vec<String>,
     /// Episodes without an end: the next start of the server ends them, and removes the participant from them.
     pub unfinished_episodes: Vec<String>,
+    /// True if the session has no outcome yet: the next start of the server ends it as withdrew.
+    pub is_open: bool,
     /// True if a payment was due, and now nobody can find its receiver.
     pub lost_payment: bool,
 }
@@ -48,6 +50,12 @@ impl fmt::Display for Erasure {
                 f,
                 "episodes without an end, which the next start of the server ends and erases: {}",
                 list(&self.unfinished_episodes)
+            )?;
+        }
+        if self.is_open {
+            writeln!(
+                f,
+                "The session is still open; the next start of the server ends it as withdrew."
             )?;
         }
         if self.lost_payment {
@@ -122,8 +130,8 @@ async fn erase_from(
     );
     anyhow::ensure!(
         unpaid || session.outcome.is_some(),
-        "the session of {participant} is still open, so nothing is computed yet that they may be owed; let it end, or add \
-         --unpaid, which ends it as withdrew"
+        "the session of {participant} is still open, so their pay is not known yet; let it end, or add --unpaid: the next \
+         start of the server then ends it as withdrew"
     );
     let mut progress: Progress = serde_json::from_str(&session.position)
         .with_context(|| format!("the place of {participant} is damaged"))?;
@@ -154,6 +162,7 @@ async fn erase_from(
     let erasure = Erasure {
         withdrawn_seats: left.map(|it| it.episode).collect(),
         unfinished_episodes: running.map(|episode| episode.id).collect(),
+        is_open: session.outcome.is_none(),
         lost_payment: is_due,
         deleted_episodes,
         participant,
