@@ -96,8 +96,7 @@ impl HostFacts for Build {
 
     fn policies_for(&self, env: &Env) -> Option<Vec<&str>> {
         let world = open_world(env).ok()?;
-        let mut names = [&policy::NAMES[..], &policy::WAITING].concat();
-        names.retain(|name| policy::by_name(name, world.spec()).is_some());
+        let mut names = policy::list_names(world.spec());
         let brings_own = |python: &PythonWorld| python.world.contains_key("policy");
         if env.way() == EnvWay::Host && env.python.as_ref().is_some_and(brings_own) {
             names.push(policy::ENVIRONMENT);

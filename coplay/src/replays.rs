@@ -69,16 +69,16 @@ pub(crate) async fn run(args: ReplayArgs) -> anyhow::Result<ExitCode> {
 fn read_advisers(args: &ReplayArgs, episode: &str) -> anyhow::Result<Vec<Adviser>> {
     let mut advisers = Vec::new();
     for name in &args.ask {
+        let log = open_log(&args.data, episode)?;
+        let spec = read_spec(&log, &stored_files(&args.data))?;
         let adviser = if name.ends_with(".onnx") {
-            let log = open_log(&args.data, episode)?;
-            let spec = read_spec(&log, &stored_files(&args.data))?;
             let choice = ActionChoice::default();
             let (name, model) = agent::compile_file(Path::new(name), &spec, choice)?;
             let model = Some(model);
             Adviser { name, model }
         } else {
-            let name = name.clone();
-            Adviser { name, model: None }
+            let adviser = Adviser::script(name, &spec);
+            adviser.with_context(|| format!("--ask {name}"))?
         };
         advisers.push(adviser);
     }

@@ -37,6 +37,13 @@ pub(crate) const FOLLOW: &str = "follow";
 /// The name of the policy that an environment on a host brings itself: the researcher's own function.
 pub const ENVIRONMENT: &str = "environment";
 
+/// Returns the names of [`NAMES`] and [`WAITING`] whose policy can play an environment.
+pub fn list_names(spec: &Spec) -> Vec<&'static str> {
+    let mut names = [&NAMES[..], &WAITING].concat();
+    names.retain(|name| by_name(name, spec).is_some());
+    names
+}
+
 /// Returns the policy of this name for an environment; `None` if the name is unknown, or if the policy cannot play
 /// an environment with this observation and these actions. Networks are not known by a name alone, see [`Partners`].
 /// After a colon, a name has a directive (`cook:fetch_plate`, see [`directives`]).

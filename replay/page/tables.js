@@ -14,15 +14,27 @@ function tickOfKey(episode, keys, at) {
   return keys.slice(0, at).findLast(([tick]) => tick !== null)?.[0] ?? 0;
 }
 
-/** The tables of an episode: title, columns after the tick, and rows that begin with their tick, or none. */
+/** The amount of a note, with its unit. */
+function amountOf({ kind, amount }) {
+  if (amount === undefined) return '';
+  if (kind === 'rollback') return `${amount} ${amount === 1 ? 'tick' : 'ticks'}`;
+  return `${amount}${MS.has(kind) ? ' ms' : ''}`;
+}
+
+/**
+ * The tables of an episode: title, columns after the tick, rows that begin with their tick, or none, and how many ticks later
+ * the state shows it.
+ */
 const TABLES = [
   {
     title: 'Events',
     columns: ['Seat', 'What', 'Amount'],
+    // A state shows an event once its step has been made.
+    later: 1,
     rows: episode => [
       ...episode.events.map(([step, kind, seat, to, value]) =>
-        [step + 1, seat, episode.event_kinds[kind] + (to === null ? '' : ` → seat ${to}`), value ? number(value) : '']),
-      ...episode.rewards.map(([step, seat, amount]) => [step + 1, seat, 'reward', number(amount)]),
+        [step, seat, episode.event_kinds[kind] + (to === null ? '' : ` → seat ${to}`), value ? number(value) : '']),
+      ...episode.rewards.map(([step, seat, amount]) => [step, seat, 'reward', number(amount)]),
     ],
   },
   {
@@ -39,9 +51,7 @@ const TABLES = [
     columns: ['Seat', 'What', 'Amount', 'Other seat', 'Detail'],
     rows: episode => episode.seats.flatMap((seat, index) => [
       ...seat.notes.map(note => [
-        note.tick, index, note.kind,
-        note.amount === undefined ? '' : `${note.amount}${note.kind === 'rollback' ? ' ticks' : MS.has(note.kind) ? ' ms' : ''}`,
-        note.other ?? '', note.detail ?? '',
+        note.tick, index, note.kind, amountOf(note), note.other ?? '', note.detail ?? '',
       ]),
       ...seat.round_trips.map(([tick, other, ms]) => [tick, index, 'round trip', `${ms} ms`, other, '']),
     ]),
@@ -105,7 +115,7 @@ class Tables {
     this.table = table;
     const name = this.episodes.length > 1;
     const rows = this.episodes.flatMap((episode, index) => table.rows(episode).map(([tick, ...cells]) => ({
-      tick, at: tick === null ? null : episode.seconds(tick), cells: name ? ['AB'[index], ...cells] : cells,
+      tick, at: tick === null ? null : episode.seconds(tick + (table.later ?? 0)), cells: name ? ['AB'[index], ...cells] : cells,
     })));
     this.rows = rows.sort((one, other) => (one.at ?? 0) - (other.at ?? 0));
     this.columns = [...(rows[0]?.tick == null ? [] : ['Tick']), ...(name ? ['Episode'] : []), ...table.columns];
@@ -142,7 +152,7 @@ class Tables {
       const row = element('tr');
       if (tick !== null) {
         const cell = element('td');
-        const button = element('button', String(tick), { type: 'button', class: 'link', title: 'Go to this tick' });
+        const button = element('button', String(tick), { type: 'button', class: 'link', title: this.table.later ? 'Go to the state after this tick' : 'Go to this tick' });
         button.addEventListener('click', () => this.seek(at));
         cell.append(button);
         row.append(cell);

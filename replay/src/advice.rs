@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use archive::{ActionShares, ReplicaError, Stored};
 use env_core::{Spec, World};
+use policy::Partners;
 use protocol::Controller;
 use protocol::log::Log;
 use serde::Serialize;
@@ -27,6 +28,46 @@ pub(crate) struct Advice {
     seats: Vec<Vec<u8>>,
     #[serde(skip)]
     minds: Vec<ActionShares>,
+}
+
+/// A name that no policy has.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "there is no policy `{name}` that plays {env}: name the file of a model, or one of {known}"
+)]
+pub struct UnknownPolicy {
+    /// The name.
+    pub name: String,
+    /// The environment.
+    pub env: String,
+    /// The names of the policies that play it.
+    pub known: String,
+}
+
+impl UnknownPolicy {
+    pub(crate) fn new(name: &str, spec: &Spec) -> Self {
+        Self {
+            name: name.to_owned(),
+            env: spec.id.clone(),
+            known: policy::list_names(spec).join(", "),
+        }
+    }
+}
+
+impl Adviser {
+    /// A policy of this program.
+    ///
+    /// # Errors
+    /// [`UnknownPolicy`] if none of this name plays the environment.
+    pub fn script(name: &str, spec: &Spec) -> Result<Self, UnknownPolicy> {
+        match Partners::default().open(name, spec) {
+            Some(_) => Ok(Self {
+                name: name.to_owned(),
+                model: None,
+            }),
+            None => Err(UnknownPolicy::new(name, spec)),
+        }
+    }
 }
 
 /// Opens those who are asked: the AI partners that played in the episode, and others.

@@ -13,6 +13,8 @@ use protocol::{Controller, Seat, Tick};
 use rollback::Live;
 use serde::Serialize;
 
+use crate::advice::UnknownPolicy;
+
 /// The most ticks of a branch in an environment without a horizon, beyond those of the episode.
 const MORE_TICKS: u32 = 36_000;
 
@@ -56,13 +58,8 @@ pub enum BranchError {
         seats: usize,
     },
     /// No policy of this name plays the environment.
-    #[error("there is no policy `{policy}` that plays {env}")]
-    Policy {
-        /// The policy.
-        policy: String,
-        /// The environment.
-        env: String,
-    },
+    #[error(transparent)]
+    Policy(#[from] UnknownPolicy),
     /// The world does not take up its own state.
     #[error("{env} cannot be continued from a state in the middle")]
     State {
@@ -134,10 +131,7 @@ impl Branch {
         let others = others.collect();
         let mut partners = find_partners(log, &stored)?;
         let spec = replica.spec();
-        let unknown = || BranchError::Policy {
-            policy: policy.into(),
-            env: spec.id.clone(),
-        };
+        let unknown = || UnknownPolicy::new(policy, spec);
         if let Some((sha256, bytes)) = policy::sha256_of(policy).zip(model) {
             partners.add(sha256, bytes).map_err(|_| unknown())?;
         }
@@ -314,5 +308,6 @@ mod tests {
         assert!(refused([300, 0], "cook").contains("from 0 to 299"));
         assert!(refused([0, 2], "cook").contains("from 0 to 1"));
         assert!(refused([0, 0], "chef").contains("no policy `chef`"));
+        assert!(refused([0, 0], "chef").contains("one of cook, idle, random"));
     }
 }

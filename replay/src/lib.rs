@@ -20,7 +20,7 @@ mod pictures;
 mod screens;
 mod timeline;
 
-pub use advice::{Adviser, read_spec};
+pub use advice::{Adviser, UnknownPolicy, read_spec};
 pub use branch::{Branch, BranchError, BranchLane, BranchRun};
 pub use drawn::{DrawnEpisode, Sprites};
 pub use episode::{Replay, ReplayChatMessage, ReplayOptions};
