@@ -318,9 +318,14 @@ test('a participant and a researcher write to each other, over a reload and a se
   await shoot(page, 'exchange');
   await accessible(page);
 
+  // The line may cover what the person needs: it goes away, and the count stays.
+  await ada.page.locator('.help-news').getByRole('button', { name: 'Close' }).click();
+  assert.equal(await ada.page.locator('.help-news').isVisible(), false);
+  assert.equal(await ada.page.getAttribute('button.help', 'data-new'), '1');
+
   // It is still there for another page, and for another server.
   await ada.page.reload();
-  await ada.page.locator('.help-news button').click();
+  await ada.page.locator('.help-news button.lead').click();
   await ada.page.locator('.help li').filter({ hasText: 'Press Ctrl and +' }).waitFor({ timeout: SOON });
   await sees(page, '#talk-lines', 'read');
   await page.click('#talk-close');
@@ -357,14 +362,14 @@ test('in a game, help takes no key and no picture, a question is answered, and a
   for (const one of [ada, bo]) await one.page.locator('.help-news').filter({ hasText: 'written' }).waitFor({ timeout: SOON });
   assert.deepEqual(await ada.page.locator('#stage').boundingBox(), before, 'the picture stays where it is');
   await shoot(ada.page, 'help-news-phone');
-  await ada.page.locator('.help-news button').tap();
+  await ada.page.locator('.help-news button.lead').tap();
   await ada.page.locator('.help li').filter({ hasText: 'doing well' }).waitFor({ timeout: SOON });
   await shoot(ada.page, 'help-phone');
   const wide = await ada.page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
   assert.equal(wide, 0);
 
   // What is typed in it is not played, and what is pressed after it is.
-  await bo.page.locator('.help-news button').click();
+  await bo.page.locator('.help-news button.lead').click();
   await shoot(bo.page, 'help-desktop');
   await bo.page.fill('#help-message', '');
   await bo.page.keyboard.type('wasd');
@@ -378,7 +383,7 @@ test('in a game, help takes no key and no picture, a question is answered, and a
     text: 'Which colour is your cook?', choices: 'red, blue', expected: 'blue', within: '60',
   });
   const asked = (await Promise.race([ada, bo].map(one => one.page.locator('.help .answers button').first().waitFor({ state: 'attached', timeout: SOON }).then(() => one))));
-  if (!await asked.page.locator('.help h2').isVisible()) await asked.page.locator('.help-news button').click();
+  if (!await asked.page.locator('.help h2').isVisible()) await asked.page.locator('.help-news button.lead').click();
   await shoot(asked.page, 'question');
   await asked.page.locator('.help .answers button').filter({ hasText: 'blue' }).click();
   await asked.page.locator('.help .state').filter({ hasText: 'Your answer: blue' }).waitFor({ timeout: SOON });

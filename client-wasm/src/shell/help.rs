@@ -5,6 +5,9 @@
 
 mod question;
 
+use std::cell::Cell;
+use std::rc::Rc;
+
 use client_core::exchange::DeskExchange;
 use protocol::control::{DeskMessage, MAX_DESK_TEXT};
 use wasm_bindgen::JsCast as _;
@@ -37,8 +40,27 @@ pub(crate) struct Help {
     send: HtmlElement,
     told: HtmlElement,
     open: HtmlElement,
+    put_away: HtmlElement,
+    unread: Unread,
     /// The state that is shown: changes of the exchange, whether the page is connected, and the number of the open question.
     shown: Option<(u64, bool, Option<u32>)>,
+}
+
+/// Numbers of messages that the person has not read.
+#[derive(Clone, Default)]
+struct Unread {
+    now: Rc<Cell<usize>>,
+    /// Those of which the person has put the news away.
+    put_away: Rc<Cell<usize>>,
+}
+
+impl Unread {
+    /// Takes the number of now. Returns true if it is news for the person.
+    fn update(&self, now: usize) -> bool {
+        self.now.set(now);
+        self.put_away.set(self.put_away.get().min(now));
+        now > self.put_away.get()
+    }
 }
 
 impl Help {
@@ -74,7 +96,9 @@ impl Help {
         news.set_hidden(true);
         dom::set_attribute(&news, "role", "status");
         let (told, open) = (dom::make_element("p"), make_opener("lead", inbox));
-        dom::add_children(&news, &[&told, &open]);
+        let unread = Unread::default();
+        let put_away = make_put_away(&news, &unread);
+        dom::add_children(&news, &[&told, &open, &put_away]);
         Self {
             button,
             news,
@@ -92,6 +116,8 @@ impl Help {
             send,
             told,
             open,
+            put_away,
+            unread,
             shown: None,
         }
     }
@@ -111,6 +137,7 @@ impl Help {
         }
         dom::set_attribute(&self.panel, "aria-label", say.help_title);
         dom::set_attribute(&self.scroll, "aria-label", say.messages);
+        dom::set_attribute(&self.put_away, "aria-label", say.help_close);
         self.shown = None;
     }
 
@@ -169,19 +196,22 @@ impl Help {
         self.question
             .show(check.map(|(number, check, _)| (number, check)));
         let unread = exchange.unread_count();
+        let is_news = self.unread.update(unread);
         let say = messages::current_words();
         let news = match left_ms {
             Some(left_ms) => Some((messages::say_check(left_ms), say.help_answer)),
-            None if unread > 0 => Some((say.help_news.to_owned(), say.help_open)),
+            None if is_news => Some((say.help_news.to_owned(), say.help_open)),
             None => None,
         };
-        let is_news = news.is_some() && !self.panel.is_connected();
+        let is_shown = news.is_some() && !self.panel.is_connected();
         if let Some((told, open)) = news {
             dom::set_text(&self.told, &told);
             dom::set_text(&self.open, open);
             self.question.show_time(left_ms);
+            // A question has a time; what is written can be read later.
+            dom::show_element(&self.put_away, left_ms.is_none());
         }
-        dom::show_element(&self.news, is_news);
+        dom::show_element(&self.news, is_shown);
         let number = check.map(|(number, ..)| number);
         let state = (exchange.revision(), is_connected, number);
         if self.shown == Some(state) {
@@ -247,6 +277,15 @@ fn close_panel(panel: &HtmlElement) {
 fn make_close(panel: &HtmlElement) -> HtmlElement {
     let away = panel.clone();
     dom::make_button("secondary", "", move || close_panel(&away))
+}
+
+/// The button that hides the news of the messages until there are more: they may cover what the person needs.
+fn make_put_away(news: &HtmlElement, unread: &Unread) -> HtmlElement {
+    let (news, unread) = (news.clone(), unread.clone());
+    dom::make_button("put-away", "×", move || {
+        unread.put_away.set(unread.now.get());
+        dom::show_element(&news, false);
+    })
 }
 
 fn make_opener(class: &str, inbox: &Inbox) -> HtmlElement {
