@@ -260,7 +260,7 @@ function showFunnel() {
       : [];
     return [whole, ...parts];
   });
-  put('funnel', table(['Stage', 'Treatment', 'Came so far', '#Came', '#There now', '#Dropped out'], rows));
+  put('funnel', table(['Stage', 'Treatment', 'Share', '#Came', '#There now', '#Dropped out'], rows));
 }
 
 const participant = name => `participants/${encodeURIComponent(name)}`;
@@ -324,7 +324,7 @@ function showWaiting() {
     }
     return [one.participant, one.room ? `${one.stage}, ${one.room}` : one.stage, duration(seen.at_us - one.since_us), left, whom, one.state, actions];
   });
-  put('waiting', rows.length ? table(['Participant', 'Stage', 'Waits', 'Time', 'For', 'Page', 'Orders'], rows) : none('Nobody waits.'));
+  put('waiting', rows.length ? table(['Participant', 'Stage', 'Waits', 'Time', 'For', 'Page', 'Actions'], rows) : none('Nobody waits.'));
 }
 
 const messages = makeMessages({ ask, confirm, action, may, seen: () => seen });
@@ -338,7 +338,7 @@ function showEpisodes() {
     const network = seat.participant ? [
       ms(seat.rtt_us),
       seat.loss_permille === null ? '–' : `${(seat.loss_permille / 10).toFixed(1)} %`,
-      seat.rollbacks ? `${seat.rollbacks}, at most ${seat.deepest_rollback} ticks` : '0',
+      seat.rollbacks ? `${seat.rollbacks}, at most ${seat.deepest_rollback} ${seat.deepest_rollback === 1 ? 'tick' : 'ticks'}` : '0',
       seat.holds ? `${seat.holds}, ${(seat.held_ms / 1000).toFixed(1)} s` : '0',
     ] : ['', '', '', ''];
     const orders = el('div', { className: 'actions' });
@@ -350,7 +350,7 @@ function showEpisodes() {
       `${seat.seat}: ${seat.participant ?? seat.controller}`, seat.page, ...network, orders,
     ];
   }));
-  const heads = ['Episode', 'Stage', 'Stored', 'Seat', 'Page', '#Round trip', '#Loss', '#Rollbacks', '#Holds', 'Orders'];
+  const heads = ['Episode', 'Stage', 'State', 'Seat', 'Page', '#Round trip', '#Loss', '#Rollbacks', '#Holds', 'Actions'];
   put('episodes', rows.length ? table(heads, rows) : none('No episode runs.'));
 }
 
@@ -379,11 +379,11 @@ function showPeople() {
     }
     const page = one.outcome ? '' : one.is_connected ? 'open' : `away for ${duration(seen.at_us - one.seen_us)}`;
     return [
-      one.participant, ...(named ? [one.treatment || '–'] : []), one.stage, one.outcome ?? 'under way', page,
+      one.participant, ...(named ? [one.treatment || '–'] : []), one.stage, one.outcome ?? 'none yet', page,
       duration(one.worked_ms * 1000), amount(one.total), actions,
     ];
   });
-  const heads = ['Participant', ...(named ? ['Treatment'] : []), 'Stage', 'Outcome', 'Page', '#Worked', '#Pay', 'Orders'];
+  const heads = ['Participant', ...(named ? ['Treatment'] : []), 'Stage', 'Outcome', 'Page', '#Worked', '#Pay', 'Actions'];
   const left = seen.sessions_in_all - seen.sessions.length;
   put('people', rows.length ? table(heads, rows) : none('Nobody is listed.'),
     left > 0 ? none(`${left} older sessions are not listed; the tables have them.`) : null);
@@ -458,7 +458,7 @@ async function showKeys() {
         run: async () => { await ask(`keys/${key.id}`, 'DELETE'); showKeys(); },
       })];
     });
-    put('keys', table(['Key', 'Kind', 'Name', 'May', 'Expires', 'Orders'], rows));
+    put('keys', table(['Key', 'Kind', 'Name', 'May', 'Expires', 'Actions'], rows));
   } catch (error) {
     put('keys', none(error.message));
   }

@@ -117,10 +117,10 @@ export function makeMessages({ ask, confirm, action, may, seen }) {
     const rows = exchanges.map(one => [
       one.participant, String(one.messages),
       one.unread ? el('strong', { className: 'bad', textContent: `${one.unread} not read` }) : '',
-      one.unread_by_participant ? `has not read ${one.unread_by_participant}` : 'has read everything',
+      one.unread_by_participant ? `has not read ${one.unread_by_participant}` : 'nothing unread',
       `${duration(now - one.last_us)} ago`, opener(one.participant),
     ]);
-    const heads = ['Participant', '#Messages', 'New', 'The participant', 'Last', 'Orders'];
+    const heads = ['Participant', '#Messages', 'New', 'The participant', 'Last', 'Actions'];
     put('messages', rows.length ? table(heads, rows) : none('Nobody has written.'));
     put('messages-actions', may('act') ? toMany('Write to everybody', 'messages', 'Everybody who is under way reads it at once, or when they come back.') : null);
     const one = open && find(open);
