@@ -197,13 +197,11 @@ pub async fn run(
 /// Waits for a different version of the study without faults; reports the faults of versions before it.
 async fn next_version(watch: &mut Watch, dir: &Path, hash: &str, news: &Shared) {
     loop {
-        watch.changed().await;
+        let files = watch.changed().await;
+        let files: Vec<_> = files.iter().map(|file| file.to_string_lossy()).collect();
         let faults = match read_study(dir) {
             Ok((study, _)) if study.hash != hash => {
-                eprintln!(
-                    "{}: changed, and loaded again",
-                    dir.join(study::FILE).display()
-                );
+                eprintln!("{} changed: the study is loaded again", files.join(", "));
                 return;
             }
             Ok(_) => Vec::new(),

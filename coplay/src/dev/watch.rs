@@ -1,7 +1,8 @@
 //! Notices that a folder changed, by looking at names, times and lengths: it needs nothing of the system, and works on
 //! shared and mounted folders too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -43,17 +44,27 @@ impl Watch {
     }
 
     /// Waits until the folder has changed, and then stood still for a look: an editor may write in several steps.
-    pub(super) async fn changed(&mut self) {
+    /// Returns the files that changed, came or went, relative to the folder.
+    pub(super) async fn changed(&mut self) -> Vec<PathBuf> {
         let mut before = self.look();
         loop {
             self.beat.tick().await;
             let now = self.look();
             if now == before && now != self.seen {
-                self.seen = now;
-                return;
+                let before = mem::replace(&mut self.seen, now);
+                return self.list_differences(&before);
             }
             before = now;
         }
+    }
+
+    fn list_differences(&self, before: &Files) -> Vec<PathBuf> {
+        let all: BTreeSet<&PathBuf> = before.keys().chain(self.seen.keys()).collect();
+        let changed = all
+            .into_iter()
+            .filter(|path| before.get(*path) != self.seen.get(*path));
+        let named = changed.map(|path| path.strip_prefix(&self.dir).unwrap_or(path));
+        named.map(Path::to_owned).collect()
     }
 
     fn look(&self) -> Files {
@@ -96,9 +107,8 @@ mod tests {
         let quiet = tokio::time::timeout(PAUSE * 5, watch.changed()).await;
         assert!(quiet.is_err(), "data and hidden files are no change");
         std::fs::write(dir.path().join("how.md"), "# How").unwrap();
-        tokio::time::timeout(PAUSE * 5, watch.changed())
-            .await
-            .unwrap();
+        let files = tokio::time::timeout(PAUSE * 5, watch.changed()).await;
+        assert_eq!(files.unwrap(), [PathBuf::from("how.md")]);
         let quiet = tokio::time::timeout(PAUSE * 5, watch.changed()).await;
         assert!(quiet.is_err(), "a change is told once");
     }
