@@ -125,7 +125,8 @@ impl Page<'_> {
             let path = match title {
                 "The file" => entry.key.to_owned(),
                 title if title.starts_with('`') => {
-                    format!("{}.{}", title.trim_matches('`'), entry.key)
+                    let path = title[1..].split('`').next().unwrap_or_default();
+                    format!("{path}.{}", entry.key)
                 }
                 title if title.starts_with("type: ") => format!("{}.{}", &title[6..], entry.key),
                 _ => entry.key.to_owned(),
@@ -161,6 +162,15 @@ impl Page<'_> {
             [a, b] => is_text(*a) && by_language(*b) || by_language(*a) && is_text(*b),
             _ => false,
         }
+    }
+
+    /// Returns a link to the section of a block, which is written later.
+    fn section(&mut self, title: String, at: usize) -> String {
+        let link = format!("block, see [{title}](#{})", anchor(&title));
+        if !self.todo.iter().any(|(known, _)| *known == title) {
+            self.todo.push_back((title, at));
+        }
+        link
     }
 
     /// Returns the shape of a place in words; a block gets its own section under its path.
@@ -207,14 +217,7 @@ impl Page<'_> {
                     ),
                 }
             }
-            Shape::Block(_) => {
-                let title = format!("`{path}`");
-                let link = format!("block, see [{title}](#{})", anchor(&title));
-                if !self.todo.iter().any(|(known, _)| *known == title) {
-                    self.todo.push_back((title, at));
-                }
-                link
-            }
+            Shape::Block(_) => self.section(format!("`{path}`"), at),
             Shape::Either(ways) if self.is_text_by_language(ways) => {
                 let text = ways.iter().map(|way| self.atlas.shape(*way));
                 let text = text
@@ -223,14 +226,22 @@ impl Page<'_> {
                 format!("{}, or by language: `{{en: …}}`", text.collect::<String>())
             }
             Shape::Either(ways) => {
-                let ways: Vec<String> = ways
+                let shapes: Vec<_> = ways
                     .iter()
-                    .map(|way| {
-                        let shape = self.atlas.shape(*way);
-                        self.kind(path, *way, &shape)
-                    })
+                    .map(|way| (*way, self.atlas.shape(*way)))
                     .collect();
-                ways.join(", or ")
+                let blocks = shapes
+                    .iter()
+                    .filter(|(_, shape)| matches!(shape, Shape::Block(_)));
+                let has_several_blocks = blocks.count() > 1;
+                let ways = shapes.iter().map(|(at, shape)| match shape {
+                    Shape::Block(block) if has_several_blocks => {
+                        let first = block.entries.first().map_or("", |entry| entry.key);
+                        self.section(format!("`{path}` with `{first}`"), *at)
+                    }
+                    shape => self.kind(path, *at, shape),
+                });
+                ways.collect::<Vec<_>>().join(", or ")
             }
             Shape::Named("node") => {
                 "stage or block, see [every stage](#every-stage) and [blocks](#blocks)".to_owned()
