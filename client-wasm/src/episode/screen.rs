@@ -251,7 +251,7 @@ impl Screen {
     pub(crate) fn show_badge(&self, badge: Badge) {
         let (class, text) = match badge {
             Badge::None => ("", ""),
-            Badge::Direct => ("direct", messages::current_words().direct),
+            Badge::Direct => ("", messages::current_words().direct),
             Badge::Relay => ("relay", messages::current_words().via_server),
             Badge::Lost => ("lost", messages::current_words().partner_lost),
             Badge::Unsaved => ("lost", messages::current_words().saving_paused),
