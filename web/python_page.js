@@ -1,10 +1,12 @@
 // Brings Python into the page, once, and opens environments in it.
 import { openWorld, startPython } from "./python_world.js";
-import { findStarted, forgetStarted, keepStarted } from "./python_start.js";
 
-/** What a page loads of the release, with its size in the cache and its weight in the progress. */
 const FILES = ["pyodide.asm.wasm", "python_stdlib.zip", "pyodide.asm.js"];
-
+/** Where the browser keeps Python's memory after its start: a later visit, and so every visit, begins with such a copy. */
+const STARTS = "python-start-1";
+/** What every environment imports. The copy has it, so another list needs another number above. */
+const IMPORTS = `import array, difflib, functools, hashlib, importlib.metadata, importlib.util, inspect, io, itertools, json, math
+import pickle, pkgutil, platform, random, re, select, signal, struct, threading, traceback, types, typing`;
 let begun = null;
 
 /**
@@ -23,27 +25,36 @@ export async function openArchive(url, archive, version, told) {
     throw error;
   });
   const python = await begun;
-  return openWorld(python, url.replace(/\W+/g, "_"), archive);
+  return openWorld(python, url.replace(/\W+/g, "_"), archive).catch(async (error) => {
+    await forgetStart();
+    throw error;
+  });
 }
 
 async function begin(base, told) {
-  const [started] = await Promise.all([findStarted(base), fetchAhead(base, told)]);
+  const store = await globalThis.caches?.open(STARTS).catch(() => null);
+  const kept = await store?.match(base).catch(() => null);
+  if (!kept) await fetchAhead(base, told);
   const { loadPyodide } = await import(`${base}pyodide.mjs`);
   const start = (options) => startPython(loadPyodide, new URL(base, location.href).href, options);
-  if (started) {
-    try {
-      const python = await start({ _loadSnapshot: started });
-      performance.mark("python-started-from-copy");
-      return python;
-    } catch (error) {
-      console.warn("Python does not start from its copy, and starts anew", error);
-      await forgetStarted();
-    }
+  if (!store) return start();
+  try {
+    const fresh = kept ? null : await start({ _makeSnapshot: true });
+    fresh?.runPython(IMPORTS);
+    const memory = fresh ? fresh.makeMemorySnapshot() : new Uint8Array(await kept.arrayBuffer());
+    const python = await start({ _loadSnapshot: memory });
+    if (kept) performance.mark("python-started-from-kept-copy");
+    // Once the game runs: a browser without room keeps none.
+    else setTimeout(() => store.put(base, new Response(memory)).catch(() => {}), 5_000);
+    return python;
+  } catch (error) {
+    console.warn("Python starts without a copy of its memory:", error);
+    await forgetStart();
+    return start();
   }
-  const python = await start({ _makeSnapshot: true });
-  keepStarted(base, python);
-  return python;
 }
+
+const forgetStart = () => globalThis.caches?.delete(STARTS).catch(() => false);
 
 /** Fetches the large files into the browser's cache, and says how far it is. */
 async function fetchAhead(base, told) {

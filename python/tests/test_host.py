@@ -239,7 +239,7 @@ def test_what_is_missing_is_named(host):
 def test_arguments_that_nobody_takes_are_named(host):
     with pytest.raises(Refused, match=r"OldReset takes no argument `horizon`; it takes none.*key of the block `env`"):
         host(python="hosted_worlds.py:OldReset", kwargs={"horizon": 3})
-    with pytest.raises(Refused, match=r"CartPole-v1 takes no argument `gravity`; its documentation lists them"):
+    with pytest.raises(Refused, match=r"CartPole-v1 takes no argument `gravity`; the documentation of CartPole-v1 lists its arguments"):
         host(gymnasium="CartPole-v1", kwargs={"gravity": 3})
 
 

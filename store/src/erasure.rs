@@ -26,7 +26,7 @@ pub struct Erasure {
     pub withdrawn_seats: Vec<String>,
     /// Episodes without an end: the next start of the server ends them, and removes the participant from them.
     pub unfinished_episodes: Vec<String>,
-    /// True if the session has no outcome yet: the next start of the server ends it as withdrew.
+    /// True if the session has no outcome yet: the next start of the server ends it with the outcome `withdrew`.
     pub is_open: bool,
     /// True if a payment was due, and now nobody can find its receiver.
     pub lost_payment: bool,
@@ -55,7 +55,7 @@ impl fmt::Display for Erasure {
         if self.is_open {
             writeln!(
                 f,
-                "The session is still open; the next start of the server ends it as withdrew."
+                "The session is still open; the next start of the server ends it with the outcome `withdrew`."
             )?;
         }
         if self.lost_payment {
@@ -131,7 +131,7 @@ async fn erase_from(
     anyhow::ensure!(
         unpaid || session.outcome.is_some(),
         "the session of {participant} is still open, so their pay is not known yet; let it end, or add --unpaid: the next \
-         start of the server then ends it as withdrew"
+         start of the server then ends it with the outcome `withdrew`"
     );
     let mut progress: Progress = serde_json::from_str(&session.position)
         .with_context(|| format!("the place of {participant} is damaged"))?;

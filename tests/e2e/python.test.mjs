@@ -253,8 +253,9 @@ test('two people play CoGrid\'s own kitchen, unmodified, in the Python of their 
   const game = await open(t, study, folder, at => (at === 0 ? { network: { latency_ms: 150 } } : {}));
   const [first, second] = game.people;
   await first.knows(({ tick }) => tick > 3);
-  const startsFromCopy = () => first.page.evaluate(() => performance.getEntriesByName('python-started-from-copy').length);
+  const startsFromCopy = () => first.page.evaluate(() => performance.getEntriesByName('python-started-from-kept-copy').length);
   assert.equal(await startsFromCopy(), 0, 'a first visit starts Python anew');
+  await first.page.waitForFunction(async () => (await (await caches.open('python-start-1')).keys()).length === 1);
   await first.page.reload();
   await first.knows(({ status, tick }) => status === 'playing' && tick > 3, PYTHON_STARTS);
   assert.equal(await startsFromCopy(), 1, 'and keeps a copy, with which the next visit goes on in the same game');

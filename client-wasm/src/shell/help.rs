@@ -264,9 +264,13 @@ impl Help {
     }
 }
 
-/// The focus goes back to the world, or else to the button.
 fn close_panel(panel: &HtmlElement) {
     panel.remove();
+    return_focus();
+}
+
+/// The focus goes back to the world, or else to the button.
+fn return_focus() {
     let find = |place| dom::document().query_selector(place).ok().flatten();
     if let Some(place) = find("#stage").or_else(|| find("button.help")) {
         let place: HtmlElement = place.unchecked_into();
@@ -285,6 +289,7 @@ fn make_put_away(news: &HtmlElement, unread: &Unread) -> HtmlElement {
     dom::make_button("put-away", "×", move || {
         unread.put_away.set(unread.now.get());
         dom::show_element(&news, false);
+        return_focus();
     })
 }
 

@@ -204,24 +204,29 @@ fn measure_part(episode: &SimulatedEpisode<'_>, seat: Seat) -> PersonTotals {
     part
 }
 
-/// Returns the time from tick 0 to the end, as far as the log has it: postponements make it longer than its ticks. What pages
-/// note counts up to the end that the server knows.
+/// Returns the time from tick 0 to the end, as far as the log has it: postponements make it longer than its ticks. What a page
+/// notes of them counts up to the last time that the server knows.
 fn duration_us(log: &Log, ended_us: Option<u64>) -> u64 {
     let (header, Tick(ticks)) = (&log.header, log.through);
     let last = |ticks: u32| u64::from(ticks) * 1_000_000 / u64::from(header.tick_hz.max(1));
     let since = |at_us: u64| at_us.saturating_sub(header.t0_us);
     let of_ticks = if header.rules.turns { 0 } else { last(ticks) };
-    let told = log.records.iter().filter_map(|record| match record {
+    let known = log.records.iter().filter_map(|record| match record {
         Record::Presence { at_us, .. } => Some(since(*at_us)),
-        Record::Paced { tick, at_us } => Some(since(*at_us) + last(ticks.saturating_sub(tick.0))),
-        Record::Timing { timing, .. } if !header.rules.turns => {
-            let delays_ms = timing.delays.iter().map(|(_, ms)| *ms);
-            delays_ms.max().map(|ms| of_ticks + u64::from(ms) * 1_000)
+        Record::Paced { tick, at_us } => {
+            let left = last(ticks.saturating_sub(tick.0));
+            Some(since(*at_us).saturating_add(left))
         }
         _ => None,
     });
-    let most = ended_us.map_or(u64::MAX, since);
-    told.max().unwrap_or(0).min(most).max(of_ticks)
+    let known = known.max().unwrap_or(0).max(of_ticks);
+    let delays_ms = log.records.iter().flat_map(|record| match record {
+        Record::Timing { timing, .. } if !header.rules.turns => timing.delays.as_slice(),
+        _ => &[],
+    });
+    let delay_ms = delays_ms.map(|(_, ms)| *ms).max().unwrap_or(0);
+    let noted = of_ticks + u64::from(delay_ms) * 1_000;
+    noted.min(ended_us.map_or(known, since)).max(known)
 }
 
 /// Returns the time in which the page of a seat was hidden, and the time in which it was gone.

@@ -19,6 +19,7 @@ mod cells;
 mod formats;
 mod infos;
 mod recorded;
+mod seats;
 mod shared;
 
 use cells::Cells;
@@ -410,7 +411,7 @@ async fn what_pages_and_the_server_noted_has_a_row_each() {
     assert_eq!(events.column("seat")[11], "1");
     assert_eq!(summary.count_rows("events"), Some(12));
     let quality = Cells::read(path(&summary, "quality"));
-    assert_eq!(quality.column("duration_s"), ["4.875"; 2]);
+    assert_eq!(quality.column("duration_s"), ["2.501"; 2]);
     let presence = Cells::read(path(&summary, "presence"));
     let whose = "episode_id participant_id seat";
     assert_eq!(presence.cells(0, whose), ["e-1", "P-B", "1"]);

@@ -131,7 +131,7 @@ def _call(name: str, make: Any, kwargs: dict[str, Any], wants_pixels: bool) -> A
     if not callable(make):
         return make
     try:
-        parameters: Mapping[str, inspect.Parameter] = inspect.signature(make).parameters
+        parameters: Mapping[str, inspect.Parameter] = inspect.signature(make, follow_wrapped=False).parameters
     except (TypeError, ValueError):
         return make(**kwargs)
     if wants_pixels and "render_mode" in parameters and "render_mode" not in kwargs:
@@ -150,24 +150,27 @@ def _refuse_unknown_arguments(name: str, parameters: Mapping[str, inspect.Parame
 
 
 def _unknown_argument(name: str, argument: str, why: str) -> Refusal:
-    place = f" `{argument}` is a key of the block `env`: write it there." if argument in KEYS else ""
+    place = f" `{argument}` is a key of the block `env`: write it there." if argument in KEYS[:-1] else ""
     return Refusal(
         f"{name} takes no argument `{argument}`; {why}.{place} "
         f"Arguments come from `config` of the stage and from `kwargs`"
     )
 
 
-def _make_from_package(name: str, make: Callable[..., Any], kwargs: dict[str, Any]) -> Any:
-    """Makes an environment of a package, and refuses arguments that it does not take."""
+def _make_from_package(name: str, make: Callable[..., Any], kwargs: dict[str, Any], wants_pixels: bool) -> Any:
+    """Makes an environment of a package, with pictures if it can be asked; refuses arguments that it does not take."""
+    asked = {"render_mode": "rgb_array"} if wants_pixels and "render_mode" not in kwargs else {}
     try:
-        return make(**kwargs)
+        return make(**asked, **kwargs)
     except ModuleNotFoundError as error:
         raise Refusal(_missing(error, name)) from None
     except TypeError as error:
-        for argument in kwargs:
-            if f"unexpected keyword argument '{argument}'" in str(error):
-                raise _unknown_argument(name, argument, "its documentation lists them") from None
-        raise
+        unknown = [key for key in (*asked, *kwargs) if f"unexpected keyword argument '{key}'" in str(error)]
+        if not unknown:
+            raise
+        if unknown[0] not in asked:
+            raise _unknown_argument(name, unknown[0], f"the documentation of {name} lists its arguments") from None
+    return make(**kwargs)
 
 
 def _make_gymnasium(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> Any:
@@ -175,10 +178,8 @@ def _make_gymnasium(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> An
     namespace = name.partition("/")[0] if "/" in name else ""
     if namespace and namespace not in {spec.namespace for spec in gymnasium.registry.values()}:
         _import(NAMESPACES.get(namespace, namespace.lower()))
-    if wants_pixels:
-        kwargs.setdefault("render_mode", "rgb_array")
     try:
-        return _make_from_package(name, partial(gymnasium.make, name), kwargs)
+        return _make_from_package(name, partial(gymnasium.make, name), kwargs, wants_pixels)
     except gymnasium.error.UnregisteredEnv as error:
         raise Refusal(f"Gymnasium knows no environment `{name}`: {error}") from None
 
@@ -196,9 +197,7 @@ def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> A
     make = getattr(module, "parallel_env", None) or getattr(module, "env", None)
     if make is None:
         raise Refusal(f"`{name}` has neither `parallel_env` nor `env`: name it with its version, as in `classic/chess_v6`")
-    if wants_pixels:
-        kwargs.setdefault("render_mode", "rgb_array")
-    return _make_from_package(name, make, kwargs)
+    return _make_from_package(name, make, kwargs, wants_pixels)
 
 
 def _refuse_unknown(dotted: str) -> None:

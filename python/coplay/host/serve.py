@@ -205,16 +205,14 @@ def _limit_memory(limit: int) -> None:
 def _traceback() -> str:
     """The traceback from the environment's own code on; of an error in this host, its last line alone."""
     kind, error, frames = sys.exc_info()
-    last = None
-    while frames is not None and _is_own(frames.tb_frame.f_code.co_filename):
-        last, frames = frames, frames.tb_next
+    place = ""
+    while frames is not None:
+        file = frames.tb_frame.f_code.co_filename
+        is_own = os.path.dirname(file) == os.path.dirname(__file__)
+        # The host imports a study's files by this part of Python.
+        if not is_own and not file.startswith("<frozen importlib"):
+            break
+        place = f"(in {os.path.basename(file)} of Coplay's host, line {frames.tb_lineno})\n" if is_own else ""
+        frames = frames.tb_next
     told = "".join(traceback.format_exception(kind, error, frames))
-    if frames is None and last is not None:
-        place = os.path.basename(last.tb_frame.f_code.co_filename)
-        told = f"{told}(in {place} of Coplay's host, line {last.tb_lineno})\n"
-    return told
-
-
-def _is_own(file: str) -> bool:
-    """True for this host, and for the part of Python that imports a study's files."""
-    return os.path.dirname(file) == os.path.dirname(__file__) or file.startswith("<frozen importlib")
+    return told + place if frames is None else told

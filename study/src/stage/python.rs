@@ -124,7 +124,7 @@ fn read_name(
     fields: &mut Fields<'_>,
     world: &mut Map<String, Value>,
 ) -> Option<bool> {
-    let doc = "A function of a Python file of the study folder that makes the environment: `my_game.py:make`. It returns \
+    let doc = "Of `python`, `gymnasium` and `pettingzoo`, the block has one. A function of a Python file of the study folder that makes the environment: `my_game.py:make`. It returns \
                an environment of Gymnasium or PettingZoo.";
     let python = fields.key("python", doc).maybe(|place| {
         let named = place.text(200)?;
