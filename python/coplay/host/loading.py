@@ -190,7 +190,7 @@ def _make_pettingzoo(name: str, kwargs: dict[str, Any], wants_pixels: bool) -> A
     try:
         module = importlib.import_module(prefixed)
     except ModuleNotFoundError as error:
-        if not str(error.name).startswith("pettingzoo"):
+        if error.name == "pettingzoo" or not str(error.name).startswith("pettingzoo"):
             raise Refusal(_missing(error, name)) from None
         _refuse_unknown(prefixed)
         module = _import(dotted if dotted != prefixed else "pettingzoo")
