@@ -77,7 +77,7 @@ fn read_advisers(args: &ReplayArgs, episode: &str) -> anyhow::Result<Vec<Adviser
             let model = Some(model);
             Adviser { name, model }
         } else {
-            let adviser = Adviser::script(name, &spec);
+            let adviser = Adviser::known(name, &spec);
             adviser.with_context(|| format!("--ask {name}"))?
         };
         advisers.push(adviser);

@@ -55,18 +55,19 @@ impl UnknownPolicy {
 }
 
 impl Adviser {
-    /// A policy of this program.
+    /// A policy of this program, or a model that the data folder has under the hash in its name.
     ///
     /// # Errors
-    /// [`UnknownPolicy`] if none of this name plays the environment.
-    pub fn script(name: &str, spec: &Spec) -> Result<Self, UnknownPolicy> {
-        match Partners::default().open(name, spec) {
-            Some(_) => Ok(Self {
-                name: name.to_owned(),
-                model: None,
-            }),
-            None => Err(UnknownPolicy::new(name, spec)),
+    /// [`UnknownPolicy`] if no policy of this name plays the environment.
+    pub fn known(name: &str, spec: &Spec) -> Result<Self, UnknownPolicy> {
+        let is_stored = policy::sha256_of(name).is_some();
+        if !is_stored && Partners::default().open(name, spec).is_none() {
+            return Err(UnknownPolicy::new(name, spec));
         }
+        Ok(Self {
+            name: name.to_owned(),
+            model: None,
+        })
     }
 }
 
