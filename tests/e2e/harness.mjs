@@ -68,7 +68,8 @@ export async function launch(engine = 'chromium', place) {
 /** A folder that is gone when the test is over. */
 export async function scratch(t) {
   const folder = await mkdtemp(path.join(tmpdir(), 'coplay-'));
-  t?.after(() => rm(folder, { recursive: true, force: true }));
+  // A program that was just ended may still write there.
+  t?.after(() => rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }));
   return folder;
 }
 
