@@ -97,6 +97,7 @@ enum Look {
 }
 
 /// A batch to be measured.
+#[derive(Clone, Copy)]
 struct Case<'a> {
     id: &'a str,
     params: &'a str,
@@ -326,12 +327,50 @@ fn rooms() {
     }
 }
 
+/// The rules that published agents speak: the cramped room with the observations of each original.
+const DIALECTS: [(&str, &str, &str); 7] = [
+    ("overcooked-ai-1.1.0", "overcooked_ai", "cramped_room"),
+    ("overcooked-ai-old", "overcooked_ai", "cramped_room"),
+    ("jaxmarl-0.2.0", "overcooked_ai", "cramped_room"),
+    ("cec", "overcooked_ai", "cramped_room_9"),
+    ("neurips2019", "overcooked_ai", "simple"),
+    ("zsc-eval", "overcooked_ai", "cramped_room"),
+    ("jaxmarl-v2", "overcooked_jaxmarl_v2", "cramped_room"),
+];
+
+fn dialects() {
+    for (name, id, layout) in DIALECTS {
+        let rules = match id {
+            "overcooked_ai" => format!(r#""rules":"{name}","#),
+            _ => String::new(),
+        };
+        let params = format!(r#"{{{rules}"layout":"{layout}","horizon":{HORIZON}}}"#);
+        let case = Case {
+            id,
+            params: &params,
+            ..CRAMPED_ROOM
+        };
+        let is_compact = open(id, &params).is_ok_and(|world| world.spec().compact);
+        for (look, what) in [
+            (Look::Nothing, "rules only"),
+            (Look::F32, "f32 observations"),
+            (Look::Compact, "compact observations"),
+        ] {
+            if look != Look::Compact || is_compact {
+                let name = format!("{name}: 1,024 instances, {what}, one core");
+                report(&name, Case { look, ..case }.measure(), "steps/s");
+            }
+        }
+    }
+}
+
 fn main() {
-    let parts: [(&str, fn()); 4] = [
+    let parts: [(&str, fn()); 5] = [
         ("single", single),
         ("table", table),
         ("sizes", sizes),
         ("rooms", rooms),
+        ("dialects", dialects),
     ];
     // Names as arguments choose parts: `cargo bench -p batch -- table`.
     let wanted: Vec<String> = std::env::args().skip(1).collect();

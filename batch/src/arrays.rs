@@ -173,6 +173,17 @@ impl Observations<'_> {
         })
     }
 
+    /// The values of an instance.
+    pub(crate) fn row(&mut self, instance: usize, shape: &Shape) -> Observations<'_> {
+        let len = shape.seats * shape.observation;
+        let row = instance * len..(instance + 1) * len;
+        match self {
+            Self::None => Observations::None,
+            Self::F32(array) => Observations::F32(&mut array[row]),
+            Self::Compact(array) => Observations::Compact(&mut array[row]),
+        }
+    }
+
     pub(crate) fn split_off(&mut self, values: usize) -> Self {
         match self {
             Self::None => Self::None,

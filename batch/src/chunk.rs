@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use env_core::contract::StateError;
-use env_core::{Action, StepOutcome};
+use env_core::{Action, StepOutcome, Trail};
 
 use crate::arrays::{Arrays, Infos, Observations, Shape};
 use crate::episode::Episode;
@@ -48,9 +48,14 @@ pub(crate) struct OneByOne<I: Instances> {
     outcome: StepOutcome,
     shape: Shape,
     pub(crate) autoreset: Autoreset,
-    in_place: bool,
-    /// Flags for arrays that hold earlier observations: `f32`, compact.
-    written: [bool; 2],
+    /// Those of the arrays of observations by instance, if they are written in place.
+    trails: Option<Trails>,
+}
+
+/// The memory of the arrays of observations, by instance.
+struct Trails {
+    wide: Vec<Trail<f32>>,
+    compact: Vec<Trail<i8>>,
 }
 
 impl<I: Instances> OneByOne<I> {
@@ -63,6 +68,10 @@ impl<I: Instances> OneByOne<I> {
         options: BatchOptions,
     ) -> Self {
         let episodes = (first..).map(Episode::new).take(slots.len()).collect();
+        let trails = options.in_place.then(|| Trails {
+            wide: vec![Trail::default(); slots.len()],
+            compact: vec![Trail::default(); slots.len()],
+        });
         Self {
             instances,
             slots,
@@ -74,49 +83,41 @@ impl<I: Instances> OneByOne<I> {
             },
             shape,
             autoreset: options.autoreset,
-            in_place: options.in_place,
-            written: [false; 2],
+            trails,
         }
     }
 
-    /// Checks whether an array of observations holds earlier ones.
-    fn fresh(&self, observations: &Observations<'_>) -> bool {
-        self.in_place
-            && match observations {
-                Observations::None => false,
-                Observations::F32(_) => self.written[0],
-                Observations::Compact(_) => self.written[1],
-            }
-    }
-
-    /// Notes that every row of an array of observations was written.
-    fn note(&mut self, observations: &Observations<'_>) {
-        match observations {
+    /// Writes the observations of an instance whole.
+    fn write_observation(&mut self, index: usize, observations: &mut Observations<'_>) {
+        if let Some(trails) = &mut self.trails {
+            trails.wide[index].forget();
+            trails.compact[index].forget();
+        }
+        let seats = self.shape.seats;
+        let slot = &mut self.slots[index];
+        match observations.row(index, &self.shape) {
             Observations::None => {}
-            Observations::F32(_) => self.written[0] = true,
-            Observations::Compact(_) => self.written[1] = true,
+            Observations::F32(out) => self.instances.observe(slot, seats, None, out),
+            Observations::Compact(out) => self.instances.observe_compact(slot, seats, None, out),
         }
     }
 
-    fn write_observation(
-        &mut self,
-        index: usize,
-        fresh: bool,
-        observations: &mut Observations<'_>,
-    ) {
-        let Shape {
-            seats, observation, ..
-        } = self.shape;
-        let (instances, slot) = (&*self.instances, &mut self.slots[index]);
-        let at = index * seats * observation;
-        let len = seats * observation;
-        match observations {
+    /// Writes the observations of an instance over its earlier ones, if they are written in place.
+    fn renew_observation(&mut self, index: usize, observations: &mut Observations<'_>) {
+        let Some(trails) = &mut self.trails else {
+            return self.write_observation(index, observations);
+        };
+        let seats = self.shape.seats;
+        let slot = &mut self.slots[index];
+        match observations.row(index, &self.shape) {
             Observations::None => {}
-            Observations::F32(array) => {
-                instances.observe(slot, seats, fresh, &mut array[at..][..len])
+            Observations::F32(out) => {
+                let trail = Some(&mut trails.wide[index]);
+                self.instances.observe(slot, seats, trail, out);
             }
-            Observations::Compact(array) => {
-                instances.observe_compact(slot, seats, fresh, &mut array[at..][..len])
+            Observations::Compact(out) => {
+                let trail = Some(&mut trails.compact[index]);
+                self.instances.observe_compact(slot, seats, trail, out);
             }
         }
     }
@@ -163,14 +164,8 @@ impl<I: Instances> OneByOne<I> {
         }
     }
 
-    /// Advances one instance and writes its rows; `fresh` if the observations hold earlier ones.
-    pub(crate) fn step_one(
-        &mut self,
-        index: usize,
-        actions: &[Action],
-        fresh: bool,
-        arrays: &mut Arrays<'_>,
-    ) {
+    /// Advances one instance and writes its rows.
+    pub(crate) fn step_one(&mut self, index: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
         if self.autoreset == Autoreset::NextStep && self.episodes[index].over {
             self.outcome.clear();
             self.restart(index);
@@ -181,10 +176,10 @@ impl<I: Instances> OneByOne<I> {
         }
         self.write_outcome(index, arrays);
         if self.autoreset == Autoreset::SameStep && self.outcome.over {
-            self.write_observation(index, false, &mut arrays.final_observations);
+            self.write_observation(index, &mut arrays.final_observations);
             self.restart(index);
         }
-        self.write_observation(index, fresh, &mut arrays.observations);
+        self.renew_observation(index, &mut arrays.observations);
         if let Some(masks) = &mut arrays.masks {
             self.write_masks(index, masks);
         }
@@ -209,33 +204,27 @@ impl<I: Instances> Chunk for OneByOne<I> {
             self.episodes[index] = Episode::new(seed);
             self.instances.reset(&mut self.slots[index], seed);
             self.write_outcome(index, &mut arrays);
-            self.write_observation(index, false, &mut arrays.observations);
+            self.write_observation(index, &mut arrays.observations);
             if let Some(masks) = &mut arrays.masks {
                 self.write_masks(index, masks);
             }
-        }
-        if which.is_none() {
-            self.note(&arrays.observations);
         }
     }
 
     fn step(&mut self, actions: &[Action], mut arrays: Arrays<'_>) {
         let seats = self.shape.seats;
-        let fresh = self.fresh(&arrays.observations);
         for (index, actions) in actions.chunks_exact(seats).enumerate() {
-            self.step_one(index, actions, fresh, &mut arrays);
+            self.step_one(index, actions, &mut arrays);
         }
-        self.note(&arrays.observations);
     }
 
     fn observe(&mut self, mut observations: Observations<'_>, mut masks: Option<&mut [u8]>) {
         for index in 0..self.slots.len() {
-            self.write_observation(index, false, &mut observations);
+            self.write_observation(index, &mut observations);
             if let Some(masks) = &mut masks {
                 self.write_masks(index, masks);
             }
         }
-        self.note(&observations);
     }
 
     fn state(&mut self, instance: usize, out: &mut Vec<u8>) {

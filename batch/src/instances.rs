@@ -3,7 +3,7 @@
 use env_core::contract::StateError;
 use env_core::envs::NativeEnvironment;
 use env_core::instance::{read_state, write_state};
-use env_core::{Action, StepOutcome, World};
+use env_core::{Action, StepOutcome, Trail, World};
 
 /// The instances of a batch. The value is shared by the threads; a slot is one instance.
 pub(crate) trait Instances: Send + Sync + 'static {
@@ -12,10 +12,22 @@ pub(crate) trait Instances: Send + Sync + 'static {
     type Slot: Send;
     fn reset(&self, slot: &mut Self::Slot, seed: u64);
     fn step(&self, slot: &mut Self::Slot, actions: &[Action], outcome: &mut StepOutcome);
-    /// Writes the observations of this many seats; if `fresh`, `out` holds earlier ones of theirs.
-    fn observe(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [f32]);
+    /// Writes the observations of this many seats; the trail is that of `out`, if this is the only one who writes it.
+    fn observe(
+        &self,
+        slot: &mut Self::Slot,
+        seats: usize,
+        trail: Option<&mut Trail<f32>>,
+        out: &mut [f32],
+    );
     /// The same, a byte a value.
-    fn observe_compact(&self, slot: &mut Self::Slot, seats: usize, fresh: bool, out: &mut [i8]);
+    fn observe_compact(
+        &self,
+        slot: &mut Self::Slot,
+        seats: usize,
+        trail: Option<&mut Trail<i8>>,
+        out: &mut [i8],
+    );
     fn mask(&self, slot: &mut Self::Slot, seat: usize) -> u64;
     fn state(&self, slot: &mut Self::Slot, out: &mut Vec<u8>);
     fn restore(&self, slot: &mut Self::Slot, bytes: &[u8]) -> Result<(), StateError>;
@@ -50,12 +62,24 @@ impl<E: NativeEnvironment> Instances for Natives<E> {
         self.0.step(slot, actions, outcome);
     }
 
-    fn observe(&self, slot: &mut E::State, seats: usize, fresh: bool, out: &mut [f32]) {
-        self.0.observe_all(slot, seats, fresh, out);
+    fn observe(
+        &self,
+        slot: &mut E::State,
+        seats: usize,
+        trail: Option<&mut Trail<f32>>,
+        out: &mut [f32],
+    ) {
+        self.0.observe_all(slot, seats, trail, out);
     }
 
-    fn observe_compact(&self, slot: &mut E::State, seats: usize, fresh: bool, out: &mut [i8]) {
-        self.0.observe_all_compact(slot, seats, fresh, out);
+    fn observe_compact(
+        &self,
+        slot: &mut E::State,
+        seats: usize,
+        trail: Option<&mut Trail<i8>>,
+        out: &mut [i8],
+    ) {
+        self.0.observe_all_compact(slot, seats, trail, out);
     }
 
     fn mask(&self, slot: &mut E::State, seat: usize) -> u64 {
@@ -112,14 +136,20 @@ impl Instances for Worlds {
         outcome.events.extend_from_slice(&given.events);
     }
 
-    fn observe(&self, slot: &mut Slot, seats: usize, _fresh: bool, out: &mut [f32]) {
+    fn observe(&self, slot: &mut Slot, seats: usize, _: Option<&mut Trail<f32>>, out: &mut [f32]) {
         each(seats, out, |seat, out| {
             slot.world.observe(seat, &mut slot.values);
             out.copy_from_slice(&slot.values);
         });
     }
 
-    fn observe_compact(&self, slot: &mut Slot, seats: usize, _fresh: bool, out: &mut [i8]) {
+    fn observe_compact(
+        &self,
+        slot: &mut Slot,
+        seats: usize,
+        _: Option<&mut Trail<i8>>,
+        out: &mut [i8],
+    ) {
         each(seats, out, |seat, out| {
             slot.world.observe(seat, &mut slot.values);
             for (byte, value) in out.iter_mut().zip(&slot.values) {

@@ -266,6 +266,57 @@ proptest! {
     }
 }
 
+#[test]
+fn every_dialect_in_place_equals_single_worlds() {
+    let cases = [
+        ("overcooked_ai", r#"{"horizon":60}"#),
+        (
+            "overcooked_ai",
+            r#"{"horizon":60,"rules":"overcooked-ai-old","observation":["features","lossless"]}"#,
+        ),
+        (
+            "overcooked_ai",
+            r#"{"horizon":60,"rules":"jaxmarl-0.2.0","layout":"coord_ring"}"#,
+        ),
+        (
+            "overcooked_ai",
+            r#"{"horizon":60,"rules":"cec","layout":"cramped_room_9"}"#,
+        ),
+        (
+            "overcooked_ai",
+            r#"{"horizon":60,"rules":"cec","layout":"generated"}"#,
+        ),
+        (
+            "overcooked_ai",
+            r#"{"horizon":60,"rules":"neurips2019","layout":"simple"}"#,
+        ),
+        ("overcooked_ai", r#"{"horizon":60,"rules":"zsc-eval"}"#),
+        ("overcooked_jaxmarl_v2", r#"{"horizon":60}"#),
+        (
+            "overcooked_jaxmarl_v2",
+            r#"{"horizon":60,"layout":"grounded_coord_simple","view_radius":2,"indicate_successful_delivery":true}"#,
+        ),
+        (
+            "overcooked_jaxmarl_v2",
+            r#"{"horizon":60,"random_reset":true,"random_agent_positions":true}"#,
+        ),
+        (
+            "overcooked",
+            r#"{"horizon":60,"rules":"cogrid-0.3.2","layout":"counter_circuit"}"#,
+        ),
+        ("overcooked", r#"{"horizon":60,"seats":3}"#),
+    ];
+    let options = BatchOptions {
+        instances: 20,
+        threads: 2,
+        autoreset: Autoreset::SameStep,
+        in_place: true,
+    };
+    for (seed, (id, params)) in (0..).zip(cases) {
+        compare(id, params, options, 400, seed);
+    }
+}
+
 fn filled(batch: &mut dyn Vector) -> Buffers {
     let mut buffers = Buffers::new(&batch.spec().clone(), batch.instances());
     let seeds: Vec<u64> = (10..).take(batch.instances()).collect();

@@ -27,9 +27,10 @@ pub mod observer;
 pub mod rng;
 pub mod shared;
 pub mod tally;
+mod value;
 pub mod view;
 
 pub use choosing::choose_action;
 pub use contract::{Action, Environment, MAX_SEATS, Policy, Spec, StepEvent, StepOutcome, World};
 pub use instance::Instance;
-pub use observer::BatchObserver;
+pub use observer::{BatchObserver, Trail};

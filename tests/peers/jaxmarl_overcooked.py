@@ -1,4 +1,9 @@
-"""JaxMARL: 1,024 cramped rooms stepped in one compiled loop, uniform actions, its observations, no auto-reset."""
+"""JaxMARL: 1,024 cramped rooms stepped in one compiled loop, uniform actions, its observations, no auto-reset.
+
+`jaxmarl_overcooked.py [overcooked | overcooked_v2]` measures the first Overcooked or the second.
+"""
+
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +14,9 @@ from jaxmarl.environments.overcooked import overcooked_layouts
 
 INSTANCES, STEPS = 1024, 100
 
-env = make("overcooked", layout=FrozenDict(overcooked_layouts["cramped_room"]))
+name = sys.argv[1] if len(sys.argv) > 1 else "overcooked"
+room = "cramped_room" if name == "overcooked_v2" else FrozenDict(overcooked_layouts["cramped_room"])
+env = make(name, layout=room)
 _, states = jax.vmap(env.reset)(jax.random.split(jax.random.PRNGKey(1), INSTANCES))
 
 
@@ -34,4 +41,5 @@ def play():
 
 
 play()
-report("JaxMARL, 1,024 instances with observations", 4, INSTANCES * STEPS, play)
+FIGURES = {"overcooked": "JaxMARL", "overcooked_v2": "JaxMARL's Overcooked V2"}
+report(f"{FIGURES[name]}, 1,024 instances with observations", 4, INSTANCES * STEPS, play)

@@ -212,6 +212,13 @@ pub(crate) fn create(workspace: &Workspace, folder: &Path) -> Result<()> {
     )
 }
 
+/// Makes `.venv` with the package as people install it.
+pub(crate) fn installed(workspace: &Workspace) -> Result<Venv> {
+    let venv = environment(workspace)?;
+    install(workspace, &venv, "release")?;
+    Ok(venv)
+}
+
 /// Builds the wheel and puts it into the environment.
 fn install(workspace: &Workspace, venv: &Venv, profile: &str) -> Result<()> {
     let wheels = workspace.target.join("wheels");

@@ -1,6 +1,6 @@
 //! `record`: trajectories of the Overcooked dialects, by their originals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use anyhow::{Context as _, Result, bail};
@@ -115,7 +115,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     if !of_kitchens && options.value("steps").is_some() {
         bail!("the recorder of {dialect} sets the steps of an episode itself; leave out --steps");
     }
-    let python = install(&workspace, source.folder, source.packages)?;
+    let python = install_source(&workspace, source)?;
     let mut record = workspace.command(python);
     record.arg(workspace.root.join(RECORDERS).join(source.program));
     record.args(of_kitchens.then_some(dialect));
@@ -129,9 +129,19 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     become_program(record)
 }
 
-/// Gives the Python that has the packages, and installs them unless that was done.
-fn install(workspace: &Workspace, folder: &str, packages: &[&str]) -> Result<PathBuf> {
-    let venv = workspace.root.join(".tools/dialects").join(folder);
+/// Gives the Python that has the original of a dialect, by its name.
+pub(crate) fn original(workspace: &Workspace, dialect: &str) -> Result<PathBuf> {
+    let source = SOURCES.iter().find(|source| source.name == dialect);
+    install_source(workspace, source.context("there is no such dialect")?)
+}
+
+fn install_source(workspace: &Workspace, source: &Source) -> Result<PathBuf> {
+    let venv = workspace.root.join(".tools/dialects").join(source.folder);
+    install(workspace, &venv, source.packages)
+}
+
+/// Gives the Python of a virtual environment that has the packages, and installs them unless that was done.
+pub(crate) fn install(workspace: &Workspace, venv: &Path, packages: &[&str]) -> Result<PathBuf> {
     let python = venv.join("bin/python");
     let (stamp, wanted) = (venv.join("packages.txt"), packages.join("\n"));
     if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
@@ -139,7 +149,7 @@ fn install(workspace: &Workspace, folder: &str, packages: &[&str]) -> Result<Pat
     }
     let creator = env::var_os("COPLAY_PYTHON").unwrap_or_else(|| "python3".into());
     let mut make = workspace.command(creator);
-    make.args(["-m", "venv", "--clear"]).arg(&venv);
+    make.args(["-m", "venv", "--clear"]).arg(venv);
     run("making a virtual environment", &mut make)?;
     let mut pip = workspace.command(&python);
     pip.args(["-m", "pip", "install", "--quiet"]);

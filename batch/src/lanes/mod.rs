@@ -119,8 +119,7 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
         self.write(first, used, arrays);
         for lane in odd.set() {
             let actions = &actions[2 * lane..][..2];
-            self.one_by_one
-                .step_one(first + lane, actions, false, arrays);
+            self.one_by_one.step_one(first + lane, actions, arrays);
             self.replace(first + lane);
         }
         let over = self.gains.over;

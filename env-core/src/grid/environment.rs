@@ -16,7 +16,7 @@ use super::world::GridWorld;
 use super::{describe, draw, interactions, reset, step};
 use crate::contract::{Action, Environment, ParamError, Spec, StepOutcome, range_of_sums};
 use crate::draw::{DrawList, Sprite};
-use crate::observer::BatchObserver;
+use crate::observer::{BatchObserver, Trail};
 
 /// A grid world as an environment; `C` is what it does by the rules of CoGrid beyond its declarations.
 #[derive(Debug)]
@@ -208,13 +208,25 @@ impl<W: GridWorld, C: CogridRules<W>> BatchObserver for Grid<W, C> {
             .refresh(&self.world, &self.tables, state, seat, out);
     }
 
-    fn observe_all(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [f32]) {
+    fn observe_all(
+        &self,
+        state: &Self::State,
+        _: usize,
+        trail: Option<&mut Trail<f32>>,
+        out: &mut [f32],
+    ) {
         self.observer
-            .observe_all(&self.world, &self.tables, state, fresh, out);
+            .observe_all(&self.world, &self.tables, state, trail, out);
     }
 
-    fn observe_all_compact(&self, state: &Self::State, _: usize, fresh: bool, out: &mut [i8]) {
+    fn observe_all_compact(
+        &self,
+        state: &Self::State,
+        _: usize,
+        trail: Option<&mut Trail<i8>>,
+        out: &mut [i8],
+    ) {
         self.observer
-            .observe_all(&self.world, &self.tables, state, fresh, out);
+            .observe_all(&self.world, &self.tables, state, trail, out);
     }
 }

@@ -1,14 +1,14 @@
 //! `bench agents`: a decision of networks of the sizes that people train, here and in onnxruntime, natively and in
-//! browsers.
+//! browsers; the dialects beside their originals; a training.
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
-use super::gather;
+use super::{gather, peers};
 use crate::figures::Figure;
-use crate::workspace::{Workspace, run};
-use crate::{build, exports, setup};
+use crate::workspace::{Workspace, output, run, say};
+use crate::{build, exports, python, setup};
 
 /// The version of onnxruntime-web to compare with.
 const ORT: &str = "onnxruntime-web@1.22.0";
@@ -31,7 +31,36 @@ pub(super) fn measure(workspace: &Workspace) -> Result<Vec<Figure>> {
         node.arg(name).arg(folder);
     }
     gather("agents, in browsers", &mut node, &mut figures)?;
+    dialects(workspace, &mut figures)?;
+    figures.push(training(workspace)?);
     Ok(figures)
+}
+
+/// Steps of the rules that published agents speak, with observations, beside their originals.
+fn dialects(workspace: &Workspace, figures: &mut Vec<Figure>) -> Result<()> {
+    let mut cargo = workspace.cargo(&["bench", "-p", "batch", "--bench", "batch"]);
+    gather("dialects", cargo.args(["--", "dialects"]), figures)?;
+    let (mut originals, _) = peers::originals(workspace);
+    figures.append(&mut originals);
+    Ok(())
+}
+
+/// Minutes until the example has learned to deliver 7.5 soups an episode.
+fn training(workspace: &Workspace) -> Result<Figure> {
+    let model = workspace.target.join("bench-agents/self_play.onnx");
+    let venv = python::installed(workspace)?;
+    let mut train = venv.command(workspace, "python");
+    train.args(["examples/train-overcooked/train.py", "self-play"]);
+    train.arg(model).args(["--minutes", "2", "--seed", "1"]);
+    say(format_args!("measuring: training, two minutes"));
+    let text = output(&mut train)?;
+    let minutes = text.lines().find_map(|line| {
+        let (_, took) = line.split_once("deliveries an episode: ")?;
+        took.split_once(" minutes")?.0.parse().ok()
+    });
+    let minutes = minutes.context("the training did not say how long it took")?;
+    let name = "self-play in Cramped Room, until 7.5 deliveries an episode".to_owned();
+    Ok(Figure::new("training", name, minutes, "min"))
 }
 
 /// Installs onnxruntime-web, 90 MB, unless it is there; gives the folder of its programs.

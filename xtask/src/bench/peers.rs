@@ -1,12 +1,12 @@
 //! The peers of the environments: installed from their packages, measured in the same run.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use crate::figures::Figure;
-use crate::workspace::{Workspace, output, run, say};
+use crate::record;
+use crate::workspace::{Workspace, output, say};
 
 /// A program to compare with.
 struct Peer {
@@ -49,61 +49,75 @@ const PEERS: [Peer; 4] = [
     },
 ];
 
+/// The originals of dialects that have a package: the name as in `cargo xtask record`, the script of `tests/peers`,
+/// and the argument that it takes.
+const ORIGINALS: [(&str, &str, &str); 4] = [
+    (
+        "overcooked-ai-1.1.0",
+        "overcooked_ai_observed.py",
+        "overcooked-ai-1.1.0",
+    ),
+    (
+        "overcooked-ai-old",
+        "overcooked_ai_observed.py",
+        "overcooked-ai-old",
+    ),
+    ("jaxmarl-0.2.0", "jaxmarl_overcooked.py", "overcooked"),
+    ("jaxmarl-v2", "jaxmarl_overcooked.py", "overcooked_v2"),
+];
+
 /// The peers' figures, and the names of those that could not be run here.
 pub(super) fn measure(workspace: &Workspace) -> (Vec<Figure>, Vec<&'static str>) {
+    all(PEERS.iter().map(|peer| {
+        let venv = workspace.target.join("peers").join(peer.folder);
+        let install = || record::install(workspace, &venv, peer.packages);
+        (
+            peer.name,
+            one(workspace, peer.name, install, peer.script, &[]),
+        )
+    }))
+}
+
+/// The figures of the originals of dialects, and the names of those that could not be run here.
+pub(super) fn originals(workspace: &Workspace) -> (Vec<Figure>, Vec<&'static str>) {
+    all(ORIGINALS.iter().map(|&(name, script, argument)| {
+        let install = || record::original(workspace, name);
+        (name, one(workspace, name, install, script, &[argument]))
+    }))
+}
+
+fn all(
+    measured: impl Iterator<Item = (&'static str, Result<Vec<Figure>>)>,
+) -> (Vec<Figure>, Vec<&'static str>) {
     let (mut figures, mut missing) = (Vec::new(), Vec::new());
-    for peer in &PEERS {
-        match one(workspace, peer) {
+    for (name, measured) in measured {
+        match measured {
             Ok(mut measured) => figures.append(&mut measured),
             Err(error) => {
-                say(format_args!("{} is left out: {error:#}", peer.name));
-                missing.push(peer.name);
+                say(format_args!("{name} is left out: {error:#}"));
+                missing.push(name);
             }
         }
     }
     (figures, missing)
 }
 
-fn one(workspace: &Workspace, peer: &Peer) -> Result<Vec<Figure>> {
-    let python = installed(workspace, peer)?;
-    say(format_args!("measuring: {}", peer.name));
-    let script = Path::new("tests/peers").join(peer.script);
+fn one(
+    workspace: &Workspace,
+    name: &str,
+    install: impl FnOnce() -> Result<PathBuf>,
+    script: &str,
+    arguments: &[&str],
+) -> Result<Vec<Figure>> {
+    let python = install()?;
+    say(format_args!("measuring: {name}"));
     let mut command = workspace.command(python);
-    let text = output(command.arg(script).env("PYTHONDONTWRITEBYTECODE", "1"))?;
-    let figures: Vec<_> = text
+    command.arg(Path::new("tests/peers").join(script));
+    command.args(arguments).env("PYTHONDONTWRITEBYTECODE", "1");
+    let figures: Vec<_> = output(&mut command)?
         .lines()
         .filter_map(|line| Figure::read("peers", line))
         .collect();
     anyhow::ensure!(!figures.is_empty(), "it printed no figure");
     Ok(figures)
-}
-
-/// The Python of a peer's own environment, made and filled if that was not done.
-fn installed(workspace: &Workspace, peer: &Peer) -> Result<PathBuf> {
-    let folder = workspace.target.join("peers").join(peer.folder);
-    let python = folder.join("bin/python");
-    let stamp = folder.join("packages.txt");
-    let wanted = peer.packages.join("\n");
-    if fs::read_to_string(&stamp).is_ok_and(|there| there == wanted) {
-        return Ok(python);
-    }
-    let mut make = workspace.command("python3");
-    run(
-        &format!("making an environment for {}", peer.name),
-        make.args(["-m", "venv", "--clear"]).arg(&folder),
-    )?;
-    let mut pip = workspace.command(&python);
-    pip.args([
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-    ]);
-    run(
-        &format!("installing {}", peer.name),
-        pip.args(peer.packages),
-    )?;
-    fs::write(&stamp, wanted).with_context(|| format!("writing {}", stamp.display()))?;
-    Ok(python)
 }

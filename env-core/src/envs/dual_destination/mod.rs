@@ -18,6 +18,7 @@ use crate::draw::{DrawList, Shape, Sprite};
 use crate::grid::Appearance;
 use crate::observer::BatchObserver;
 use crate::rng::Rng;
+use crate::value::Value;
 
 /// Cells of each side.
 const SIDE: u8 = 5;
@@ -259,20 +260,7 @@ impl Environment for DualDestination {
     }
 
     fn observe(&self, state: &State, seat: usize, out: &mut [f32]) {
-        out.fill(0.0);
-        let seat = seat.min(SEATS - 1);
-        let mut put = |[x, y]: Square, channel: usize| {
-            let at = (usize::from(y) * usize::from(SIDE) + usize::from(x)) * 4 + channel;
-            if let Some(value) = out.get_mut(at) {
-                *value = 1.0;
-            }
-        };
-        put(state.agents[seat], 0);
-        put(state.agents[1 - seat], 1);
-        for seat in 0..SEATS {
-            put(state.green[seat], 2);
-            put(state.pink[seat], 3);
-        }
+        look(state, seat, out);
     }
 
     fn score(&self, state: &State) -> i64 {
@@ -334,4 +322,26 @@ impl Environment for DualDestination {
     }
 }
 
-impl BatchObserver for DualDestination {}
+impl BatchObserver for DualDestination {
+    fn observe_compact(&self, state: &State, seat: usize, out: &mut [i8]) {
+        look(state, seat, out);
+    }
+}
+
+/// Writes the map that a seat sees.
+fn look<V: Value>(state: &State, seat: usize, out: &mut [V]) {
+    out.fill(V::ZERO);
+    let seat = seat.min(SEATS - 1);
+    let mut put = |[x, y]: Square, channel: usize| {
+        let at = (usize::from(y) * usize::from(SIDE) + usize::from(x)) * 4 + channel;
+        if let Some(value) = out.get_mut(at) {
+            *value = V::ONE;
+        }
+    };
+    put(state.agents[seat], 0);
+    put(state.agents[1 - seat], 1);
+    for seat in 0..SEATS {
+        put(state.green[seat], 2);
+        put(state.pink[seat], 3);
+    }
+}

@@ -25,8 +25,9 @@ use crate::contract::{
     Action, ActionSpec, Environment, ParamError, Spec, StepOutcome, range_of_sums,
 };
 use crate::draw::{DrawList, Sprite};
-use crate::observer::BatchObserver;
+use crate::observer::{BatchObserver, Trail};
 use crate::rng::Rng;
+use crate::value::Value;
 pub use events::EVENTS;
 use ground::{KitchenGround, MOST_COOKS, TILES, Tile};
 use kitchen::Kitchen;
@@ -66,6 +67,18 @@ impl OvercookedAi {
 
     fn over(&self, state: &State) -> bool {
         state.steps >= self.params.horizon
+    }
+
+    fn look<V: Value>(&self, state: &State, seat: usize, out: &mut [V]) {
+        let ground = self.kitchen.ground(state);
+        self.observer
+            .observe(&self.kitchen, &ground, state, seat, out);
+    }
+
+    fn look_all<V: Value>(&self, state: &State, trail: Option<&mut Trail<V>>, out: &mut [V]) {
+        let ground = self.kitchen.ground(state);
+        self.observer
+            .observe_all(&self.kitchen, &ground, state, trail, out);
     }
 }
 
@@ -245,9 +258,7 @@ impl Environment for OvercookedAi {
     }
 
     fn observe(&self, state: &State, seat: usize, out: &mut [f32]) {
-        let ground = self.kitchen.ground(state);
-        self.observer
-            .observe(&self.kitchen, &ground, state, seat, out);
+        self.look(state, seat, out);
     }
 
     fn mask(&self, state: &State, seat: usize) -> u64 {
@@ -325,4 +336,28 @@ fn is_valid(kitchen: &Kitchen, ground: &KitchenGround, state: &State) -> bool {
         && state.lying.iter().enumerate().all(lying)
 }
 
-impl BatchObserver for OvercookedAi {}
+impl BatchObserver for OvercookedAi {
+    fn observe_compact(&self, state: &State, seat: usize, out: &mut [i8]) {
+        self.look(state, seat, out);
+    }
+
+    fn observe_all(
+        &self,
+        state: &State,
+        _: usize,
+        trail: Option<&mut Trail<f32>>,
+        out: &mut [f32],
+    ) {
+        self.look_all(state, trail, out);
+    }
+
+    fn observe_all_compact(
+        &self,
+        state: &State,
+        _: usize,
+        trail: Option<&mut Trail<i8>>,
+        out: &mut [i8],
+    ) {
+        self.look_all(state, trail, out);
+    }
+}

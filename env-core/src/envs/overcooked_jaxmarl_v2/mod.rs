@@ -19,9 +19,10 @@ use alloc::vec;
 use crate::MAX_SEATS;
 use crate::contract::{Action, ActionSpec, Environment, FieldSpec, ParamError, Spec, StepOutcome};
 use crate::draw::{DrawList, Sprite};
-use crate::observer::BatchObserver;
+use crate::observer::{BatchObserver, Trail};
 pub use kitchen::{Kitchen, Tile};
 pub use layouts::{LAYOUTS, NamedLayout};
+use observe::Observer;
 pub use params::Params;
 pub use state::{Cell, Cook, State};
 use step::{BUTTON_COST, COOK_TIME, DELIVERY_POINTS, Stepping};
@@ -54,6 +55,7 @@ pub const INTERACT: Action = 5;
 pub struct OvercookedJaxmarlV2 {
     params: Params,
     kitchen: Kitchen,
+    observer: Observer,
     spec: Spec,
 }
 
@@ -79,7 +81,7 @@ fn actions() -> vec::Vec<ActionSpec> {
     ]
 }
 
-fn spec(params: &Params, kitchen: &Kitchen) -> Spec {
+fn spec(params: &Params, kitchen: &Kitchen, observer: &Observer) -> Spec {
     let seats = kitchen.starts.len();
     let shaped = MOST_SHAPED
         * if params.shaping < 0.0 {
@@ -102,9 +104,7 @@ fn spec(params: &Params, kitchen: &Kitchen) -> Spec {
         noop: STAY,
         observation: vec![FieldSpec {
             name: "kitchen".into(),
-            shape: observe::shape(kitchen, params)
-                .map(|side| side as u32)
-                .into(),
+            shape: observer.shape(),
             range: Some([0.0, COOK_TIME.into()]),
         }],
         tick_hz: params.tick_hz,
@@ -148,10 +148,12 @@ impl Environment for OvercookedJaxmarlV2 {
         params.check()?;
         let kitchen = Kitchen::new(&params)?;
         params.appearance.check(kitchen.starts.len())?;
-        let spec = spec(&params, &kitchen);
+        let observer = Observer::new(&kitchen, &params);
+        let spec = spec(&params, &kitchen, &observer);
         Ok(Self {
             params,
             kitchen,
+            observer,
             spec,
         })
     }
@@ -190,7 +192,7 @@ impl Environment for OvercookedJaxmarlV2 {
     }
 
     fn observe(&self, state: &State, seat: usize, out: &mut [f32]) {
-        observe::observe(&self.kitchen, &self.params, state, seat, out);
+        self.observer.observe(state, seat, out);
     }
 
     fn score(&self, state: &State) -> i64 {
@@ -217,4 +219,28 @@ impl Environment for OvercookedJaxmarlV2 {
     }
 }
 
-impl BatchObserver for OvercookedJaxmarlV2 {}
+impl BatchObserver for OvercookedJaxmarlV2 {
+    fn observe_compact(&self, state: &State, seat: usize, out: &mut [i8]) {
+        self.observer.observe(state, seat, out);
+    }
+
+    fn observe_all(
+        &self,
+        state: &State,
+        _: usize,
+        trail: Option<&mut Trail<f32>>,
+        out: &mut [f32],
+    ) {
+        self.observer.observe_all(state, trail, out);
+    }
+
+    fn observe_all_compact(
+        &self,
+        state: &State,
+        _: usize,
+        trail: Option<&mut Trail<i8>>,
+        out: &mut [i8],
+    ) {
+        self.observer.observe_all(state, trail, out);
+    }
+}

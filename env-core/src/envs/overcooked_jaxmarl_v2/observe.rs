@@ -1,136 +1,283 @@
 //! The observation: a stack of layers over the kitchen, or over the part that a cook sees.
 //!
+//! What no step changes is laid out before, and copied; then everything that moves is written over it.
+//!
 //! Source: JaxMARL 0.2.0, `get_obs_default` in `overcooked_v2/overcooked.py`.
+
+use alloc::vec;
+use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::items::{self, COOKED, PLATE};
 use super::kitchen::{Kitchen, Tile};
 use super::params::Params;
 use super::state::{Cook, State};
+use crate::observer::{Marker, Trail};
+use crate::value::{Forms, Value};
 
 /// Layers that do not depend on the number of ingredients: place and direction of the cook and of the others, six
 /// kinds of things, the clock of pots, and a plate and a cook's mark in each of four groups of items.
 const FIXED: usize = 25;
+/// Layers of a cook before its item: place and direction.
+const COOK: usize = 5;
+/// Tiles with a layer, in their order; the piles come after them.
+const TILES: [Tile; 6] = [
+    Tile::Counter,
+    Tile::Goal,
+    Tile::Pot,
+    Tile::Indicator,
+    Tile::Button,
+    Tile::Plates,
+];
 
-/// Rows, columns and layers.
-pub(super) fn shape(kitchen: &Kitchen, params: &Params) -> [usize; 3] {
-    let ingredients = usize::from(kitchen.ingredients);
-    let layers = FIXED + 5 * ingredients + usize::from(params.indicate_successful_delivery);
-    match params.view_radius {
-        Some(radius) => {
-            let side = 2 * usize::from(radius) + 1;
-            [side, side, layers]
-        }
-        None => [kitchen.rows, kitchen.cols, layers],
-    }
-}
-
-/// The layers of one cell, filled from the first on.
-struct Layers<'a> {
-    out: &'a mut [f32],
-    at: usize,
+/// The observation of a kitchen.
+#[derive(Debug)]
+pub(super) struct Observer {
+    /// Rows, columns and layers of an observation.
+    shape: [usize; 3],
     ingredients: u8,
+    /// True if a layer shows deliveries.
+    shows_delivery: bool,
+    /// Cells that are seen in each direction; `None` for the whole kitchen.
+    radius: Option<usize>,
+    /// The cells that tell more than what lies there: pots, goals, indicators and buttons.
+    telling: Vec<(usize, Tile)>,
+    /// Column and row of each cell.
+    places: Vec<[usize; 2]>,
+    /// Columns of the laid out values, which reach as far beyond the kitchen as a cook sees.
+    wide: usize,
+    /// The values that no step changes.
+    ground: Forms,
 }
 
-impl Layers<'_> {
-    fn put(&mut self, value: impl Into<f32>) {
-        self.out[self.at] = value.into();
-        self.at += 1;
+impl Observer {
+    /// Lays out a kitchen.
+    pub(super) fn new(kitchen: &Kitchen, params: &Params) -> Self {
+        let radius = params.view_radius.map(usize::from);
+        let layers = FIXED
+            + 5 * usize::from(kitchen.ingredients)
+            + usize::from(params.indicate_successful_delivery);
+        let [rows, cols] = match radius {
+            Some(radius) => [2 * radius + 1; 2],
+            None => [kitchen.rows, kitchen.cols],
+        };
+        let outside = radius.unwrap_or(0);
+        let wide = kitchen.cols + 2 * outside;
+        let tells = |&(_, tile): &(usize, Tile)| {
+            matches!(
+                tile,
+                Tile::Pot | Tile::Goal | Tile::Indicator | Tile::Button
+            )
+        };
+        let mut observer = Self {
+            shape: [rows, cols, layers],
+            ingredients: kitchen.ingredients,
+            shows_delivery: params.indicate_successful_delivery,
+            radius,
+            telling: kitchen
+                .tiles
+                .iter()
+                .copied()
+                .enumerate()
+                .filter(tells)
+                .collect(),
+            places: (0..kitchen.cells() as u16)
+                .map(|cell| kitchen.place(cell))
+                .collect(),
+            wide,
+            ground: Forms::default(),
+        };
+        let mut values = vec![0; wide * (kitchen.rows + 2 * outside) * layers];
+        for (cell, &tile) in kitchen.tiles.iter().enumerate() {
+            if let Some(layer) = observer.tile_layer(tile) {
+                let (row, col) = (cell / kitchen.cols + outside, cell % kitchen.cols + outside);
+                values[(row * wide + col) * layers + layer] = 1;
+            }
+        }
+        observer.ground = Forms::new(values);
+        observer
     }
 
-    fn put_flag(&mut self, flag: bool) {
-        self.put(u8::from(flag));
+    /// Rows, columns and layers.
+    pub(super) fn shape(&self) -> Vec<u32> {
+        self.shape.iter().map(|&side| side as u32).collect()
+    }
+
+    /// Layers of an item: plate, cooked, and the count of each ingredient.
+    fn item_len(&self) -> usize {
+        2 + usize::from(self.ingredients)
+    }
+
+    /// The first layer of the tiles.
+    fn tiles_at(&self) -> usize {
+        2 * (COOK + self.item_len())
+    }
+
+    /// The layer of a tile.
+    fn tile_layer(&self, tile: Tile) -> Option<usize> {
+        let layer = match tile {
+            Tile::Pile(ingredient) => Some(TILES.len() + usize::from(ingredient)),
+            tile => TILES.iter().position(|&other| other == tile),
+        };
+        layer.map(|layer| self.tiles_at() + layer)
+    }
+
+    /// Number of values.
+    fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Writes the observation of a seat.
+    pub(super) fn observe<V: Value>(&self, state: &State, seat: usize, out: &mut [V]) {
+        self.write_ground(state, seat, out);
+        self.write(state, seat..seat + 1, Marker::new(out));
+    }
+
+    /// Writes the observations of all seats, one after the other.
+    pub(super) fn observe_all<V: Value>(
+        &self,
+        state: &State,
+        trail: Option<&mut Trail<V>>,
+        out: &mut [V],
+    ) {
+        let (len, seats) = (self.len(), state.cooks.len());
+        if self.radius.is_some() {
+            // A cook that sees a part has another ground wherever it goes.
+            let seats = out.chunks_exact_mut(len).enumerate();
+            return seats.for_each(|(seat, out)| self.observe(state, seat, out));
+        }
+        let mut trail = Trail::worth(trail, len);
+        let is_laid = match &mut trail {
+            Some(trail) => trail.take_back(0, out),
+            None => false,
+        };
+        if !is_laid {
+            let seats = out.chunks_exact_mut(len).enumerate();
+            seats.for_each(|(seat, out)| self.write_ground(state, seat, out));
+        }
+        self.write(state, 0..seats, Marker::of_all(out, trail, [0, len], seats));
+    }
+
+    /// Writes what no step changes in the cells that a seat sees.
+    fn write_ground<V: Value>(&self, state: &State, seat: usize, out: &mut [V]) {
+        let [rows, cols, layers] = self.shape;
+        let [x, y] = self.corner(state, seat);
+        let ground = V::of(&self.ground);
+        for (row, out) in out.chunks_exact_mut(cols * layers).enumerate().take(rows) {
+            let start = ((y + row) * self.wide + x) * layers;
+            out.copy_from_slice(&ground[start..][..out.len()]);
+        }
+    }
+
+    /// Column and row of the first cell that a seat sees, counted from that of the laid out values.
+    fn corner(&self, state: &State, seat: usize) -> [usize; 2] {
+        match self.radius {
+            Some(_) => self.places[usize::from(state.cooks[seat].cell)],
+            None => [0, 0],
+        }
+    }
+
+    /// Writes over the ground what these seats see there; several see the same cells.
+    fn write<V: Value>(&self, state: &State, seats: Range<usize>, marker: Marker<'_, V>) {
+        let mut window = Window {
+            observer: self,
+            corner: self.corner(state, seats.start),
+            marker,
+        };
+        window.put_things(state);
+        for (number, seat) in seats.enumerate() {
+            let own = state.cooks[seat];
+            window.marker.turn_to(number);
+            window.put_cook(&own, 0);
+            for (other, cook) in state.cooks.iter().enumerate() {
+                let is_here = |there: &Cook| there.cell == cook.cell;
+                if other != seat && !is_here(&own) && !state.cooks[..other].iter().any(is_here) {
+                    window.put_cook(cook, COOK + self.item_len());
+                }
+            }
+        }
+    }
+}
+
+/// The part of a kitchen that a cook sees, in the making.
+struct Window<'a, V> {
+    observer: &'a Observer,
+    /// See [`Observer::corner`].
+    corner: [usize; 2],
+    marker: Marker<'a, V>,
+}
+
+impl<V: Value> Window<'_, V> {
+    /// The place of the first layer of a cell, if it is seen.
+    #[inline]
+    fn start(&self, cell: usize) -> Option<usize> {
+        let [rows, cols, layers] = self.observer.shape;
+        let outside = self.observer.radius.unwrap_or(0);
+        let [x, y] = *self.observer.places.get(cell)?;
+        let row = (y + outside).wrapping_sub(self.corner[1]);
+        let col = (x + outside).wrapping_sub(self.corner[0]);
+        (row < rows && col < cols).then(|| (row * cols + col) * layers)
+    }
+
+    #[inline]
+    fn put(&mut self, place: usize, value: V) {
+        self.marker.change(place, |there| *there = value);
+    }
+
+    /// A cook, from a layer on.
+    fn put_cook(&mut self, cook: &Cook, layer: usize) {
+        if let Some(start) = self.start(cook.cell.into()) {
+            let start = start + layer;
+            self.put(start, V::ONE);
+            self.put(start + 1 + usize::from(cook.facing), V::ONE);
+            self.put_item(start + COOK, cook.held);
+        }
+    }
+
+    /// Things in cells, recipes that are shown, clocks and deliveries.
+    fn put_things(&mut self, state: &State) {
+        let observer = self.observer;
+        let things = observer.tiles_at() + TILES.len() + usize::from(observer.ingredients);
+        let recipe = things + observer.item_len();
+        let clock = recipe + observer.item_len();
+        for (at, cell) in state.cells.iter().enumerate() {
+            if cell.items != 0
+                && let Some(start) = self.start(at)
+            {
+                self.put_item(start + things, cell.items);
+            }
+        }
+        for &(at, tile) in &observer.telling {
+            let (Some(start), Some(cell)) = (self.start(at), state.cells.get(at)) else {
+                continue;
+            };
+            if shows_recipe(tile, cell.timer) {
+                self.put_item(start + recipe, state.recipe);
+            }
+            if tile == Tile::Pot && cell.timer > 0 {
+                self.put(start + clock, V::whole(cell.timer.into()));
+            }
+            if tile == Tile::Goal && observer.shows_delivery && state.delivered {
+                self.put(start + clock + 1, V::ONE);
+            }
+        }
     }
 
     /// An item: plate, cooked, and the count of each ingredient.
-    fn put_item(&mut self, item: u32) {
-        self.put_flag(item & PLATE != 0);
-        self.put_flag(item & COOKED != 0);
-        for ingredient in 0..self.ingredients {
-            self.put(items::count_of(item, ingredient) as u8);
+    #[inline]
+    fn put_item(&mut self, start: usize, item: u32) {
+        if item & PLATE != 0 {
+            self.put(start, V::ONE);
         }
-    }
-
-    /// A cook that stands here, or nobody.
-    fn put_cook(&mut self, cook: Option<&Cook>) {
-        self.put_flag(cook.is_some());
-        for direction in 0..4 {
-            self.put_flag(cook.is_some_and(|cook| cook.facing == direction));
+        if item & COOKED != 0 {
+            self.put(start + 1, V::ONE);
         }
-        self.put_item(cook.map_or(0, |cook| cook.held));
-    }
-}
-
-/// Writes the observation of a seat.
-pub(super) fn observe(
-    kitchen: &Kitchen,
-    params: &Params,
-    state: &State,
-    seat: usize,
-    out: &mut [f32],
-) {
-    let [rows, cols, layers] = shape(kitchen, params);
-    let [x, y] = kitchen.place(state.cooks[seat].cell);
-    let radius = params.view_radius.map(usize::from);
-    for (at, out) in out.chunks_exact_mut(layers).enumerate().take(rows * cols) {
-        let (row, col) = (at / cols, at % cols);
-        let inside = match radius {
-            Some(radius) => place(kitchen, row + y, col + x, radius),
-            None => Some(at),
-        };
-        match inside {
-            Some(cell) => write(kitchen, params, state, seat, cell, out),
-            None => out.fill(0.0),
+        if item >> 2 != 0 {
+            for ingredient in 0..self.observer.ingredients {
+                let place = start + 2 + usize::from(ingredient);
+                self.put(place, V::whole(items::count_of(item, ingredient) as i32));
+            }
         }
-    }
-}
-
-/// The cell at a row and column that count from a corner this many cells outside of the kitchen.
-fn place(kitchen: &Kitchen, row: usize, col: usize, outside: usize) -> Option<usize> {
-    let (row, col) = (row.checked_sub(outside)?, col.checked_sub(outside)?);
-    (row < kitchen.rows && col < kitchen.cols).then_some(row * kitchen.cols + col)
-}
-
-fn write(
-    kitchen: &Kitchen,
-    params: &Params,
-    state: &State,
-    seat: usize,
-    at: usize,
-    out: &mut [f32],
-) {
-    let (tile, cell) = (kitchen.tiles[at], state.cells[at]);
-    let is_here = |cook: &&Cook| usize::from(cook.cell) == at;
-    let own = Some(&state.cooks[seat]).filter(is_here);
-    let other = state.cooks.iter().find(is_here).filter(|_| own.is_none());
-    let mut layers = Layers {
-        out,
-        at: 0,
-        ingredients: kitchen.ingredients,
-    };
-    layers.put_cook(own);
-    layers.put_cook(other);
-    for kind in [
-        Tile::Counter,
-        Tile::Goal,
-        Tile::Pot,
-        Tile::Indicator,
-        Tile::Button,
-        Tile::Plates,
-    ] {
-        layers.put_flag(tile == kind);
-    }
-    for ingredient in 0..kitchen.ingredients {
-        layers.put_flag(tile == Tile::Pile(ingredient));
-    }
-    layers.put_item(cell.items);
-    layers.put_item(if shows_recipe(tile, cell.timer) {
-        state.recipe
-    } else {
-        0
-    });
-    layers.put(if tile == Tile::Pot { cell.timer } else { 0 });
-    if params.indicate_successful_delivery {
-        layers.put_flag(tile == Tile::Goal && state.delivered);
     }
 }
 

@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::scene::Scene;
-use super::value::Value;
 use crate::grid::kind::{KindId, KindSet, MAX_KINDS};
+use crate::value::Value;
 
 /// In place of a slot: none.
 pub(super) const NONE: u8 = u8::MAX;

@@ -11,11 +11,11 @@ use super::map;
 use super::masks::Masks;
 use super::pots::Pots;
 use super::scene::Facts;
-use super::value::Value;
 use super::view::View;
 use crate::grid::GridWorld;
 use crate::grid::kind::KindSet;
 use crate::grid::state::Direction;
+use crate::value::Value;
 
 /// The name of the view.
 pub(super) const LOCAL_VIEW: &str = "local_view";

@@ -1,8 +1,8 @@
 //! `full_map_encoding`: the whole grid, a few numbers a cell.
 
 use super::scene::Scene;
-use super::value::Value;
 use crate::grid::state::Direction;
+use crate::value::Value;
 
 /// Rows and columns of CoGrid's map.
 pub(super) const COGRID_SIDE: usize = 12;

@@ -8,9 +8,10 @@ use core::ops::Range;
 
 use super::agent::NONE;
 use super::scene::{Facts, Scene, hand, words};
-use super::value::{Forms, Value};
 use crate::grid::kind::KindId;
 use crate::grid::tables::{Hand, Tables};
+use crate::observer::Trail;
+use crate::value::{Forms, Value};
 
 /// Values between two ranges that are copied faster than left out.
 const NEAR: usize = 64;
@@ -126,36 +127,64 @@ impl Masks {
         for range in &self.changing {
             out[range.clone()].copy_from_slice(&template[range.clone()]);
         }
+        self.draw(scene, |place| out[place] = V::ONE);
+        self.draw_loud(scene, out);
+    }
+
+    /// Writes over the template what came, at each of these starts, and notes it in a trail.
+    #[inline(never)]
+    pub(super) fn write_all<V: Value>(
+        &self,
+        scene: &Scene<'_>,
+        starts: impl Iterator<Item = usize> + Clone,
+        trail: &mut Trail<V>,
+        out: &mut [V],
+    ) {
+        self.draw(scene, |place| {
+            for place in starts.clone().map(|start| start + place) {
+                trail.note(place, out[place]);
+                out[place] = V::ONE;
+            }
+        });
+        for start in starts {
+            self.draw_loud(scene, &mut out[start..]);
+        }
+    }
+
+    /// Calls with the place of each thing that came.
+    #[inline]
+    fn draw(&self, scene: &Scene<'_>, mut put: impl FnMut(usize)) {
+        let mut mark = |cell: usize, kind: u8| {
+            let plane = self.moving[usize::from(kind)];
+            if plane != NONE {
+                put(self.index(plane, cell));
+            }
+        };
         if scene.littered {
             scene.litter(|start, word| {
                 marks(word, |place| {
-                    self.mark(start + place, scene.kinds[start + place], out);
+                    mark(start + place, scene.kinds[start + place])
                 });
             });
         }
-        if !self.lying {
-            return;
-        }
-        words(scene.values, |start, word| {
-            marks(word, |place| {
-                self.mark(start + place, scene.lying(start + place), out);
+        if self.lying {
+            words(scene.values, |start, word| {
+                marks(word, |place| {
+                    mark(start + place, scene.lying(start + place))
+                });
             });
-        });
+        }
+    }
+
+    /// By the rules of CoGrid: writes the planes that do not change, where a cell shows a number.
+    #[inline]
+    fn draw_loud<V: Value>(&self, scene: &Scene<'_>, out: &mut [V]) {
         for &(cell, kind) in &self.loud {
             let shown = scene.values[usize::from(cell)];
             for &(plane, other) in &self.still {
                 let index = self.index(plane, usize::from(cell));
                 out[index] = V::flag(other == kind || other == shown);
             }
-        }
-    }
-
-    /// Draws a thing that came.
-    #[inline]
-    fn mark<V: Value>(&self, cell: usize, kind: u8, out: &mut [V]) {
-        let plane = self.moving[usize::from(kind)];
-        if plane != NONE {
-            out[self.index(plane, cell)] = V::ONE;
         }
     }
 }

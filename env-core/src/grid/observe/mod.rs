@@ -14,7 +14,6 @@ mod masks;
 mod own;
 mod pots;
 mod scene;
-mod value;
 mod view;
 
 use alloc::collections::BTreeSet;
@@ -29,12 +28,12 @@ use super::refusal::refuse;
 use super::state::{Direction, State};
 use super::tables::Tables;
 use crate::contract::{FieldSpec, ParamError};
+use crate::observer::Trail;
+use crate::value::{Forms, Value};
 use build::Builder;
 use feature::{Feature, Part, Reach};
 pub use own::{ContainerSet, OwnFeature, ViewWindow};
 use scene::{Facts, Scene};
-use value::Forms;
-pub use value::Value;
 pub(crate) use view::made;
 
 /// The observation of a seat.
@@ -208,14 +207,13 @@ impl Observer {
         look.write(&self.grid, seat, rest);
     }
 
-    /// Writes the observations of every seat, `[seat, value]`: the values of each agent are computed once. If `fresh`,
-    /// `out` has earlier ones.
+    /// Writes the observations of every seat, `[seat, value]`: the values of each agent are computed once.
     pub fn observe_all<W: GridWorld, V: Value>(
         &self,
         world: &W,
         tables: &Tables,
         state: &State<W::Extra>,
-        fresh: bool,
+        mut trail: Option<&mut Trail<V>>,
         out: &mut [V],
     ) {
         if self.gap.is_some() {
@@ -227,7 +225,11 @@ impl Observer {
         if out.len() < self.seats * self.len {
             return;
         }
-        if !fresh {
+        let is_laid = match &mut trail {
+            Some(trail) => trail.take_back(0, out),
+            None => false,
+        };
+        if !is_laid {
             let seats = out.chunks_exact_mut(self.len.max(1));
             seats.take(self.seats).for_each(|out| self.fix(out));
         }
@@ -249,6 +251,11 @@ impl Observer {
         }
         for part in &self.grid {
             let grid = others + (self.seats - 1) * self.row + part.start;
+            if let (Feature::Masks(masks), Some(trail)) = (&part.feature, &mut trail) {
+                let starts = (0..self.seats).map(|seat| seat * self.len + grid);
+                masks.write_all(&look.scene, starts, trail, out);
+                continue;
+            }
             let shared = part.feature.shared();
             let writers = if shared.is_some() { 1 } else { self.seats };
             for seat in 0..writers {

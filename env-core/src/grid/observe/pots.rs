@@ -4,9 +4,9 @@ use alloc::vec::Vec;
 
 use super::own::ContainerSet;
 use super::scene::{Facts, Scene};
-use super::value::Value;
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::state::Fixture;
+use crate::value::Value;
 
 /// Values of a pot besides its ingredients.
 const POT_LEN: usize = 10;

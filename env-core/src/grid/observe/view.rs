@@ -6,10 +6,10 @@ use alloc::vec::Vec;
 use super::own::ViewWindow;
 use super::pots::{count_of, stage};
 use super::scene::{Scene, hand, kinds};
-use super::value::Value;
 use crate::grid::kind::{KindId, MAX_KINDS};
 use crate::grid::state::Fixture;
 use crate::grid::tables::{Hand, Tables};
+use crate::value::Value;
 
 /// Divisors of CoGrid: the slots of a pot, and the time of the second kind of pot.
 const COGRID_CAPACITY: f32 = 3.0;

@@ -8,14 +8,18 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use self::distance::Distances;
+use self::maps::Map;
 use super::ground::{KitchenGround, Tile};
 use super::kitchen::{CEC_SIDE, Kitchen};
 use super::params::{Dialect, Encoding};
 use super::recipes::MOST_INGREDIENTS;
-use super::state::{Item, State};
+use super::state::{Item, Pot, State};
 use crate::contract::{FieldSpec, ParamError};
+use crate::observer::{Marker, Trail};
+use crate::value::Value;
 
 /// Urgency begins when fewer steps than these are left.
 const URGENT: u32 = 40;
@@ -23,13 +27,36 @@ const URGENT: u32 = 40;
 /// The observations of a kitchen, and the facts that they need.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
-    encodings: Vec<Encoding>,
+    parts: Vec<Part>,
     horizon: u32,
     counter_goals: bool,
     distances: Option<Distances>,
 }
 
-/// A moment that is observed.
+/// A part of an observation.
+#[derive(Clone, Debug)]
+struct Part {
+    encoding: Encoding,
+    /// The map, unless it is a list of numbers.
+    map: Option<Map>,
+    /// Number of values.
+    len: usize,
+}
+
+impl Part {
+    fn new(kitchen: &Kitchen, encoding: Encoding) -> Self {
+        let map = Map::new(kitchen, encoding);
+        let numbers = || shape(kitchen, encoding).iter().product::<u32>() as usize;
+        Self {
+            encoding,
+            len: map.as_ref().map_or_else(numbers, Map::len),
+            map,
+        }
+    }
+}
+
+/// A moment that is observed, and the seat whose list of numbers is written.
+#[derive(Clone, Copy)]
 pub(super) struct Scene<'a> {
     kitchen: &'a Kitchen,
     ground: &'a KitchenGround,
@@ -43,6 +70,12 @@ impl Scene<'_> {
     fn others(&self) -> impl Iterator<Item = &super::state::Cook> {
         let cooks = self.state.cooks.iter().enumerate();
         cooks.filter_map(|(seat, cook)| (seat != self.seat).then_some(cook))
+    }
+
+    /// The steps until the soup in a pot is done, if it cooks.
+    fn left(&self, pot: &Pot) -> Option<u16> {
+        let time = self.kitchen.recipes.time(pot.contents);
+        pot.tick().map(|tick| time.saturating_sub(tick))
     }
 }
 
@@ -77,8 +110,9 @@ impl Observer {
         };
         let fixed = encodings.iter().any(looks_around) && !kitchen.generated;
         let distances = fixed.then(|| Distances::new(&kitchen.ground, counter_goals));
+        let part = |encoding| Part::new(kitchen, encoding);
         Ok(Self {
-            encodings,
+            parts: encodings.into_iter().map(part).collect(),
             horizon,
             counter_goals,
             distances,
@@ -87,65 +121,126 @@ impl Observer {
 
     /// The fields of an observation.
     pub(super) fn fields(&self, kitchen: &Kitchen) -> Vec<FieldSpec> {
-        let field = |&encoding: &Encoding| FieldSpec {
+        let field = |&Part { encoding, .. }: &Part| FieldSpec {
             name: encoding.name().into(),
             shape: shape(kitchen, encoding),
             range: Some(range(kitchen, encoding)),
         };
-        self.encodings.iter().map(field).collect()
+        self.parts.iter().map(field).collect()
     }
 
     /// True if every value is a whole number from -128 to 127.
     pub(super) fn is_compact(&self, kitchen: &Kitchen) -> bool {
-        let wide = |encoding: &Encoding| {
+        let wide = |part: &Part| {
             matches!(
-                encoding,
+                part.encoding,
                 Encoding::LosslessX255 | Encoding::Neurips2019X255 | Encoding::ZscEval
             )
         };
-        kitchen.recipes.longest() <= 127 && !self.encodings.iter().any(wide)
+        kitchen.recipes.longest() <= 127 && !self.parts.iter().any(wide)
     }
 
     /// Writes the observation of a seat.
-    pub(super) fn observe(
+    pub(super) fn observe<V: Value>(
         &self,
         kitchen: &Kitchen,
         ground: &KitchenGround,
         state: &State,
         seat: usize,
-        out: &mut [f32],
+        out: &mut [V],
     ) {
-        out.fill(0.0);
         if seat >= state.cooks.len() {
-            return;
+            return out.fill(V::ZERO);
         }
-        let scene = Scene {
+        let scene = self.scene(kitchen, ground, state);
+        self.write(&scene, seat..seat + 1, None, out);
+    }
+
+    /// Writes the observations of all seats, one after the other.
+    pub(super) fn observe_all<V: Value>(
+        &self,
+        kitchen: &Kitchen,
+        ground: &KitchenGround,
+        state: &State,
+        trail: Option<&mut Trail<V>>,
+        out: &mut [V],
+    ) {
+        // Each episode has its own ground there.
+        let trail = Trail::worth(trail, self.len()).filter(|_| !kitchen.generated);
+        let scene = self.scene(kitchen, ground, state);
+        self.write(&scene, 0..state.cooks.len(), trail, out);
+    }
+
+    /// Number of values of a seat.
+    fn len(&self) -> usize {
+        self.parts.iter().map(|part| part.len).sum()
+    }
+
+    fn scene<'a>(
+        &self,
+        kitchen: &'a Kitchen,
+        ground: &'a KitchenGround,
+        state: &'a State,
+    ) -> Scene<'a> {
+        Scene {
             kitchen,
             ground,
             state,
-            seat,
+            seat: 0,
             urgent: self.horizon.saturating_sub(state.steps) < URGENT,
+        }
+    }
+
+    /// Writes what these seats see, one after the other; the trail is that of the array.
+    fn write<V: Value>(
+        &self,
+        scene: &Scene<'_>,
+        seats: Range<usize>,
+        mut trail: Option<&mut Trail<V>>,
+        out: &mut [V],
+    ) {
+        let len = self.len();
+        if out.len() < len * seats.len() {
+            return;
+        }
+        let is_laid = match &mut trail {
+            Some(trail) => trail.take_back(scene.urgent.into(), out),
+            None => false,
         };
-        let mut rest = out;
-        for &encoding in &self.encodings {
-            let len = shape(kitchen, encoding).iter().product::<u32>() as usize;
-            let Some((own, after)) = rest.split_at_mut_checked(len) else {
-                return;
-            };
-            rest = after;
-            match encoding {
-                Encoding::Lossless => maps::lossless(&scene, 1.0, own),
-                Encoding::LosslessX255 => maps::lossless(&scene, 255.0, own),
-                Encoding::ZscEval => maps::zsc_eval(&scene, own),
-                Encoding::Jaxmarl => maps::jaxmarl(&scene, None, own),
-                Encoding::Cec => maps::jaxmarl(&scene, Some(CEC_SIDE), own),
-                Encoding::Neurips2019 => maps::neurips2019(&scene, 1.0, own),
-                Encoding::Neurips2019X255 => maps::neurips2019(&scene, 255.0, own),
-                Encoding::Features => features::features(&scene, &self.distances(ground), own),
-                Encoding::Neurips2019Features => {
-                    features::features_2019(&scene, &self.distances(ground), own);
+        let mut first = 0;
+        for part in &self.parts {
+            let own = |number: usize| number * len + first..number * len + first + part.len;
+            match &part.map {
+                Some(map) => {
+                    if !is_laid {
+                        (0..seats.len()).for_each(|number| {
+                            map.write_ground(scene.urgent, &mut out[own(number)])
+                        });
+                    }
+                    let place = [first, len];
+                    let marker = Marker::of_all(out, trail.as_deref_mut(), place, seats.len());
+                    map.write(scene, seats.clone(), marker);
+                }
+                None => {
+                    for (number, seat) in seats.clone().enumerate() {
+                        let scene = Scene { seat, ..*scene };
+                        V::floats(&mut out[own(number)], |out| {
+                            self.list(part.encoding, &scene, out);
+                        });
+                    }
                 }
             }
+            first += part.len;
+        }
+    }
+
+    /// Writes a list of numbers.
+    fn list(&self, encoding: Encoding, scene: &Scene<'_>, out: &mut [f32]) {
+        out.fill(0.0);
+        let distances = self.distances(scene.ground);
+        match encoding {
+            Encoding::Neurips2019Features => features::features_2019(scene, &distances, out),
+            _ => features::features(scene, &distances, out),
         }
     }
 

@@ -2,9 +2,10 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::ops::AddAssign;
 
 /// A value of an observation: `f32`, or a whole number in a byte.
-pub trait Value: Copy + Default + 'static {
+pub trait Value: AddAssign + Copy + Default + 'static {
     /// Zero.
     const ZERO: Self;
     /// One.
@@ -78,10 +79,18 @@ pub struct Forms {
 
 impl Forms {
     /// Whole numbers in both forms.
-    pub(super) fn new(compact: Vec<i8>) -> Self {
+    pub(crate) fn new(compact: Vec<i8>) -> Self {
         Self {
             wide: compact.iter().copied().map(f32::from).collect(),
             compact,
+        }
+    }
+
+    /// Any numbers; those that no byte holds are for observations without a compact form.
+    pub(crate) fn of_floats(wide: Vec<f32>) -> Self {
+        Self {
+            compact: wide.iter().map(|&value| value as i8).collect(),
+            wide,
         }
     }
 }
