@@ -55,10 +55,11 @@ fn training(workspace: &Workspace) -> Result<Figure> {
     say(format_args!("measuring: training, two minutes"));
     let text = output(&mut train)?;
     let minutes = text.lines().find_map(|line| {
-        let (_, took) = line.split_once("deliveries an episode: ")?;
+        let (_, took) = line.split_once("deliveries an episode: after ")?;
         took.split_once(" minutes")?.0.parse().ok()
     });
-    let minutes = minutes.context("the training did not say how long it took")?;
+    let minutes =
+        minutes.with_context(|| format!("the training did not come to 7.5 deliveries:\n{text}"))?;
     let name = "self-play in Cramped Room, until 7.5 deliveries an episode".to_owned();
     Ok(Figure::new("training", name, minutes, "min"))
 }
