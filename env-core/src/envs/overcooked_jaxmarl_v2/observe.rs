@@ -1,6 +1,6 @@
 //! The observation: a stack of layers over the kitchen, or over the part that a cook sees.
 //!
-//! What no step changes is laid out before, and copied; then everything that moves is written over it.
+//! The values of the tiles are laid out once, and copied. Then cooks, things and clocks are written.
 //!
 //! Source: JaxMARL 0.2.0, `get_obs_default` in `overcooked_v2/overcooked.py`.
 

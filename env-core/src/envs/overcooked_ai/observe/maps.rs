@@ -1,6 +1,6 @@
 //! Observations as maps with channels.
 //!
-//! What no step changes is laid out before, and copied; then everything that moves is added.
+//! The values of fixed tiles are laid out once, and copied. Then cooks, pots and things are added.
 
 use alloc::vec;
 use alloc::vec::Vec;
