@@ -103,6 +103,8 @@ pub struct Episode {
     hosted: Option<Hosted>,
     /// A write failed: the contents of the disk are known again only after [`Self::recover`].
     broken: bool,
+    /// The bytes that are to be written in one piece with others.
+    held: Option<Vec<u8>>,
 }
 
 /// The archive's record of the page that plays a seat, or played it last.
@@ -227,6 +229,7 @@ impl Episode {
             ending: None,
             hosted,
             broken: false,
+            held: None,
         }
     }
 
@@ -291,9 +294,10 @@ impl Episode {
         if bytes.is_empty() {
             return Ok(());
         }
-        let written = self.file.append(&bytes);
-        self.broken = written.is_err();
-        written?;
+        match &mut self.held {
+            Some(held) => held.append(&mut bytes),
+            None => self.write(&bytes)?,
+        }
         self.writer = writer;
         let mut start = 0;
         for (record, end) in records.into_iter().zip(ends) {
@@ -301,6 +305,30 @@ impl Episode {
             start = end;
         }
         Ok(())
+    }
+
+    /// Writes bytes and waits for the disk.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let written = self.file.append(bytes);
+        self.broken = written.is_err();
+        written
+    }
+
+    /// Holds all bytes back from now on, so that [`Self::write_held`] writes them in one piece. Until then, nothing is
+    /// durable of what the episode reports as durable.
+    pub fn hold_writes(&mut self) {
+        self.held.get_or_insert_default();
+    }
+
+    /// Writes the bytes that were held back, and holds no more.
+    ///
+    /// # Errors
+    /// The disk failed: all that was reported since [`Self::hold_writes`] is void. The episode accepts nothing more.
+    pub fn write_held(&mut self) -> io::Result<()> {
+        match self.held.take() {
+            Some(held) if !held.is_empty() => self.write(&held),
+            _ => Ok(()),
+        }
     }
 
     /// Applies a record that is durable and `len` bytes long.

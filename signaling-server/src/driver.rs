@@ -3,7 +3,6 @@
 //! Two tasks: one steps the arbiter and never waits for a disk; the other carries effects out one after the other,
 //! so that everything shown is durable before it is sent. Relayed datagrams do not wait.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use clock::Clock;
@@ -13,18 +12,16 @@ use server_core::arbiter::{Arbiter, Effect, Event, RecordWork, Work, Write};
 use server_core::language_model::ModelRequest;
 use store::StoreError;
 use store::persistence::Persistence;
-use store::servers::EpisodeFiles;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::MissedTickBehavior;
 
 use crate::desk::call::{DeskCall, OrderAnswer};
 use crate::disk::{DiskRoom, LOOKS_EACH};
-use crate::episode_writer::EpisodeWriter;
+use crate::episode_writer::EpisodeWriters;
 use crate::model_client::ModelClient;
 use crate::socket::Connections;
 use crate::turn_sockets::EpisodeNotifier;
 use crate::webhook::EventFeed;
-use crate::world_faults::WorldFaults;
 
 /// Effects that may wait to be carried out.
 const EFFECTS: usize = 4_096;
@@ -46,14 +43,10 @@ pub struct Executor {
     pub connections: Arc<Connections>,
     /// The disk of the data folder.
     pub disk: Arc<DiskRoom>,
-    /// Environments that broke down.
-    pub faults: Arc<WorldFaults>,
-    /// The place to which the logs of episodes are written.
-    pub episodes: EpisodeFiles,
     /// Hears of episodes that are over, if there is a TURN server.
     pub notifier: Option<EpisodeNotifier>,
-    /// The threads of running episodes.
-    pub writers: HashMap<Era, EpisodeWriter>,
+    /// The threads that write the logs of running episodes.
+    pub writers: EpisodeWriters,
     /// The client of language models.
     pub models: Arc<ModelClient>,
     /// Reports of the archive, back to the arbiter.
@@ -178,12 +171,15 @@ async fn carry_out(mut executor: Executor, mut todo: mpsc::Receiver<Todo>) -> an
         }
     }
     executor.feed.iter().for_each(|feed| feed.close());
-    let writers = std::mem::take(&mut executor.writers);
-    tokio::task::spawn_blocking(move || writers.into_values().for_each(EpisodeWriter::finish_work))
-        .await?;
-    say_unerased(executor.persistence.retry_withdrawals().await);
-    say_unerased(executor.persistence.empty_erased_log().await);
-    executor.persistence.close().await;
+    let Executor {
+        persistence,
+        writers,
+        ..
+    } = executor;
+    tokio::task::spawn_blocking(move || writers.finish_work()).await?;
+    say_unerased(persistence.retry_withdrawals().await);
+    say_unerased(persistence.empty_erased_log().await);
+    persistence.close().await;
     Ok(())
 }
 
@@ -257,32 +253,13 @@ impl Executor {
 
     fn archive(&mut self, era: Era, work: Work) {
         let failed = work.failure_event(era);
-        if matches!(work, Work::Open(_)) {
-            let disk = Arc::clone(&self.disk);
-            match EpisodeWriter::start(
-                era,
-                self.episodes.clone(),
-                disk,
-                Arc::clone(&self.faults),
-                || None,
-                self.results.clone(),
-                Arc::clone(&self.freed),
-            ) {
-                Ok(writer) => drop(self.writers.insert(era, writer)),
-                Err(error) => tracing::error!(%error, "no thread for an episode"),
-            }
-        }
         let is_end = matches!(work, Work::Record(RecordWork::End(_)));
-        let handed = self
-            .writers
-            .get(&era)
-            .is_some_and(|writer| writer.hand_work(work));
-        if !handed {
+        if !self.writers.hand_work(era, work) {
             // The driver's own loop holds the receiving end until this task is done.
             let _ = self.results.send(failed);
         }
         if is_end {
-            self.writers.remove(&era);
+            self.writers.forget(era);
         }
     }
 }

@@ -29,7 +29,7 @@ use crate::desk::call::{CALLS, DeskCall};
 use crate::desk::{Desk, DeskParts};
 use crate::disk::DiskRoom;
 use crate::driver::{self, Executor};
-use crate::episode_writer::start_writers;
+use crate::episode_writer::{Surroundings, start_writers};
 use crate::file_budget::{self, FileBudget};
 use crate::films::Films;
 use crate::gate::ConnectionGate;
@@ -194,11 +194,15 @@ impl Server {
         let freed = Arc::new(Notify::new());
         let writers = start_writers(
             logs,
-            &data.episode_files(),
-            (&disk, &faults),
-            (&results, &freed),
+            Surroundings {
+                files: data.episode_files(),
+                disk: Arc::clone(&disk),
+                faults: Arc::clone(&faults),
+                results: results.clone(),
+                freed: Arc::clone(&freed),
+            },
         )
-        .context("a thread for a running episode")?;
+        .context("the threads for running episodes")?;
         let links = persistence
             .links(&data, &mut restored, options.links)
             .await?;
@@ -235,9 +239,7 @@ impl Server {
         let executor = Executor {
             persistence,
             connections: Arc::clone(&connections),
-            episodes: data.episode_files(),
             disk: Arc::clone(&disk),
-            faults: Arc::clone(&faults),
             notifier: turn.as_ref().map(|turn| turn.episodes.clone()),
             writers,
             models: Arc::new(ModelClient::new(options.models)),

@@ -1,5 +1,8 @@
 //! Files that cannot be written or taken up, and environments that break down.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::*;
 
 /// A full disk.
@@ -44,6 +47,70 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     let mut episode = Episode::recover(&dir.path().join("e-1.coplay")).unwrap();
     assert_eq!(episode.through(), Tick(5));
     assert_eq!(both(&mut episode, &mut pages, &all, (5, 9)), fine(9, 9));
+}
+
+/// Counts the writes.
+struct Counted(Box<dyn LogFile>, Arc<AtomicUsize>);
+
+impl LogFile for Counted {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.append(bytes)
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        self.0.read()
+    }
+
+    fn truncate(&mut self, len: usize) -> io::Result<()> {
+        self.0.truncate(len)
+    }
+}
+
+#[test]
+fn uploads_that_came_together_are_one_write_with_the_same_bytes() {
+    let header = header([PERSON, PERSON], 20);
+    let (all, writes) = (played(&header), Arc::default());
+    let file_of = |is_held: bool| {
+        let dir = tempfile::tempdir().unwrap();
+        let mut pages = pages(&header);
+        let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
+        episode.file = Box::new(Counted(episode.file, Arc::clone(&writes)));
+        for (from, to) in [(0, 5), (5, 9), (9, 20)] {
+            if is_held {
+                episode.hold_writes();
+            }
+            both(&mut episode, &mut pages, &all, (from, to));
+            episode.write_held().unwrap();
+        }
+        episode.end(EndReason::Played).unwrap();
+        episode.file.read().unwrap()
+    };
+    let written = |is_held| {
+        let bytes = file_of(is_held);
+        (bytes, writes.swap(0, Ordering::Relaxed))
+    };
+    let (apart, together) = (written(false), written(true));
+    assert_eq!(apart.0, together.0);
+    assert_eq!((apart.1, together.1), (7, 4), "six uploads and the end");
+}
+
+#[test]
+fn held_writes_that_fail_leave_the_file_as_it_was() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 5));
+    episode.hold_writes();
+    both(&mut episode, &mut pages, &all, (5, 9));
+    episode.file = Box::new(Full(episode.file));
+    assert!(episode.write_held().is_err());
+    let late = episode.append_upload(ZERO, &pages[0].part(&all, 9, 12));
+    assert!(matches!(late, Err(Refused::Disk(_))));
+    drop(episode);
+    let path = dir.path().join("e-1.coplay");
+    assert_eq!(Episode::recover(&path).unwrap().through(), Tick(5));
 }
 
 #[test]

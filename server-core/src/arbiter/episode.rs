@@ -20,10 +20,8 @@ use super::seat_network::SeatNetwork;
 use super::seats::{Moment, Page, Seats};
 use super::session::SessionId;
 use super::signal_rates::SignalRates;
+use super::timeouts::Timeout;
 use crate::limits::Limits;
-
-/// An episode in which something has happened is settled immediately.
-pub(super) const AT_ONCE: Option<(u64, &str)> = Some((0, "an event"));
 
 /// A page's report when it was ready to play.
 #[derive(Clone, Debug, Default)]
@@ -65,8 +63,6 @@ pub(super) struct EpisodeState {
     pub model: Option<Box<ModelPlay>>,
     /// The buttons by which its people tell AI partners what to do.
     pub buttons: ButtonPlay,
-    /// The time at which it must be settled next, microseconds, and the reason; `None` if only an event does that.
-    pub timeout: Option<(u64, &'static str)>,
 }
 
 /// The phase of an episode.
@@ -386,10 +382,11 @@ impl EpisodeState {
         (ticks.min(u64::from(most)) as u8).max(least)
     }
 
-    /// Records that it is settled, and when it must decide next even if nothing comes in.
-    pub(super) fn schedule_settling(&mut self, now_us: u64, stalled_us: u64) {
-        let is_to_come = |(at_us, _): &(u64, &'static str)| *at_us > now_us;
-        self.timeout = match &self.phase {
+    /// The time at which it must decide next even if nothing comes in, once it is settled; `None` if only an event does
+    /// that.
+    pub(super) fn next_timeout(&self, now_us: u64, stalled_us: u64) -> Option<Timeout> {
+        let is_to_come = |(at_us, _): &Timeout| *at_us > now_us;
+        let timeout = match &self.phase {
             Phase::Linking { until_us, .. } => Some((*until_us, "pages that are not ready")),
             Phase::Playing(play) => match play.closing_us {
                 Some(closing_us) => Some((closing_us, "last uploads")),
@@ -405,9 +402,9 @@ impl EpisodeState {
                 }
             },
             Phase::Ending { .. } => None,
-        }
+        };
         // All that was due by now is done.
-        .filter(is_to_come);
+        timeout.filter(is_to_come)
     }
 
     /// Returns how a running episode ends now, if it does: all pages are done, the study ends it because of somebody

@@ -404,8 +404,6 @@ impl Arbiter {
         if let Some(reason) = episode.and_then(|episode| episode.end_due(now_us, stalled_us)) {
             self.end_episode(era, reason);
         }
-        if let Some(episode) = self.episodes.get_mut(era) {
-            episode.schedule_settling(now_us, stalled_us);
-        }
+        self.episodes.schedule_settling(era, now_us, stalled_us);
     }
 }

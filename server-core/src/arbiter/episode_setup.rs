@@ -17,7 +17,7 @@ use study::{EnvFacts, Episode, Progress, StageKind, UnitAssignment};
 
 use super::absence_rules::AbsenceRules;
 use super::datagram_paths::PathTable;
-use super::episode::{AT_ONCE, EpisodeState, Phase};
+use super::episode::{EpisodeState, Phase};
 use super::flow::Transition;
 use super::group::{GroupId, SeatAssignment};
 use super::signals::SignalRates;
@@ -149,7 +149,6 @@ impl Arbiter {
             signals: SignalRates::default(),
             model: model.filter(|_| group.is_none()),
             buttons,
-            timeout: AT_ONCE,
         };
         for (seat, who) in episode.people() {
             self.sessions[who].place = Place::Episode(era, true);

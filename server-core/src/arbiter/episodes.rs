@@ -6,13 +6,19 @@ use std::collections::BTreeMap;
 
 use protocol::{Era, Seat};
 
-use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
+use super::episode::{EpisodeState, Phase, Play};
 use super::session::SessionId;
+use super::timeouts::{Timeout, Timeouts};
+
+/// The time of an episode to which something has happened.
+const AT_ONCE: Option<Timeout> = Some((0, "an event"));
 
 /// The episodes that are not over.
 #[derive(Debug)]
 pub(super) struct Episodes {
     by_era: BTreeMap<u16, EpisodeState>,
+    /// When each must be settled.
+    timeouts: Timeouts<u16>,
     next_era: u16,
 }
 
@@ -21,6 +27,7 @@ impl Episodes {
     pub(super) fn new(next_era: u16) -> Self {
         Self {
             by_era: BTreeMap::new(),
+            timeouts: Timeouts::default(),
             next_era,
         }
     }
@@ -40,11 +47,14 @@ impl Episodes {
         Era(self.next_era)
     }
 
+    /// Adds an episode, which must be settled at once.
     pub(super) fn add_episode(&mut self, era: Era, episode: EpisodeState) {
         self.by_era.insert(era.0, episode);
+        self.touch_episode(era);
     }
 
     pub(super) fn remove_episode(&mut self, era: Era) -> Option<EpisodeState> {
+        self.timeouts.set(era.0, None);
         self.by_era.remove(&era.0)
     }
 
@@ -96,24 +106,25 @@ impl Episodes {
 
     /// Has an episode settled: something has happened to it.
     pub(super) fn touch_episode(&mut self, era: Era) {
-        if let Some(episode) = self.get_mut(era) {
-            episode.timeout = AT_ONCE;
+        if self.by_era.contains_key(&era.0) {
+            self.timeouts.set(era.0, AT_ONCE);
         }
+    }
+
+    /// Takes note that an episode is settled now, and when it must decide next even if nothing comes in.
+    pub(super) fn schedule_settling(&mut self, era: Era, now_us: u64, stalled_us: u64) {
+        let episode = self.by_era.get(&era.0);
+        let timeout = episode.and_then(|episode| episode.next_timeout(now_us, stalled_us));
+        self.timeouts.set(era.0, timeout);
     }
 
     /// Returns the episodes that must be settled now.
     pub(super) fn due_eras(&self, now_us: u64) -> Vec<Era> {
-        let is_due = |episode: &EpisodeState| {
-            let timeout = episode.timeout;
-            timeout.is_some_and(|(at_us, _)| at_us <= now_us)
-        };
-        let due = self.by_era.iter().filter(|(_, episode)| is_due(episode));
-        due.map(|(era, _)| Era(*era)).collect()
+        self.timeouts.due(now_us).into_iter().map(Era).collect()
     }
 
     /// The time at which an episode must be settled, microseconds, and the reason.
-    pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
-        let episodes = self.by_era.values();
-        episodes.filter_map(|episode| episode.timeout).min()
+    pub(super) fn poll_timeout(&self) -> Option<Timeout> {
+        self.timeouts.next()
     }
 }

@@ -133,6 +133,11 @@ pub(super) enum SeatAssignment {
 }
 
 impl Group {
+    /// The end of its chat, microseconds, if it has one.
+    pub(super) fn chat_until_us(&self) -> Option<u64> {
+        self.chat.as_ref()?.until_us
+    }
+
     pub(super) fn new(
         id: String,
         lobby: u16,

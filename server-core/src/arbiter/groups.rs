@@ -10,11 +10,16 @@ use super::group::{DepartureReason, Group, GroupId, Member};
 use super::group_chat::GroupChat;
 use super::rows::MessageRow;
 use super::session::SessionId;
+use super::timeouts::{Timeout, Timeouts};
 
 /// The groups of a study.
 #[derive(Debug, Default)]
 pub(super) struct Groups {
     by_key: BTreeMap<GroupId, Group>,
+    /// When each must be settled, or its chat ends, except for those in `stale`.
+    timeouts: Timeouts<GroupId>,
+    /// Groups whose times may have changed since.
+    stale: BTreeSet<GroupId>,
     /// Groups of which somebody has moved.
     changed: BTreeSet<GroupId>,
     /// People who were in a group together, the first of the two before the other.
@@ -26,6 +31,7 @@ impl Groups {
         let last = self.by_key.last_key_value();
         let key = GroupId(last.map_or(0, |(last, _)| last.0 + 1));
         self.by_key.insert(key, group);
+        self.stale.insert(key);
         key
     }
 
@@ -34,6 +40,7 @@ impl Groups {
     }
 
     pub(super) fn get_mut(&mut self, key: GroupId) -> Option<&mut Group> {
+        self.stale.insert(key);
         self.by_key.get_mut(&key)
     }
 
@@ -111,6 +118,7 @@ impl Groups {
     /// Removes a group before its first episode; `None` if it had one.
     pub(super) fn dissolve_group(&mut self, key: GroupId) -> Option<Group> {
         let is_open = self.get(key).is_some_and(|group| !group.is_kept);
+        self.stale.insert(key);
         is_open.then(|| self.by_key.remove(&key)).flatten()
     }
 
@@ -139,7 +147,7 @@ impl Groups {
             .collect();
         for row in messages {
             let key = keys.get(&row.group);
-            if let Some(group) = key.and_then(|key| self.by_key.get_mut(key)) {
+            if let Some(group) = key.and_then(|key| self.get_mut(*key)) {
                 group.restore_message(row);
             }
         }
@@ -156,11 +164,8 @@ impl Groups {
     }
 
     /// The groups whose chat is over by time.
-    pub(super) fn ended_chats(&self, now_us: u64) -> Vec<GroupId> {
-        let until_us = |group: &Group| group.chat.as_ref()?.until_us;
-        let is_over = |group: &Group| until_us(group).is_some_and(|until_us| until_us <= now_us);
-        let over = self.iter().filter(|(_, group)| is_over(group));
-        over.map(|(key, _)| key).collect()
+    pub(super) fn ended_chats(&mut self, now_us: u64) -> Vec<GroupId> {
+        self.due(now_us, Group::chat_until_us)
     }
 
     /// Has a group settled.
@@ -170,9 +175,23 @@ impl Groups {
 
     /// Has those groups settled whose time has come.
     pub(super) fn touch_due(&mut self, now_us: u64) {
-        let groups = self.by_key.iter();
-        let due = groups.filter(|(_, group)| group.wake_us.is_some_and(|at_us| at_us <= now_us));
-        self.changed.extend(due.map(|(key, _)| *key));
+        let due = self.due(now_us, |group| group.wake_us);
+        self.changed.extend(due);
+    }
+
+    /// The groups one of whose times has come.
+    fn due(&mut self, now_us: u64, time: impl Fn(&Group) -> Option<u64>) -> Vec<GroupId> {
+        while let Some(key) = self.stale.pop_first() {
+            let timeout = self.by_key.get(&key).and_then(next_timeout);
+            self.timeouts.set(key, timeout);
+        }
+        let is_due = |key: &GroupId| {
+            let at_us = self.by_key.get(key).and_then(&time);
+            at_us.is_some_and(|at_us| at_us <= now_us)
+        };
+        let mut due = self.timeouts.due(now_us);
+        due.retain(is_due);
+        due
     }
 
     /// Takes the next group that must be settled.
@@ -186,16 +205,20 @@ impl Groups {
     }
 
     /// The time at which a group must be settled, microseconds, and the reason.
-    pub(super) fn poll_timeout(&self) -> Option<(u64, &'static str)> {
-        let groups = self.by_key.values();
-        let times = groups.flat_map(|group| {
-            let chat_us = group.chat.as_ref().and_then(|chat| chat.until_us);
-            let wait = group
-                .wake_us
-                .map(|at_us| (at_us, "end of the wait for a group"));
-            let chat = chat_us.map(|at_us| (at_us, "end of a chat"));
-            wait.into_iter().chain(chat)
-        });
-        times.min()
+    pub(super) fn poll_timeout(&self) -> Option<Timeout> {
+        let stale = self.stale.iter().filter_map(|key| self.by_key.get(key));
+        stale
+            .filter_map(next_timeout)
+            .chain(self.timeouts.next_of(|key| !self.stale.contains(key)))
+            .min()
     }
+}
+
+/// The next time of a group, and the reason.
+fn next_timeout(group: &Group) -> Option<Timeout> {
+    let wait = group
+        .wake_us
+        .map(|at_us| (at_us, "end of the wait for a group"));
+    let chat = group.chat_until_us().map(|at_us| (at_us, "end of a chat"));
+    wait.into_iter().chain(chat).min()
 }

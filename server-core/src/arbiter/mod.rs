@@ -67,6 +67,7 @@ mod silence;
 mod simulated_waits;
 #[cfg(test)]
 mod tests;
+mod timeouts;
 mod uploads;
 mod visit;
 mod waiting;

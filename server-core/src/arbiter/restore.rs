@@ -15,7 +15,7 @@ use super::attendance::Unsaved;
 use super::blind_waits::MeetingTimes;
 use super::clients::Clients;
 use super::datagram_paths::PathTable;
-use super::episode::{AT_ONCE, EpisodeState, Phase, Play};
+use super::episode::{EpisodeState, Phase, Play};
 use super::episodes::Episodes;
 use super::exchanges::Exchanges;
 use super::groups::Groups;
@@ -271,7 +271,6 @@ impl Arbiter {
             signals: SignalRates::default(),
             model,
             buttons,
-            timeout: AT_ONCE,
         };
         episode.begin_hosting(0);
         let t0_us = episode.header.t0_us;

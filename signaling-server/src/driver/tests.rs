@@ -14,6 +14,7 @@ use study::recruitment::Provider;
 use study::{OnWithdraw, Progress};
 
 use super::*;
+use crate::episode_writer::Surroundings;
 use crate::model_client::ModelAccess;
 
 async fn persistence(data: &DataDir) -> Persistence {
@@ -80,15 +81,21 @@ async fn a_hosted_episode_loses_what_was_withdrawn_while_the_server_runs() {
     let mut episode = play(&data, &persistence).await;
     let (results, _heard) = mpsc::unbounded_channel();
     let freed = Arc::new(Notify::new());
+    let disk = Arc::new(DiskRoom::new(data.path()));
+    let around = Surroundings {
+        files: data.episode_files(),
+        disk: Arc::clone(&disk),
+        faults: Arc::default(),
+        results: results.clone(),
+        freed: Arc::clone(&freed),
+    };
     let executor = Executor {
         feed: None,
         persistence,
         connections: Arc::default(),
-        disk: Arc::new(DiskRoom::new(data.path())),
-        faults: Arc::default(),
-        episodes: data.episode_files(),
+        disk: Arc::clone(&disk),
         notifier: None,
-        writers: HashMap::new(),
+        writers: EpisodeWriters::start(around).unwrap(),
         models: Arc::new(ModelClient::new(ModelAccess::Refuse)),
         results,
         freed: Arc::clone(&freed),
