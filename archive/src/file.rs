@@ -14,6 +14,22 @@ pub trait LogFile: Send {
     /// The error of the disk; some of the bytes may then be there.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
+    /// Adds bytes at the end; they are durable once [`Self::sync`] has returned, or all files of the disk are.
+    ///
+    /// # Errors
+    /// The error of the disk; some of the bytes may then be there.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.append(bytes)
+    }
+
+    /// Waits until everything that was written is durable.
+    ///
+    /// # Errors
+    /// The error of the disk; some of the bytes may then be missing.
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// All its bytes.
     ///
     /// # Errors
@@ -65,7 +81,15 @@ impl DiskFile {
 
 impl LogFile for DiskFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.write_all(bytes)?;
+        self.write(bytes)?;
+        self.sync()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
     }
 

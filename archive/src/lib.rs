@@ -105,6 +105,8 @@ pub struct Episode {
     broken: bool,
     /// The bytes that are to be written in one piece with others.
     held: Option<Vec<u8>>,
+    /// True if written bytes may not be durable.
+    is_unsynced: bool,
 }
 
 /// The archive's record of the page that plays a seat, or played it last.
@@ -230,6 +232,7 @@ impl Episode {
             hosted,
             broken: false,
             held: None,
+            is_unsynced: false,
         }
     }
 
@@ -296,7 +299,10 @@ impl Episode {
         }
         match &mut self.held {
             Some(held) => held.append(&mut bytes),
-            None => self.write(&bytes)?,
+            None => {
+                let durable = self.file.append(&bytes);
+                self.note_failure(durable)?;
+            }
         }
         self.writer = writer;
         let mut start = 0;
@@ -307,11 +313,10 @@ impl Episode {
         Ok(())
     }
 
-    /// Writes bytes and waits for the disk.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let written = self.file.append(bytes);
-        self.broken = written.is_err();
-        written
+    /// Notes whether the disk has failed.
+    fn note_failure(&mut self, done: io::Result<()>) -> io::Result<()> {
+        self.broken |= done.is_err();
+        done
     }
 
     /// Holds all bytes back from now on, so that [`Self::write_held`] writes them in one piece. Until then, nothing is
@@ -320,15 +325,36 @@ impl Episode {
         self.held.get_or_insert_default();
     }
 
-    /// Writes the bytes that were held back, and holds no more.
+    /// Writes the bytes that were held back, and holds no more. They are durable once [`Self::sync`] has returned, or
+    /// all files of the disk are.
     ///
     /// # Errors
     /// The disk failed: all that was reported since [`Self::hold_writes`] is void. The episode accepts nothing more.
     pub fn write_held(&mut self) -> io::Result<()> {
         match self.held.take() {
-            Some(held) if !held.is_empty() => self.write(&held),
+            Some(held) if !held.is_empty() => {
+                self.is_unsynced = true;
+                let written = self.file.write(&held);
+                self.note_failure(written)
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Waits until everything that was written is durable.
+    ///
+    /// # Errors
+    /// The disk failed, now or earlier: what was reported since the bytes were held is void. The episode accepts nothing
+    /// more.
+    pub fn sync(&mut self) -> io::Result<()> {
+        if self.broken {
+            return Err(io::Error::other("an earlier write failed"));
+        }
+        if !std::mem::take(&mut self.is_unsynced) {
+            return Ok(());
+        }
+        let durable = self.file.sync();
+        self.note_failure(durable)
     }
 
     /// Applies a record that is durable and `len` bytes long.

@@ -1,12 +1,17 @@
 //! The threads that do the archive's work, each episode's in its order, and report what became of it.
 //!
-//! A piece of work takes little time, most of it on the disk. So all episodes share a few threads: a thread takes an
-//! episode with work, does all that has come for it, and writes uploads that have come together in one piece. An
-//! episode on a host has its own thread, because nobody knows how long its world takes.
+//! A piece of work takes little time. So all episodes share a few threads: a thread takes an episode with work, does all
+//! that has come for it, and writes uploads that have come together in one piece; one more thread waits for the disk,
+//! for all of them. An episode on a host has its own thread, because nobody knows how long its world takes.
+
+mod commits;
+mod file_system;
+mod thread_pool;
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -21,6 +26,9 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::disk::DiskRoom;
 use crate::world_faults::{WorldFault, WorldFaults};
+use commits::{Commits, Report};
+use file_system::FileSystem;
+use thread_pool::ThreadPool;
 
 /// The threads that episodes share: while some wait for the disk, others compute.
 const SHARED_THREADS: usize = 16;
@@ -44,6 +52,7 @@ pub struct EpisodeWriters {
     around: Arc<Surroundings>,
     runtime: Handle,
     shared: Arc<ThreadPool>,
+    commits: Arc<Commits>,
     queues: HashMap<Era, Arc<EpisodeQueue>>,
 }
 
@@ -53,10 +62,14 @@ impl EpisodeWriters {
     /// # Errors
     /// The system has no more threads.
     pub fn start(around: Surroundings) -> io::Result<Self> {
+        let file_system = around.files.folder().and_then(FileSystem::open);
+        let shared = ThreadPool::start(SHARED_THREADS, "episodes")?;
+        let results = around.results.clone();
         Ok(Self {
+            commits: Commits::start(file_system, results, Arc::clone(&shared))?,
             around: Arc::new(around),
             runtime: Handle::current(),
-            shared: ThreadPool::start(SHARED_THREADS, "episodes")?,
+            shared,
             queues: HashMap::new(),
         })
     }
@@ -78,10 +91,11 @@ impl EpisodeWriters {
             around: Arc::clone(&self.around),
             runtime: self.runtime.clone(),
             pool,
-            is_alone,
+            commits: (!is_alone).then(|| Arc::clone(&self.commits)),
             waiting: Mutex::default(),
             idle: Condvar::new(),
             episode: Mutex::new(episode),
+            is_broken: AtomicBool::new(false),
         };
         self.queues.insert(era, Arc::new(queue));
         Ok(())
@@ -106,6 +120,7 @@ impl EpisodeWriters {
     /// Waits until all work is done.
     pub fn finish_work(self) {
         self.queues.values().for_each(|queue| queue.wait());
+        self.commits.finish();
     }
 }
 
@@ -114,6 +129,7 @@ impl Drop for EpisodeWriters {
     fn drop(&mut self) {
         self.queues.values().for_each(|queue| queue.pool.close());
         self.shared.close();
+        self.commits.close();
     }
 }
 
@@ -129,71 +145,20 @@ pub(crate) fn start_writers(
     Ok(writers)
 }
 
-/// Threads that give turns to episodes with work.
-#[derive(Default)]
-struct ThreadPool {
-    /// The episodes that wait for a turn; `None` once the threads are to end.
-    turns: Mutex<Option<VecDeque<Arc<EpisodeQueue>>>>,
-    comes: Condvar,
-}
-
-impl ThreadPool {
-    fn start(threads: usize, name: &str) -> io::Result<Arc<Self>> {
-        let pool = Arc::new(Self {
-            turns: Mutex::new(Some(VecDeque::new())),
-            comes: Condvar::new(),
-        });
-        for number in 0..threads {
-            let pool = Arc::clone(&pool);
-            let thread = std::thread::Builder::new().name(format!("{name}-{number}"));
-            thread.spawn(move || {
-                while let Some(queue) = pool.next() {
-                    EpisodeQueue::take_turn(&queue);
-                }
-            })?;
-        }
-        Ok(pool)
-    }
-
-    /// Waits for an episode with work; `None` once the threads are to end.
-    fn next(&self) -> Option<Arc<EpisodeQueue>> {
-        let mut turns = lock(&self.turns);
-        loop {
-            if let Some(queue) = turns.as_mut()?.pop_front() {
-                return Some(queue);
-            }
-            turns = self
-                .comes
-                .wait(turns)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn add_turn(&self, queue: Arc<EpisodeQueue>) {
-        if let Some(turns) = lock(&self.turns).as_mut() {
-            turns.push_back(queue);
-            self.comes.notify_one();
-        }
-    }
-
-    fn close(&self) {
-        *lock(&self.turns) = None;
-        self.comes.notify_all();
-    }
-}
-
 /// An episode, and the work that waits for it.
 struct EpisodeQueue {
     era: Era,
     around: Arc<Surroundings>,
     runtime: Handle,
     pool: Arc<ThreadPool>,
-    /// True if no other episode has a thread of the pool.
-    is_alone: bool,
+    /// Where its reports wait; `None` if no other episode has its thread, which then waits for the disk itself.
+    commits: Option<Arc<Commits>>,
     waiting: Mutex<Waiting>,
     idle: Condvar,
     /// The thread whose turn it is has it.
     episode: Mutex<Option<Episode>>,
+    /// True once the disk has failed under it.
+    is_broken: AtomicBool,
 }
 
 /// The work that waits.
@@ -223,17 +188,14 @@ impl EpisodeQueue {
     fn wait(&self) {
         let mut waiting = lock(&self.waiting);
         while waiting.is_queued {
-            waiting = self
-                .idle
-                .wait(waiting)
-                .unwrap_or_else(PoisonError::into_inner);
+            waiting = wait(&self.idle, waiting);
         }
     }
 
     /// Does what has come by now, and waits for another turn if more comes meanwhile.
     fn take_turn(queue: &Arc<Self>) {
         let work = std::mem::take(&mut lock(&queue.waiting).work);
-        let is_over = queue.do_work(work);
+        let is_over = Self::do_work(queue, work);
         let mut waiting = lock(&queue.waiting);
         waiting.is_over |= is_over;
         if waiting.is_over {
@@ -244,15 +206,15 @@ impl EpisodeQueue {
             queue.pool.add_turn(Arc::clone(queue));
             return;
         }
-        if waiting.is_over && queue.is_alone {
+        if waiting.is_over && queue.commits.is_none() {
             queue.pool.close();
         }
         queue.idle.notify_all();
     }
 
     /// Does this work and reports it; returns true if nothing more is to be done.
-    fn do_work(&self, work: VecDeque<Work>) -> bool {
-        let mut episode = lock(&self.episode);
+    fn do_work(queue: &Arc<Self>, work: VecDeque<Work>) -> bool {
+        let mut episode = lock(&queue.episode);
         let mut work = work.into_iter().peekable();
         while let Some(first) = work.next() {
             let mut together = vec![first];
@@ -261,52 +223,78 @@ impl EpisodeQueue {
             {
                 together.push(next);
             }
-            self.around.disk.wait_for_room();
-            let events = self.perform(&mut episode, together);
+            queue.around.disk.wait_for_room();
+            let report = Self::perform(queue, &mut episode, together);
             if let Some(fault) = episode.as_ref().and_then(world_fault) {
-                self.around.faults.report(fault);
+                queue.around.faults.report(fault);
             }
-            for event in events {
-                let ended = matches!(event, Event::Ended(..)).then(|| event.clone());
-                // The driver drops its end only when the server has stopped.
-                let is_stopped = self.around.results.send(event).is_err();
-                if let Some(ended) = ended {
-                    repeat_ended(&ended, &mut episode);
-                    *episode = None;
-                    self.around.freed.notify_one();
-                    return true;
-                }
-                if is_stopped {
-                    return true;
-                }
+            let ends = |event: &&Event| matches!(event, Event::Ended(..));
+            let ended = report.done.iter().find(ends).cloned();
+            match &queue.commits {
+                Some(commits) => commits.add(report),
+                None => report.send(&queue.around.results),
+            }
+            if let Some(ended) = ended {
+                repeat_ended(&ended, &mut episode);
+                *episode = None;
+                queue.around.freed.notify_one();
+                return true;
             }
         }
         false
     }
 
-    /// Does pieces of work, of which several are written in one piece, and returns their results.
-    fn perform(&self, episode: &mut Option<Episode>, work: Vec<Work>) -> Vec<Event> {
-        let [_, _, ..] = &work[..] else {
-            let one = work.into_iter().map(|work| self.perform_one(episode, work));
-            return one.collect();
-        };
-        let failed = work.iter().map(|work| work.failure_event(self.era));
+    /// Does pieces of work: one, or several uploads, which are written in one piece.
+    fn perform(queue: &Arc<Self>, episode: &mut Option<Episode>, work: Vec<Work>) -> Report {
+        let failed = work.iter().map(|work| work.failure_event(queue.era));
         let failed: Vec<Event> = failed.collect();
-        if let Some(episode) = episode {
-            episode.hold_writes();
+        let is_held = queue.commits.is_some() && matches!(work[0], Work::Append(..));
+        let had_episode = episode.is_some();
+        match episode {
+            Some(episode) if is_held => episode.hold_writes(),
+            // A file that is closed at the end is durable.
+            _ => queue.note_sync(episode),
         }
-        let done = work.into_iter().map(|work| self.perform_one(episode, work));
-        let done: Vec<Event> = done.collect();
+        let done = work
+            .into_iter()
+            .map(|work| queue.perform_one(episode, work));
+        let mut done: Vec<Event> = done.collect();
         // Without an episode, what it held is lost.
         let written = episode.as_mut().map(Episode::write_held);
-        match written {
-            Some(Ok(())) => done,
-            Some(Err(error)) => {
-                tracing::error!(%error, "the disk failed under an episode");
-                failed
-            }
-            None => failed,
+        if had_episode && written.is_none() {
+            queue.is_broken.store(true, Ordering::Relaxed);
         }
+        if let Some(Err(error)) = &written {
+            tracing::error!(%error, "the disk failed under an episode");
+        }
+        if is_held && !matches!(written, Some(Ok(()))) {
+            done = failed.clone();
+        }
+        let is_on_disk = queue.around.files.folder().is_some();
+        Report {
+            queue: Arc::clone(queue),
+            is_written: is_held && is_on_disk && written.is_some(),
+            done,
+            failed,
+        }
+    }
+
+    /// Waits until all that was written is durable; if it fails, no report of it goes out any more.
+    fn sync(&self) {
+        self.note_sync(&mut lock(&self.episode));
+    }
+
+    fn note_sync(&self, episode: &mut Option<Episode>) {
+        // An episode that is over is durable.
+        let durable = episode.as_mut().map(Episode::sync);
+        if let Some(Err(error)) = durable {
+            tracing::error!(%error, era = self.era.0, "the disk failed under an episode");
+            self.is_broken.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::Relaxed)
     }
 
     fn perform_one(&self, episode: &mut Option<Episode>, work: Work) -> Event {
@@ -324,9 +312,15 @@ impl EpisodeQueue {
     }
 }
 
-/// What a panic left is still whole: work is guarded, and its episode is given up.
+/// Locks; after a panic everything is still whole, because work is guarded and its episode is given up.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn wait<'a, T>(condition: &Condvar, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+    condition
+        .wait(guard)
+        .unwrap_or_else(PoisonError::into_inner)
 }
 
 fn world_fault(episode: &Episode) -> Option<WorldFault> {
@@ -356,6 +350,7 @@ fn guarded<E>(
 
 #[cfg(test)]
 mod tests {
+    use archive::LogFile;
     use archive::fixtures::{PERSON, ZERO, header, pages, played};
     use protocol::control::EndReason;
     use protocol::log::{self, Header};
@@ -445,6 +440,54 @@ mod tests {
             let path = archive::path(dir.path(), &format!("e-{era}")).unwrap();
             assert_eq!(Episode::recover(&path).unwrap().through(), Tick(20));
         }
+    }
+
+    /// A disk that takes everything, and fails when it is to be durable.
+    struct Forgetful;
+
+    impl LogFile for Forgetful {
+        fn append(&mut self, _bytes: &[u8]) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            Err(io::Error::other("the disk is gone"))
+        }
+
+        fn read(&mut self) -> io::Result<Vec<u8>> {
+            Ok(Vec::new())
+        }
+
+        fn truncate(&mut self, _len: usize) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn an_upload_that_does_not_become_durable_is_not_acknowledged() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut writers, mut heard) = writers(dir.path());
+        let header = header([PERSON, PERSON], 20);
+        let (all, [mut page, _]) = (played(&header), pages(&header));
+        let nothing = |_: &str| Err(io::ErrorKind::NotFound.into());
+        let episode = Episode::create_in(Box::new(Forgetful), header, nothing).unwrap();
+        let era = Era(7);
+        writers.resume(era, episode).unwrap();
+        for first in [0, 4] {
+            let upload = Box::new(page.part(&all, first, first + 4));
+            assert!(writers.hand_work(era, Work::Append(ZERO, upload)));
+        }
+        assert!(writers.hand_work(era, RecordWork::End(EndReason::Technical).into()));
+        tokio::task::spawn_blocking(move || writers.finish_work())
+            .await
+            .unwrap();
+        let events: Vec<Event> = std::iter::from_fn(|| heard.try_recv().ok()).collect();
+        let failed = |event: &Event| matches!(event, Event::Appended(_, ZERO, Appended::Failed));
+        assert!(events[..2].iter().all(failed), "{events:?}");
+        assert!(
+            matches!(events[2..], [Event::Ended(Era(7), None)]),
+            "{events:?}"
+        );
     }
 
     #[test]

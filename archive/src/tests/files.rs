@@ -113,6 +113,54 @@ fn held_writes_that_fail_leave_the_file_as_it_was() {
     assert_eq!(Episode::recover(&path).unwrap().through(), Tick(5));
 }
 
+/// A disk that takes everything, and loses it.
+struct Forgetful(Box<dyn LogFile>);
+
+impl LogFile for Forgetful {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.0.append(bytes)
+    }
+
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Err(io::Error::other("the disk is gone"))
+    }
+
+    fn read(&mut self) -> io::Result<Vec<u8>> {
+        self.0.read()
+    }
+
+    fn truncate(&mut self, len: usize) -> io::Result<()> {
+        self.0.truncate(len)
+    }
+}
+
+#[test]
+fn an_episode_whose_writes_did_not_become_durable_accepts_nothing_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 5));
+    episode.file = Box::new(Forgetful(episode.file));
+    episode.hold_writes();
+    both(&mut episode, &mut pages, &all, (5, 9));
+    episode.write_held().unwrap();
+    assert!(episode.sync().is_err());
+    assert!(
+        episode.sync().is_err(),
+        "also if the disk says it only once"
+    );
+    let late = episode.append_upload(ZERO, &pages[0].part(&all, 9, 12));
+    assert!(matches!(late, Err(Refused::Disk(_))));
+    drop(episode);
+    let path = dir.path().join("e-1.coplay");
+    assert_eq!(Episode::recover(&path).unwrap().through(), Tick(5));
+}
+
 #[test]
 fn an_episode_has_one_file_of_its_name() {
     let dir = tempfile::tempdir().unwrap();

@@ -97,6 +97,11 @@ impl EpisodeFiles {
         Self { dir, shared }
     }
 
+    /// The folder, if what is durable there is durable.
+    pub fn folder(&self) -> Option<&Path> {
+        self.shared.is_none().then_some(&self.dir)
+    }
+
     /// Makes the log of an episode with its header. Blocks, as everything that is appended later: not for tasks.
     ///
     /// # Errors
