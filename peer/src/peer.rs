@@ -74,7 +74,8 @@ pub struct Peer<W: World> {
     held_us: Option<u64>,
     called_us: u64,
     beat_us: u64,
-    upload_us: u64,
+    /// When the next upload is due, if the last one is answered, and if it is not, page clock.
+    upload_us: (u64, u64),
     chunk_us: u64,
     rtt_us: u64,
     take_back_us: u64,
@@ -112,7 +113,7 @@ impl<W: World> Peer<W> {
             held_us: None,
             called_us: now.page_us,
             beat_us: now.page_us,
-            upload_us: 0,
+            upload_us: (0, 0),
             chunk_us: 0,
             rtt_us: 0,
             take_back_us: 0,
@@ -358,7 +359,7 @@ impl<W: World> Peer<W> {
             }
         }
         self.person.tell_unseen(&mut self.recorder.lock());
-        (self.upload_us, self.chunk_us) = (0, 0);
+        (self.upload_us, self.chunk_us) = ((0, 0), 0);
         self.upload(now);
     }
 
@@ -442,7 +443,7 @@ impl<W: World> Peer<W> {
         let ended = session.ended().filter(|_| told.is_some());
         if let Some(ticks) = ended.filter(|_| !recorder.has_ended()) {
             self.person.over(&mut recorder, ticks);
-            (self.upload_us, self.chunk_us) = (0, 0);
+            (self.upload_us, self.chunk_us) = ((0, 0), 0);
         }
         let (_, inputs) = session.own_inputs(recorder.wanted());
         recorder.add_inputs(inputs);

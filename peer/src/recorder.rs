@@ -299,6 +299,11 @@ impl Recorder {
         self.end_sent = false;
     }
 
+    /// True if every input that was sent is durable.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.flying_blocks.is_empty()
+    }
+
     /// Own inputs that are not known to be durable.
     pub fn unsaved(&self) -> u32 {
         let blocks = self.flying_blocks.iter().chain(&self.waiting_blocks);

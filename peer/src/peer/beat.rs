@@ -13,6 +13,9 @@ const BEAT_US: u64 = 50_000;
 const COUNTING_US: u64 = 5_000;
 /// Pause between uploads, microseconds.
 const UPLOAD_US: u64 = 250_000;
+/// An upload waits this long for the answer to the one before, microseconds: a server that is late gets fewer and longer
+/// uploads, and so less work.
+const ANSWER_US: u64 = 1_000_000;
 /// Pause between chunks of what was shown, microseconds: the last chunk is lost with a page that dies, and each further
 /// chunk in a second costs the bytes in which it learns what is likely.
 const CHUNK_US: u64 = 1_000_000;
@@ -66,12 +69,13 @@ impl<W: World> Peer<W> {
 
     /// Sends the unsent records, from time to time.
     pub(super) fn upload(&mut self, now: Now) {
-        let due = now.page_us >= self.upload_us;
-        if !due || !self.may_upload || !self.net.is_connected() {
+        let mut recorder = self.recorder.lock();
+        let (next_us, answer_us) = self.upload_us;
+        let is_due = now.page_us >= next_us && (now.page_us >= answer_us || recorder.is_answered());
+        if !is_due || !self.may_upload || !self.net.is_connected() {
             return;
         }
-        self.upload_us = now.page_us + UPLOAD_US;
-        let mut recorder = self.recorder.lock();
+        self.upload_us = (now.page_us + UPLOAD_US, now.page_us + ANSWER_US);
         if let Stage::Playing(session) = &self.stage {
             let stats = session.stats();
             recorder.count(stats.dropped, stats.equivocations);

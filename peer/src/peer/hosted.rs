@@ -344,7 +344,7 @@ impl<W: World> Peer<W> {
             && !recorder.has_ended()
         {
             self.person.over(&mut recorder, ticks);
-            (self.upload_us, self.chunk_us) = (0, 0);
+            (self.upload_us, self.chunk_us) = ((0, 0), 0);
             recorder.record_confirmed(0, &[], Some(ticks));
         }
     }

@@ -147,6 +147,27 @@ fn an_upload_that_was_lost_with_the_connection_is_sent_again() {
 }
 
 #[test]
+fn a_server_that_is_late_gets_fewer_uploads_with_the_same_inputs() {
+    let mut rig = Rig::two(10 * HZ);
+    rig.run_s(3);
+    let uploads_of = |rig: &mut Rig, s| {
+        let before = rig.server.uploads[0];
+        rig.run_s(s);
+        rig.server.uploads[0] - before
+    };
+    let prompt = uploads_of(&mut rig, 2);
+    assert!((6..=8).contains(&prompt), "{prompt}");
+    // The server hears everything and answers nothing.
+    rig.server.is_answering = false;
+    let late = uploads_of(&mut rig, 2);
+    assert!((2..=3).contains(&late), "{late}");
+    rig.server.is_answering = true;
+    rig.run_s(8);
+    assert_eq!(rig.server.through(), Tick(10 * HZ));
+    rig.server.verify();
+}
+
+#[test]
 fn whoever_does_not_see_the_world_plays_the_no_op_and_it_is_told() {
     let mut rig = Rig::two(10 * HZ);
     rig.run_s(3);

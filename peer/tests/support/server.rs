@@ -46,6 +46,10 @@ pub(crate) struct Server {
     pub(crate) notes: BTreeMap<(Seat, Life, u32), Timing>,
     /// True if uploads are stored and answered.
     pub(crate) is_archiving: bool,
+    /// True if it says what it has stored.
+    pub(crate) is_answering: bool,
+    /// The number of uploads of each page.
+    pub(crate) uploads: Vec<u32>,
     /// The number of times that each page said that it is ready.
     pub(crate) ready: Vec<u32>,
     /// Everything else that pages said: when, who, what.
@@ -69,6 +73,8 @@ impl Server {
                 })
                 .collect(),
             ready: vec![0; controllers.len()],
+            uploads: vec![0; controllers.len()],
+            is_answering: true,
             controllers,
             changes: Vec::new(),
             t0_us: None,
@@ -161,6 +167,7 @@ impl Server {
     }
 
     fn store(&mut self, from: Seat, upload: Upload) {
+        self.uploads[from.index()] += 1;
         // Once everybody has reported the end, nothing more is taken.
         if !self.is_archiving
             || self
@@ -202,6 +209,9 @@ impl Server {
             .filter(|(seat, life, _)| (*seat, *life) == (from, upload.life));
         let notes = of.count() as u32;
         let (era, through, own) = (upload.era, self.through(), self.own(from));
+        if !self.is_answering {
+            return;
+        }
         self.tell(
             from,
             ServerMessage::Archived {
