@@ -222,6 +222,18 @@ fn table() {
             );
         }
     }
+    for (seats, params) in [
+        ("one cook", r#"{"seats":1}"#),
+        ("three cooks", r#"{"seats":3}"#),
+        ("four cooks", r#"{"seats":4}"#),
+    ] {
+        let case = Case {
+            params,
+            ..CRAMPED_ROOM
+        };
+        let name = format!("1,024 instances of {seats}, rules only, one core");
+        report(&name, case.measure(), "steps/s");
+    }
     for (name, look, in_place) in &looks[1..] {
         for (threads, cores) in [(1, "one core"), (0, "all cores")] {
             let case = Case {

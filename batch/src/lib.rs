@@ -135,6 +135,24 @@ where
     let Some(plan) = Plan::new(&grid).filter(|_| options.instances >= FEW) else {
         return of_environment(grid, options);
     };
+    match plan.seats {
+        1 => in_lanes::<W, C, 1>(grid, plan, options),
+        2 => in_lanes::<W, C, 2>(grid, plan, options),
+        3 => in_lanes::<W, C, 3>(grid, plan, options),
+        4 => in_lanes::<W, C, 4>(grid, plan, options),
+        _ => of_environment(grid, options),
+    }
+}
+
+fn in_lanes<W, C, const SEATS: usize>(
+    grid: Grid<W, C>,
+    plan: Plan,
+    options: BatchOptions,
+) -> Result<Box<dyn Vector>, ParamError>
+where
+    W: GridWorld<Extra: Send> + Send + Sync + 'static,
+    C: CogridRules<W>,
+{
     vector::check_options(&options)?;
     let (spec, shape) = (grid.spec(), Shape::new(&grid.spec()));
     let grid = Arc::new(Natives(grid));
@@ -143,7 +161,7 @@ where
             .take(count)
             .map(|seed| grid.0.reset(seed))
             .collect();
-        Lanes::new(
+        Lanes::<W, C, SEATS>::new(
             OneByOne::new(grid.clone(), slots, first as u64, shape, options),
             plan.clone(),
         )

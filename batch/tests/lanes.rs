@@ -17,6 +17,7 @@ struct Kitchen;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct Params {
+    seats: usize,
     layout: Vec<String>,
     horizon: u32,
     capacity: u8,
@@ -118,6 +119,7 @@ impl GridWorld for Kitchen {
             .iter_mut()
             .for_each(|reward| reward.common &= params.common);
         Ok(WorldPlan {
+            seats: params.seats,
             horizon: params.horizon,
             kinds: kinds(params),
             layout: Layout::Fixed(params.layout.clone()),
@@ -173,15 +175,16 @@ struct Player {
 impl Player {
     fn new(batch: Box<dyn Vector>) -> Self {
         let n = batch.instances();
+        let rows = n * usize::from(batch.spec().seats);
         let (kinds, values) = (batch.spec().events.len(), batch.spec().observation_len());
         Self {
             batch,
-            rewards: vec![9.0; 2 * n],
-            ends: [vec![9; 2 * n], vec![9; 2 * n]],
-            returns: vec![9.0; 2 * n],
+            rewards: vec![9.0; rows],
+            ends: [vec![9; rows], vec![9; rows]],
+            returns: vec![9.0; rows],
             lengths: vec![9; n],
-            events: vec![9.0; 2 * n * kinds],
-            observations: vec![9.0; 2 * n * values],
+            events: vec![9.0; rows * kinds],
+            observations: vec![9.0; rows * values],
         }
     }
 
@@ -239,7 +242,7 @@ fn compare(params: &Params, options: BatchOptions, seed: u64) -> f32 {
         let kind = rng.below(40);
         let seeds: Vec<u64> = (0..n).map(|_| rng.bits()).collect();
         let which: Vec<bool> = (0..n).map(|_| rng.below(4) == 0).collect();
-        let actions: Vec<Action> = (0..2 * n)
+        let actions: Vec<Action> = (0..params.seats * n)
             .map(|_| [0, 1, 2, 3, 4, 4, 4, 5, 6][rng.below(9) as usize])
             .collect();
         let [ours, theirs] = players.each_mut().map(|player| {
@@ -270,20 +273,31 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
     fn lanes_equal_single_instances(
-        seed: u64, layout in 0..LAYOUTS.len(), instances in 14..220_usize, threads in 1..4_usize, mode in 0..3_usize,
+        seed: u64, seats in 1..5_usize, layout in 0..LAYOUTS.len(), instances in 14..220_usize, threads in 1..4_usize, mode in 0..3_usize,
         horizon in prop_oneof![1..4_u32, 20..90_u32], capacity in 1..4_u8, time in 0..9_u8, common: bool,
     ) {
-        let layout = LAYOUTS[layout].iter().map(|&row| row.into()).collect();
+        let layout: Vec<String> = LAYOUTS[layout].iter().map(|&row| row.into()).collect();
+        let floor = layout.iter().flat_map(|row| row.chars()).filter(|sign| " +".contains(*sign));
+        let seats = seats.min(floor.count());
         let autoreset = [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled][mode];
         let options = BatchOptions { instances, threads, autoreset, in_place: false };
-        compare(&Params { layout, horizon, capacity, time, common }, options, seed);
+        compare(&Params { seats, layout, horizon, capacity, time, common }, options, seed);
     }
 }
 
 #[test]
 fn lanes_cook_and_deliver() {
+    for (seats, layout) in [(1, 2), (2, 2), (3, 3), (4, 3)] {
+        let earned = cook(seats, LAYOUTS[layout]);
+        assert!(earned > 50.0, "{seats} cooks: {earned}");
+    }
+}
+
+/// Compares what cooks earn in a room.
+fn cook(seats: usize, layout: &[&str]) -> f32 {
     let params = Params {
-        layout: LAYOUTS[2].iter().map(|&row| row.into()).collect(),
+        seats,
+        layout: layout.iter().map(|&row| row.into()).collect(),
         horizon: 100,
         capacity: 1,
         time: 2,
@@ -294,6 +308,5 @@ fn lanes_cook_and_deliver() {
         threads: 2,
         ..BatchOptions::default()
     };
-    let earned = compare(&params, options, 1);
-    assert!(earned > 50.0, "{earned}");
+    compare(&params, options, 1)
 }

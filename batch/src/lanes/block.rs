@@ -50,11 +50,11 @@ pub(super) struct Contents {
 
 /// Instances side by side.
 #[derive(Clone, Debug)]
-pub(super) struct Block {
-    pub(super) cell: [Bytes; 2],
+pub(super) struct Block<const SEATS: usize> {
+    pub(super) cell: [Bytes; SEATS],
     /// The number of the direction.
-    pub(super) facing: [Bytes; 2],
-    pub(super) held: [Bytes; 2],
+    pub(super) facing: [Bytes; SEATS],
+    pub(super) held: [Bytes; SEATS],
     /// The thing in each place of the plan.
     pub(super) lying: Vec<Bytes>,
     /// The contents of each container of the plan.
@@ -66,7 +66,7 @@ pub(super) struct Block {
     pub(super) odd: Bytes,
     /// Of the episode, see [`Episode`].
     pub(super) length: [u32; LANES],
-    pub(super) returns: [[f32; LANES]; 2],
+    pub(super) returns: [[f32; LANES]; SEATS],
 }
 
 /// Bytes of a fixture in the memory of a state, see [`env_core::grid::Fixture`].
@@ -74,7 +74,7 @@ const TIMER: usize = 4;
 const COUNT: usize = 5;
 const SLOTS: usize = 6;
 
-impl Block {
+impl<const SEATS: usize> Block<SEATS> {
     /// A block of lanes that nobody uses.
     pub(super) fn new(plan: &Plan) -> Self {
         let pot = Contents {
@@ -85,9 +85,9 @@ impl Block {
         // Lanes that nobody uses are stepped as well, so they stand somewhere.
         let floor = plan.places.first().map_or(0, |place| place.cell);
         Self {
-            cell: [Bytes([floor; LANES]); 2],
-            facing: [Bytes::ZERO; 2],
-            held: [Bytes::ZERO; 2],
+            cell: [Bytes([floor; LANES]); SEATS],
+            facing: [Bytes::ZERO; SEATS],
+            held: [Bytes::ZERO; SEATS],
             lying: vec![Bytes::ZERO; plan.places.len()],
             pots: vec![pot; plan.pots.len()],
             steps: [0; LANES],
@@ -95,7 +95,7 @@ impl Block {
             draws: std::array::from_fn(|_| Rng::new(0)),
             odd: Bytes::ZERO,
             length: [0; LANES],
-            returns: [[0.0; LANES]; 2],
+            returns: [[0.0; LANES]; SEATS],
         }
     }
 
@@ -114,7 +114,7 @@ impl Block {
         if !fits(plan, stride, state) {
             return false;
         }
-        for (seat, agent) in state.agents[..2].iter().enumerate() {
+        for (seat, agent) in state.agents[..SEATS].iter().enumerate() {
             self.cell[seat].0[lane] = agent.cell as u8;
             self.facing[seat].0[lane] = agent.facing as u8;
             self.held[seat].0[lane] = agent.held;
@@ -137,7 +137,7 @@ impl Block {
         self.draws[lane] = draws.clone();
         self.odd.0[lane] = u8::from(state.done != 0 || episode.over);
         self.length[lane] = episode.length;
-        (0..2).for_each(|seat| self.returns[seat][lane] = episode.returns[seat]);
+        (0..SEATS).for_each(|seat| self.returns[seat][lane] = episode.returns[seat]);
         true
     }
 
@@ -150,7 +150,7 @@ impl Block {
         state: &mut State<X>,
         episode: &mut Episode,
     ) {
-        for (seat, agent) in state.agents[..2].iter_mut().enumerate() {
+        for (seat, agent) in state.agents[..SEATS].iter_mut().enumerate() {
             *agent = Agent {
                 cell: u16::from(self.cell[seat].0[lane]),
                 facing: Direction::of(self.facing[seat].0[lane]),
@@ -180,7 +180,7 @@ impl Block {
     /// Writes what changes of an episode while lanes play it.
     pub(super) fn episode(&self, lane: usize, episode: &mut Episode) {
         episode.length = self.length[lane];
-        (0..2).for_each(|seat| episode.returns[seat] = self.returns[seat][lane]);
+        (0..SEATS).for_each(|seat| episode.returns[seat] = self.returns[seat][lane]);
     }
 }
 
@@ -192,7 +192,7 @@ fn fits<X>(plan: &Plan, stride: usize, state: &State<X>) -> bool {
             .iter()
             .any(|place| u16::from(place.cell) == cell)
     };
-    let agents = state.agents[..2]
+    let agents = state.agents[..plan.seats]
         .iter()
         .all(|agent| floor(agent.cell) && thing(agent.held));
     let (kinds, rest) = state.memory.split_at(plan.cells);
@@ -234,5 +234,9 @@ fn fits<X>(plan: &Plan, stride: usize, state: &State<X>) -> bool {
                     .enumerate()
                     .all(|(slot, &held)| held == if slot < count { kind } else { EMPTY })
         });
-    agents && cells && pots && state.injected.is_none() && matches!(state.done, 0 | 3)
+    agents
+        && cells
+        && pots
+        && state.injected.is_none()
+        && (state.done == 0 || state.done == (1 << plan.seats) - 1)
 }

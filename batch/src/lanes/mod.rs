@@ -22,18 +22,26 @@ pub(crate) use plan::Plan;
 use step::Gains;
 
 /// Instances of a grid that may be played in lanes.
-pub(crate) struct Lanes<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> {
+pub(crate) struct Lanes<W, C, const SEATS: usize>
+where
+    W: GridWorld<Extra: Send> + Send + Sync + 'static,
+    C: CogridRules<W>,
+{
     one_by_one: OneByOne<Natives<Grid<W, C>>>,
     plan: Plan,
     /// Bytes of a fixture in the memory of a state.
     stride: usize,
-    blocks: Vec<Block>,
+    blocks: Vec<Block<SEATS>>,
     /// True if the blocks have the instances; the states are then the older ones from before.
     active: bool,
-    gains: Box<Gains>,
+    gains: Box<Gains<SEATS>>,
 }
 
-impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes<W, C> {
+impl<W, C, const SEATS: usize> Lanes<W, C, SEATS>
+where
+    W: GridWorld<Extra: Send> + Send + Sync + 'static,
+    C: CogridRules<W>,
+{
     /// Takes up instances that are stepped one by one until lanes are of use.
     pub(crate) fn new(one_by_one: OneByOne<Natives<Grid<W, C>>>, plan: Plan) -> Self {
         let records = one_by_one
@@ -102,7 +110,8 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
     /// Advances a block, whose first instance has this number.
     fn step_block(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
         let odd = self.blocks[first / LANES].odd;
-        let used = (actions.len() / 2).min(LANES);
+        let (actions, _) = actions.as_chunks::<SEATS>();
+        let used = actions.len().min(LANES);
         for lane in odd.set() {
             self.extract(first + lane);
         }
@@ -111,16 +120,16 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
             Some(actions) => dispatch(&self.plan, block, actions, &mut self.gains),
             None => {
                 // Lanes that nobody uses do nothing.
-                let mut all = [STAY; 2 * LANES];
+                let mut all = [[STAY; SEATS]; LANES];
                 all[..actions.len()].copy_from_slice(actions);
                 dispatch(&self.plan, block, &all, &mut self.gains);
             }
         }
         self.write(first, used, arrays);
         for lane in odd.set() {
-            let actions = &actions[2 * lane..][..2];
-            self.one_by_one.step_one(first + lane, actions, arrays);
-            self.replace(first + lane);
+            let index = first + lane;
+            self.one_by_one.step_one(index, &actions[lane], arrays);
+            self.replace(index);
         }
         let over = self.gains.over;
         for lane in over
@@ -135,7 +144,7 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
     /// Ends the episode of an instance whose horizon is reached.
     fn end(&mut self, index: usize) {
         self.extract(index);
-        self.one_by_one.slots[index].done = 3;
+        self.one_by_one.slots[index].done = (1 << SEATS) - 1;
         self.one_by_one.episodes[index].over = true;
         if self.one_by_one.autoreset == Autoreset::SameStep {
             self.one_by_one.restart(index);
@@ -145,19 +154,21 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
 
     /// Writes the results of a block.
     fn write(&self, first: usize, used: usize, arrays: &mut Arrays<'_>) {
-        let (gains, block, at) = (&*self.gains, &self.blocks[first / LANES], 2 * first);
-        let interleave = |from: &[[f32; LANES]; 2], to: &mut [f32]| {
-            let rows = to.chunks_exact_mut(2).zip(from[0].iter().zip(&from[1]));
-            rows.for_each(|(row, (&a, &b))| row.copy_from_slice(&[a, b]));
+        let (gains, block, at) = (&*self.gains, &self.blocks[first / LANES], SEATS * first);
+        let interleave = |from: &[[f32; LANES]; SEATS], to: &mut [f32]| {
+            let (rows, _) = to.as_chunks_mut::<SEATS>();
+            for (lane, row) in rows.iter_mut().enumerate().take(LANES) {
+                *row = std::array::from_fn(|seat| from[seat][lane]);
+            }
         };
-        let rewards = &mut arrays.rewards[at..][..2 * used];
+        let rewards = &mut arrays.rewards[at..][..SEATS * used];
         if gains.any {
             interleave(&gains.rewards, rewards);
         } else {
             rewards.fill(0.0);
         }
-        arrays.terminated[at..][..2 * used].fill(0);
-        let rows = arrays.truncated[at..][..2 * used].chunks_exact_mut(2);
+        arrays.terminated[at..][..SEATS * used].fill(0);
+        let rows = arrays.truncated[at..][..SEATS * used].chunks_exact_mut(SEATS);
         rows.zip(&gains.over.0)
             .for_each(|(row, &over)| row.fill(over));
         if let Some(Infos {
@@ -166,15 +177,15 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Lanes
             events,
         }) = &mut arrays.infos
         {
-            interleave(&block.returns, &mut episode_return[at..][..2 * used]);
+            interleave(&block.returns, &mut episode_return[at..][..SEATS * used]);
             episode_length[first..][..used].copy_from_slice(&block.length[..used]);
             let kinds = self.plan.rewards.len();
-            let events = &mut events[at * kinds..][..2 * used * kinds];
+            let events = &mut events[at * kinds..][..SEATS * used * kinds];
             events.fill(0.0);
             if gains.any {
                 for (place, sum) in events.iter_mut().enumerate() {
                     let (row, kind) = (place / kinds, place % kinds);
-                    if gains.earned[row % 2][row / 2] >> kind & 1 == 1 {
+                    if gains.earned[row % SEATS][row / SEATS] >> kind & 1 == 1 {
                         *sum += self.plan.rewards[kind].worth;
                     }
                 }
@@ -191,7 +202,12 @@ const STAY: Action = 6;
     unsafe_code,
     reason = "what a processor can do is known only while the program runs"
 )]
-fn dispatch(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gains: &mut Gains) {
+fn dispatch<const SEATS: usize>(
+    plan: &Plan,
+    block: &mut Block<SEATS>,
+    actions: &[[Action; SEATS]; LANES],
+    gains: &mut Gains<SEATS>,
+) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
@@ -202,11 +218,20 @@ fn dispatch(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gains
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn step_avx2(plan: &Plan, block: &mut Block, actions: &[Action; 2 * LANES], gains: &mut Gains) {
+fn step_avx2<const SEATS: usize>(
+    plan: &Plan,
+    block: &mut Block<SEATS>,
+    actions: &[[Action; SEATS]; LANES],
+    gains: &mut Gains<SEATS>,
+) {
     step::step(plan, block, actions, gains);
 }
 
-impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Chunk for Lanes<W, C> {
+impl<W, C, const SEATS: usize> Chunk for Lanes<W, C, SEATS>
+where
+    W: GridWorld<Extra: Send> + Send + Sync + 'static,
+    C: CogridRules<W>,
+{
     const GRAIN: usize = LANES;
 
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>) {
@@ -225,7 +250,7 @@ impl<W: GridWorld<Extra: Send> + Send + Sync + 'static, C: CogridRules<W>> Chunk
             self.deactivate();
             return self.one_by_one.step(actions, arrays);
         }
-        for (number, actions) in actions.chunks(2 * LANES).enumerate() {
+        for (number, actions) in actions.chunks(SEATS * LANES).enumerate() {
             self.step_block(number * LANES, actions, &mut arrays);
         }
     }

@@ -60,6 +60,8 @@ pub(super) struct LaneReward {
 /// Everything that a step of a block reads.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
+    /// Agents, 1 to [`MOST_SEATS`].
+    pub(crate) seats: usize,
     pub(super) cols: u8,
     pub(super) cells: usize,
     pub(super) horizon: u32,
@@ -93,17 +95,20 @@ pub(super) const WALKS: [Direction; 4] = [
 /// The action that picks up and drops.
 pub(super) const REACH: u8 = 4;
 
+/// The most agents of a grid in lanes.
+const MOST_SEATS: usize = 4;
+
 impl Plan {
     /// Makes the plan of a grid; `None` if lanes cannot play it.
     ///
-    /// Lanes play two agents by the corrected rules in a closed room of at most 255 cells whose things are declared:
+    /// Lanes play one to four agents by the corrected rules in a closed room of at most 255 cells whose things are declared:
     /// floor, loose things, surfaces, sources, sinks and containers with recipes of one ingredient.
     pub(crate) fn new<W: GridWorld, C>(grid: &Grid<W, C>) -> Option<Self> {
         let tables = grid.tables();
         let ground = &tables.ground.as_ref()?.kinds;
         let walks = WALKS.map(Motion::Walk);
         if tables.rules != RuleSet::Corrected
-            || tables.seats != 2
+            || !(1..=MOST_SEATS).contains(&tables.seats)
             || tables.cells > 255
             || tables.rewards.len() > 32
             || !grid.world().is_declared()
@@ -122,6 +127,7 @@ impl Plan {
             return None;
         }
         let mut plan = Self {
+            seats: tables.seats,
             cols: tables.cols as u8,
             cells: tables.cells,
             horizon: grid.horizon(),
@@ -330,11 +336,15 @@ mod tests {
                 "{layout}"
             );
         }
+        for seats in 1..=4 {
+            let json = format!(r#"{{"layout":"counter_circuit","seats":{seats}}}"#);
+            assert_eq!(plan(&json).map(|plan| plan.seats), Some(seats));
+        }
         let others = [
             r#"{"rules":"cogrid-0.3.2"}"#,
             r#"{"actions":"rotation"}"#,
             r#"{"orders":{"spawn":{"onion_soup":0.1,"tomato_soup":0.1},"max_active":2,"time_limit":50}}"#,
-            r#"{"seats":3}"#,
+            r#"{"layout":"banquet","seats":5}"#,
         ];
         for json in others {
             assert!(plan(json).is_none(), "{json}");

@@ -15,20 +15,20 @@ const NOWHERE: u8 = 255;
 
 /// The gains of a step of a block.
 #[derive(Clone, Debug)]
-pub(super) struct Gains {
-    pub(super) rewards: [[f32; LANES]; 2],
+pub(super) struct Gains<const SEATS: usize> {
+    pub(super) rewards: [[f32; LANES]; SEATS],
     /// Bit `w` for reward `w`, by seat.
-    pub(super) earned: [[u32; LANES]; 2],
+    pub(super) earned: [[u32; LANES]; SEATS],
     /// True if any lane got anything.
     pub(super) any: bool,
     /// Lanes that have reached the horizon.
     pub(super) over: Bytes,
 }
 
-impl Gains {
+impl<const SEATS: usize> Gains<SEATS> {
     pub(super) const NONE: Self = Self {
-        rewards: [[0.0; LANES]; 2],
-        earned: [[0; LANES]; 2],
+        rewards: [[0.0; LANES]; SEATS],
+        earned: [[0; LANES]; SEATS],
         any: false,
         over: Bytes::ZERO,
     };
@@ -67,13 +67,13 @@ fn map(f: impl FnMut(usize) -> u8) -> Bytes {
 
 /// Advances every lane; `actions` is `[lane, seat]`.
 #[inline(always)]
-pub(super) fn step(
+pub(super) fn step<const SEATS: usize>(
     plan: &Plan,
-    block: &mut Block,
-    actions: &[Action; 2 * LANES],
-    gains: &mut Gains,
+    block: &mut Block<SEATS>,
+    actions: &[[Action; SEATS]; LANES],
+    gains: &mut Gains<SEATS>,
 ) {
-    let actions: [Bytes; 2] = [0, 1].map(|seat| map(|lane| actions[2 * lane + seat] as u8));
+    let actions: [Bytes; SEATS] = std::array::from_fn(|seat| map(|lane| actions[lane][seat] as u8));
     if gains.any {
         *gains = Gains::NONE;
     }
@@ -101,7 +101,7 @@ pub(super) fn step(
 
 /// Containers that are full work.
 #[inline(always)]
-fn tick(plan: &Plan, block: &mut Block) {
+fn tick<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>) {
     for (pot, contents) in plan.pots.iter().zip(&mut block.pots) {
         let (count, timer) = (contents.count, contents.timer);
         contents.timer = map(|lane| {
@@ -119,13 +119,32 @@ fn front(cols: u8, cell: u8, facing: u8) -> u8 {
     cell.wrapping_add(stride)
 }
 
-/// Turns and moves both agents, one after the other; who goes first is drawn.
+/// Draws who moves when: in each lane, the rank of each seat.
 #[inline(always)]
-fn walk(plan: &Plan, block: &mut Block, actions: &[Bytes; 2]) {
-    let mut second_first = Bytes::ZERO;
-    lanes(|lane| second_first.0[lane] = mask(block.draws[lane].flip()));
-    let mut targets = [Bytes::ZERO; 2];
-    for seat in 0..2 {
+fn draw_ranks<const SEATS: usize>(block: &mut Block<SEATS>) -> [Bytes; SEATS] {
+    let mut ranks = [Bytes::ZERO; SEATS];
+    if let [first, second] = &mut ranks[..] {
+        // Two agents take one flip.
+        lanes(|lane| first.0[lane] = u8::from(block.draws[lane].flip()));
+        *second = map(|lane| 1 - first.0[lane]);
+        return ranks;
+    }
+    for (lane, draws) in block.draws.iter_mut().enumerate() {
+        let mut drawn: [u8; SEATS] = std::array::from_fn(|seat| seat as u8);
+        draws.shuffle(&mut drawn);
+        for (ranks, rank) in ranks.iter_mut().zip(drawn) {
+            ranks.0[lane] = rank;
+        }
+    }
+    ranks
+}
+
+/// Turns and moves the agents, one after the other; who goes first is drawn.
+#[inline(always)]
+fn walk<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>, actions: &[Bytes; SEATS]) {
+    let ranks = draw_ranks(block);
+    let mut targets = [Bytes::ZERO; SEATS];
+    for seat in 0..SEATS {
         let (action, cell, old) = (actions[seat], block.cell[seat], block.facing[seat]);
         let facing = map(|lane| {
             // Up, down, left, right are 3, 1, 2, 0 as directions.
@@ -136,47 +155,60 @@ fn walk(plan: &Plan, block: &mut Block, actions: &[Bytes; 2]) {
         block.facing[seat] = facing;
         targets[seat] = map(|lane| front(plan.cols, cell.0[lane], facing.0[lane]));
     }
-    let mut free = [Bytes::ZERO; 2];
+    let mut free = [Bytes::ZERO; SEATS];
     for (place, lying) in plan.places[..plan.floors].iter().zip(&block.lying) {
         let lying = *lying;
-        for seat in 0..2 {
+        for seat in 0..SEATS {
             let (was, target) = (free[seat], targets[seat]);
             free[seat] = map(|lane| {
                 was.0[lane] | mask((target.0[lane] == place.cell) & (lying.0[lane] == EMPTY))
             });
         }
     }
-    let [from, from_other] = block.cell;
-    let mut to = [Bytes::ZERO; 2];
+    let from = block.cell;
+    let mut to = from;
     lanes(|lane| {
-        let turn = second_first.0[lane];
-        let wants = |seat: usize| free[seat].0[lane] & mask(actions[seat].0[lane] < 4);
-        let cells = [from.0[lane], from_other.0[lane]];
-        let moves = |seat: usize, other: u8| {
-            let target = targets[seat].0[lane];
-            select(wants(seat) & mask(target != other), target, cells[seat])
-        };
-        // Each as if it moved first, then each after the other.
-        let first = [moves(0, cells[1]), moves(1, cells[0])];
-        let second = [moves(0, first[1]), moves(1, first[0])];
-        to[0].0[lane] = select(turn, second[0], first[0]);
-        to[1].0[lane] = select(turn, first[1], second[1]);
+        let mut cells: [u8; SEATS] = std::array::from_fn(|seat| from[seat].0[lane]);
+        for rank in 0..SEATS {
+            for seat in 0..SEATS {
+                let target = targets[seat].0[lane];
+                let wants = free[seat].0[lane] & mask(actions[seat].0[lane] < 4);
+                let is_next = mask(ranks[seat].0[lane] == rank as u8);
+                let others = (0..SEATS).filter(|&other| other != seat);
+                let way = others.fold(wants & is_next, |way, other| {
+                    way & mask(cells[other] != target)
+                });
+                cells[seat] = select(way, target, cells[seat]);
+            }
+        }
+        for (to, cell) in to.iter_mut().zip(cells) {
+            to.0[lane] = cell;
+        }
     });
     block.cell = to;
 }
 
 /// Lets a seat pick up or drop.
 #[inline(always)]
-fn act(plan: &Plan, block: &mut Block, seat: usize, action: &Bytes) -> Interactions {
-    let (cell, facing, other) = (block.cell[seat], block.facing[seat], block.cell[1 - seat]);
-    let faced = map(|lane| {
+fn act<const SEATS: usize>(
+    plan: &Plan,
+    block: &mut Block<SEATS>,
+    seat: usize,
+    action: &Bytes,
+) -> Interactions {
+    let (cell, facing) = (block.cell[seat], block.facing[seat]);
+    let mut faced = map(|lane| {
         let cell = front(plan.cols, cell.0[lane], facing.0[lane]);
-        select(
-            mask((action.0[lane] == REACH) & (cell != other.0[lane])),
-            cell,
-            NOWHERE,
-        )
+        select(mask(action.0[lane] == REACH), cell, NOWHERE)
     });
+    // Where somebody stands, a hand reaches nothing.
+    for other in (0..SEATS).filter(|&other| other != seat) {
+        let (stands, before) = (block.cell[other], faced);
+        faced = map(|lane| {
+            let is_hidden = mask(before.0[lane] == stands.0[lane]);
+            select(is_hidden, NOWHERE, before.0[lane])
+        });
+    }
     let held = block.held[seat];
     let mut done = Interactions {
         act: Bytes::ZERO,
@@ -197,9 +229,9 @@ fn act(plan: &Plan, block: &mut Block, seat: usize, action: &Bytes) -> Interacti
 
 /// Floor and surfaces: an empty hand takes, a full one puts.
 #[inline(always)]
-fn hold(
+fn hold<const SEATS: usize>(
     plan: &Plan,
-    block: &mut Block,
+    block: &mut Block<SEATS>,
     faced: &Bytes,
     held: &Bytes,
     done: &mut Interactions,
@@ -333,12 +365,12 @@ fn one_of(bytes: &Bytes, these: &[u8]) -> Bytes {
 
 /// Pays a reward for the interactions of a seat.
 #[inline(always)]
-fn pay(
+fn pay<const SEATS: usize>(
     reward: &LaneReward,
     number: usize,
     seat: usize,
     done: &Interactions,
-    gains: &mut Gains,
+    gains: &mut Gains<SEATS>,
     scored: &mut [f32; LANES],
 ) {
     let mut due = Bytes::ZERO;
