@@ -14,7 +14,7 @@ pub trait LogFile: Send {
     /// The error of the disk; some of the bytes may then be there.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
-    /// Adds bytes at the end; they are durable once [`Self::sync`] has returned, or all files of the disk are.
+    /// Adds bytes at the end; they are durable once [`Self::sync`] has returned, or a `syncfs` of the file system.
     ///
     /// # Errors
     /// The error of the disk; some of the bytes may then be there.

@@ -263,6 +263,8 @@ impl Episode {
         if log.torn {
             file.truncate(log.valid_len)?;
         }
+        // What a killed program wrote last may not be durable, and is about to be called so.
+        file.sync()?;
         let writer = LogWriter::resume(&log);
         let mut episode = Self::new(file, writer, log.header, replica);
         for record in log.records {
@@ -325,8 +327,8 @@ impl Episode {
         self.held.get_or_insert_default();
     }
 
-    /// Writes the bytes that were held back, and holds no more. They are durable once [`Self::sync`] has returned, or
-    /// all files of the disk are.
+    /// Writes the bytes that were held back, and holds no more. They are durable once [`Self::sync`] has returned, or a
+    /// `syncfs` of the file system.
     ///
     /// # Errors
     /// The disk failed: all that was reported since [`Self::hold_writes`] is void. The episode accepts nothing more.

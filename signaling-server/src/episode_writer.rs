@@ -120,6 +120,7 @@ impl EpisodeWriters {
     /// Waits until all work is done.
     pub fn finish_work(self) {
         self.queues.values().for_each(|queue| queue.wait());
+        self.shared.finish();
         self.commits.finish();
     }
 }
@@ -214,7 +215,6 @@ impl EpisodeQueue {
 
     /// Does this work and reports it; returns true if nothing more is to be done.
     fn do_work(queue: &Arc<Self>, work: VecDeque<Work>) -> bool {
-        let mut episode = lock(&queue.episode);
         let mut work = work.into_iter().peekable();
         while let Some(first) = work.next() {
             let mut together = vec![first];
@@ -224,6 +224,7 @@ impl EpisodeQueue {
                 together.push(next);
             }
             queue.around.disk.wait_for_room();
+            let mut episode = lock(&queue.episode);
             let report = Self::perform(queue, &mut episode, together);
             if let Some(fault) = episode.as_ref().and_then(world_fault) {
                 queue.around.faults.report(fault);
@@ -282,6 +283,14 @@ impl EpisodeQueue {
     /// Waits until all that was written is durable; if it fails, no report of it goes out any more.
     fn sync(&self) {
         self.note_sync(&mut lock(&self.episode));
+    }
+
+    /// The same, unless somebody works on it; false if it fails.
+    fn try_sync(&self) -> bool {
+        if let Ok(mut episode) = self.episode.try_lock() {
+            self.note_sync(&mut episode);
+        }
+        !self.is_broken()
     }
 
     fn note_sync(&self, episode: &mut Option<Episode>) {
@@ -439,6 +448,28 @@ mod tests {
             assert_eq!(through[&Era(era)], Tick(20));
             let path = archive::path(dir.path(), &format!("e-{era}")).unwrap();
             assert_eq!(Episode::recover(&path).unwrap().through(), Tick(20));
+        }
+    }
+
+    #[tokio::test]
+    async fn the_end_of_an_episode_is_written_before_the_server_stops() {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut writers, _heard) = writers(dir.path());
+        for era in 1..=40 {
+            let mut header = header([PERSON, PERSON], 20);
+            header.episode = format!("e-{era}");
+            writers.hand_work(Era(era), Work::Open(Box::new(header)));
+            writers.hand_work(Era(era), RecordWork::End(EndReason::Technical).into());
+            writers.forget(Era(era));
+        }
+        tokio::task::spawn_blocking(move || writers.finish_work())
+            .await
+            .unwrap();
+        for era in 1..=40 {
+            let path = archive::path(dir.path(), &format!("e-{era}")).unwrap();
+            let log = log::read_log(&std::fs::read(path).unwrap()).unwrap();
+            let is_end = |record: &log::Record| matches!(record, log::Record::End(_));
+            assert!(log.records.iter().any(is_end), "{era}");
         }
     }
 

@@ -49,13 +49,18 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     assert_eq!(both(&mut episode, &mut pages, &all, (5, 9)), fine(9, 9));
 }
 
-/// Counts the writes.
+/// Counts the writes, and how often it is to be durable.
 struct Counted(Box<dyn LogFile>, Arc<AtomicUsize>);
 
 impl LogFile for Counted {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.1.fetch_add(1, Ordering::Relaxed);
         self.0.append(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.sync()
     }
 
     fn read(&mut self) -> io::Result<Vec<u8>> {
@@ -111,6 +116,26 @@ fn held_writes_that_fail_leave_the_file_as_it_was() {
     drop(episode);
     let path = dir.path().join("e-1.coplay");
     assert_eq!(Episode::recover(&path).unwrap().through(), Tick(5));
+}
+
+#[test]
+fn what_a_killed_program_wrote_is_durable_before_it_is_called_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let header = header([PERSON, PERSON], 20);
+    let (all, mut pages) = (played(&header), pages(&header));
+    let mut episode = Episode::create(dir.path(), header).unwrap();
+    both(&mut episode, &mut pages, &all, (0, 5));
+    drop(episode);
+    let (file, syncs) = (
+        DiskFile::open(&dir.path().join("e-1.coplay")),
+        Arc::default(),
+    );
+    let file = Counted(Box::new(file.unwrap()), Arc::clone(&syncs));
+    let episode = Episode::recover_from(Box::new(file), stored(dir.path())).unwrap();
+    assert_eq!(
+        (episode.through(), syncs.load(Ordering::Relaxed)),
+        (Tick(5), 1)
+    );
 }
 
 /// A disk that takes everything, and loses it.

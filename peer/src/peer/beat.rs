@@ -14,8 +14,8 @@ const COUNTING_US: u64 = 5_000;
 /// Pause between uploads, microseconds.
 const UPLOAD_US: u64 = 250_000;
 /// An upload waits this long for the answer to the one before, microseconds: a server that is late gets fewer and longer
-/// uploads, and so less work.
-const ANSWER_US: u64 = 1_000_000;
+/// uploads, and so less work. It is less than the time after which the server takes a page for behind.
+const ANSWER_US: u64 = 400_000;
 /// Pause between chunks of what was shown, microseconds: the last chunk is lost with a page that dies, and each further
 /// chunk in a second costs the bytes in which it learns what is likely.
 const CHUNK_US: u64 = 1_000_000;
@@ -71,7 +71,9 @@ impl<W: World> Peer<W> {
     pub(super) fn upload(&mut self, now: Now) {
         let mut recorder = self.recorder.lock();
         let (next_us, answer_us) = self.upload_us;
-        let is_due = now.page_us >= next_us && (now.page_us >= answer_us || recorder.is_answered());
+        // On a host, choices are answered when they enter a tick.
+        let is_answered = recorder.is_answered() || matches!(self.stage, Stage::Hosted(_));
+        let is_due = now.page_us >= next_us && (is_answered || now.page_us >= answer_us);
         if !is_due || !self.may_upload || !self.net.is_connected() {
             return;
         }

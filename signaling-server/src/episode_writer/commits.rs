@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use protocol::Era;
@@ -21,6 +22,9 @@ use super::{EpisodeQueue, lock, wait};
 
 /// So few files are made durable one by one, and wait for no beat.
 const FEW_FILES: usize = 3;
+
+/// How many files are made durable at the same time, if each is made so by itself.
+const SYNCS_AT_ONCE: usize = 16;
 
 /// The time from beat to beat.
 const BEAT: Duration = Duration::from_millis(10);
@@ -86,7 +90,7 @@ impl Commits {
             comes: Condvar::new(),
             idle: Condvar::new(),
         });
-        let thread = std::thread::Builder::new().name("commits".to_owned());
+        let thread = thread::Builder::new().name("commits".to_owned());
         let all = Arc::clone(&commits);
         thread.spawn(move || all.run(&pool))?;
         Ok(commits)
@@ -99,7 +103,7 @@ impl Commits {
             has_beat = pool.give_turns(|turns| files + turns > FEW_FILES);
             if has_beat {
                 beat = (beat + BEAT).max(Instant::now());
-                std::thread::sleep(beat.saturating_duration_since(Instant::now()));
+                thread::sleep(beat.saturating_duration_since(Instant::now()));
             }
         }
     }
@@ -152,8 +156,16 @@ impl Commits {
         let written: HashMap<Era, &EpisodeQueue> = written
             .map(|report| (report.queue.era, &*report.queue))
             .collect();
-        if written.len() <= FEW_FILES || !self.sync_all() {
-            written.values().for_each(|queue| queue.sync());
+        let written: Vec<&EpisodeQueue> = written.into_values().collect();
+        if written.len() <= FEW_FILES {
+            written.iter().for_each(|queue| queue.sync());
+        } else if !self.sync_all(&written) {
+            let parts = written.chunks(written.len().div_ceil(SYNCS_AT_ONCE));
+            thread::scope(|scope| {
+                for part in parts {
+                    scope.spawn(|| part.iter().for_each(|queue| queue.sync()));
+                }
+            });
         }
         let files = written.len();
         for report in reports {
@@ -162,8 +174,8 @@ impl Commits {
         files
     }
 
-    /// Makes all files durable in one go; false if each has to be asked.
-    fn sync_all(&self) -> bool {
+    /// Makes all files durable in one go, and asks one of them whether it is; false if each has to be asked.
+    fn sync_all(&self, written: &[&EpisodeQueue]) -> bool {
         let Some(file_system) = &self.file_system else {
             return false;
         };
@@ -171,10 +183,15 @@ impl Commits {
             return false;
         }
         let durable = file_system.sync();
-        if let Err(error) = &durable {
-            tracing::error!(%error, "the disk failed; from now on, every file is asked by itself");
+        let is_durable = durable.is_ok() && written.first().is_none_or(|queue| queue.try_sync());
+        if !is_durable {
+            let error = durable.err();
+            tracing::error!(
+                ?error,
+                "the disk failed; from now on, every file is asked by itself"
+            );
             self.is_doubted.store(true, Ordering::Relaxed);
         }
-        durable.is_ok()
+        is_durable
     }
 }

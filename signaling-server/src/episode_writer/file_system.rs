@@ -6,15 +6,15 @@ use std::io;
 use std::path::Path;
 
 #[cfg(target_os = "linux")]
-use rustix::fs::{Mode, OFlags, fstatfs, open, syncfs};
+use rustix::fs::{Mode, OFlags, StatVfsMountFlags, fstatfs, fstatvfs, open, syncfs};
 
 /// Magic numbers of ext4, XFS and Btrfs: of them it is known that nothing is missing afterwards.
 #[cfg(target_os = "linux")]
 const KNOWN: [u64; 3] = [0xEF53, 0x5846_5342, 0x9123_683E];
 
-/// The first Linux that tells here that the disk has failed.
+/// The first Linux whose `syncfs` tells of every failure of the disk.
 #[cfg(target_os = "linux")]
-const LEAST_LINUX: (u32, u32) = (5, 8);
+const LEAST_LINUX: (u32, u32) = (5, 17);
 
 /// The file system of a folder.
 #[derive(Debug)]
@@ -40,9 +40,17 @@ impl FileSystem {
     /// Waits until everything that was written to any file is durable.
     ///
     /// # Errors
-    /// The disk failed under some file.
+    /// The disk failed under some file, or takes nothing any more.
     pub(super) fn sync(&self) -> io::Result<()> {
-        Ok(syncfs(&self.folder)?)
+        syncfs(&self.folder)?;
+        // After a failure it may be read-only, and then has nothing to do.
+        match fstatvfs(&self.folder)?
+            .f_flag
+            .contains(StatVfsMountFlags::RDONLY)
+        {
+            true => Err(io::ErrorKind::ReadOnlyFilesystem.into()),
+            false => Ok(()),
+        }
     }
 }
 
@@ -78,10 +86,17 @@ mod tests {
 
     #[test]
     fn an_old_linux_does_not_tell_that_the_disk_has_failed() {
-        for new in ["5.8.0", "5.10.0-28-amd64", "6.1.0", "10.0"] {
+        for new in ["5.17.0", "6.1.0-28-amd64", "6.12", "10.0"] {
             assert!(is_new_enough(new), "{new}");
         }
-        for old in ["4.18.0-553.el8", "5.7.19", "", "linux", "5"] {
+        for old in [
+            "4.18.0-553.el8",
+            "5.10.0-28-amd64",
+            "5.16.19",
+            "",
+            "linux",
+            "5",
+        ] {
             assert!(!is_new_enough(old), "{old}");
         }
     }

@@ -14,6 +14,7 @@ const TURNS_OF_THREAD: usize = 32;
 pub(super) struct ThreadPool {
     turns: Mutex<Turns>,
     comes: Condvar,
+    idle: Condvar,
 }
 
 #[derive(Default)]
@@ -22,6 +23,8 @@ struct Turns {
     queues: VecDeque<Arc<EpisodeQueue>>,
     /// True if turns wait until [`ThreadPool::give_turns`]: to wake a thread for each of them costs more than the turn.
     do_wait: bool,
+    /// How many turns are being taken.
+    running: usize,
     /// True once the threads are to end.
     is_closed: bool,
 }
@@ -35,6 +38,7 @@ impl ThreadPool {
         let pool = Arc::new(Self {
             turns: Mutex::default(),
             comes: Condvar::new(),
+            idle: Condvar::new(),
         });
         for number in 0..threads {
             let pool = Arc::clone(&pool);
@@ -42,6 +46,7 @@ impl ThreadPool {
             thread.spawn(move || {
                 while let Some(queue) = pool.next() {
                     EpisodeQueue::take_turn(&queue);
+                    pool.end_turn();
                 }
             })?;
         }
@@ -52,13 +57,30 @@ impl ThreadPool {
     fn next(&self) -> Option<Arc<EpisodeQueue>> {
         let mut turns = lock(&self.turns);
         loop {
+            if let Some(queue) = turns.queues.pop_front() {
+                turns.running += 1;
+                return Some(queue);
+            }
             if turns.is_closed {
                 return None;
             }
-            if let Some(queue) = turns.queues.pop_front() {
-                return Some(queue);
-            }
             turns = wait(&self.comes, turns);
+        }
+    }
+
+    fn end_turn(&self) {
+        let mut turns = lock(&self.turns);
+        turns.running -= 1;
+        if turns.running == 0 && turns.queues.is_empty() {
+            self.idle.notify_all();
+        }
+    }
+
+    /// Waits until nobody has a turn or wants one.
+    pub(super) fn finish(&self) {
+        let mut turns = lock(&self.turns);
+        while turns.running > 0 || !turns.queues.is_empty() {
+            turns = wait(&self.idle, turns);
         }
     }
 
@@ -71,15 +93,17 @@ impl ThreadPool {
         }
     }
 
-    /// Gives turns to those who wait for one. If they are enough for `is_busy`, the next ones wait for the next call;
+    /// Wakes threads for the turns that wait. If `is_busy` says so of their number, later turns wait for the next call;
     /// returns whether they do.
     pub(super) fn give_turns(&self, is_busy: impl FnOnce(usize) -> bool) -> bool {
         let mut turns = lock(&self.turns);
         let given = turns.queues.len();
-        for _ in 0..given.div_ceil(TURNS_OF_THREAD) {
-            self.comes.notify_one();
-        }
         turns.do_wait = is_busy(given);
+        let threads = match turns.do_wait {
+            true => given.div_ceil(TURNS_OF_THREAD),
+            false => given,
+        };
+        (0..threads).for_each(|_| self.comes.notify_one());
         turns.do_wait
     }
 
