@@ -197,7 +197,8 @@ impl Arbiter {
             era,
             group: episode.header.group.clone(),
             stage: episode.stage,
-            participants: self.pseudonyms_of(&episode.members),
+            // As in its log: somebody may have left since that was opened.
+            participants: episode.header.participants.clone(),
             visits: course.map_or(Vec::new(), |course| course.visits.clone()),
             draw: draw.clone(),
             bindings: episode.bindings.clone(),
