@@ -5,12 +5,41 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-/// A full disk.
-struct Full(Box<dyn LogFile>);
+/// The conduct of a disk.
+enum Conduct {
+    /// It is full.
+    Full,
+    /// It counts what is to become durable.
+    Counts(Arc<AtomicUsize>),
+    /// It takes everything, and loses it.
+    Forgets,
+}
 
-impl LogFile for Full {
-    fn append(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        Err(io::ErrorKind::StorageFull.into())
+/// A file on a disk with such a conduct.
+struct Conducted(Box<dyn LogFile>, Conduct);
+
+impl LogFile for Conducted {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(bytes)?;
+        self.sync()
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &self.1 {
+            Conduct::Full => Err(io::ErrorKind::StorageFull.into()),
+            Conduct::Counts(_) => self.0.write(bytes),
+            Conduct::Forgets => Ok(()),
+        }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        match &self.1 {
+            Conduct::Full | Conduct::Forgets => Err(io::Error::other("the disk is gone")),
+            Conduct::Counts(syncs) => {
+                syncs.fetch_add(1, Ordering::Relaxed);
+                self.0.sync()
+            }
+        }
     }
 
     fn read(&mut self) -> io::Result<Vec<u8>> {
@@ -29,7 +58,7 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 5));
-    episode.file = Box::new(Full(episode.file));
+    episode.file = Box::new(Conducted(episode.file, Conduct::Full));
     for (from, to) in [(5, 9), (0, 5)] {
         let upload = pages[0].part(&all, from, to);
         let refused = episode.append_upload(ZERO, &upload);
@@ -49,29 +78,6 @@ fn a_failed_write_is_not_acknowledged_and_the_file_tells_what_is_kept() {
     assert_eq!(both(&mut episode, &mut pages, &all, (5, 9)), fine(9, 9));
 }
 
-/// Counts the writes, and how often it is to be durable.
-struct Counted(Box<dyn LogFile>, Arc<AtomicUsize>);
-
-impl LogFile for Counted {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.append(bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.1.fetch_add(1, Ordering::Relaxed);
-        self.0.sync()
-    }
-
-    fn read(&mut self) -> io::Result<Vec<u8>> {
-        self.0.read()
-    }
-
-    fn truncate(&mut self, len: usize) -> io::Result<()> {
-        self.0.truncate(len)
-    }
-}
-
 #[test]
 fn uploads_that_came_together_are_one_write_with_the_same_bytes() {
     let header = header([PERSON, PERSON], 20);
@@ -80,13 +86,17 @@ fn uploads_that_came_together_are_one_write_with_the_same_bytes() {
         let dir = tempfile::tempdir().unwrap();
         let mut pages = pages(&header);
         let mut episode = Episode::create(dir.path(), header.clone()).unwrap();
-        episode.file = Box::new(Counted(episode.file, Arc::clone(&writes)));
+        episode.file = Box::new(Conducted(
+            episode.file,
+            Conduct::Counts(Arc::clone(&writes)),
+        ));
         for (from, to) in [(0, 5), (5, 9), (9, 20)] {
             if is_held {
                 episode.hold_writes();
             }
             both(&mut episode, &mut pages, &all, (from, to));
             episode.write_held().unwrap();
+            episode.sync().unwrap();
         }
         episode.end(EndReason::Played).unwrap();
         episode.file.read().unwrap()
@@ -109,7 +119,7 @@ fn held_writes_that_fail_leave_the_file_as_it_was() {
     both(&mut episode, &mut pages, &all, (0, 5));
     episode.hold_writes();
     both(&mut episode, &mut pages, &all, (5, 9));
-    episode.file = Box::new(Full(episode.file));
+    episode.file = Box::new(Conducted(episode.file, Conduct::Full));
     assert!(episode.write_held().is_err());
     let late = episode.append_upload(ZERO, &pages[0].part(&all, 9, 12));
     assert!(matches!(late, Err(Refused::Disk(_))));
@@ -130,37 +140,12 @@ fn what_a_killed_program_wrote_is_durable_before_it_is_called_so() {
         DiskFile::open(&dir.path().join("e-1.coplay")),
         Arc::default(),
     );
-    let file = Counted(Box::new(file.unwrap()), Arc::clone(&syncs));
+    let file = Conducted(Box::new(file.unwrap()), Conduct::Counts(Arc::clone(&syncs)));
     let episode = Episode::recover_from(Box::new(file), stored(dir.path())).unwrap();
     assert_eq!(
         (episode.through(), syncs.load(Ordering::Relaxed)),
         (Tick(5), 1)
     );
-}
-
-/// A disk that takes everything, and loses it.
-struct Forgetful(Box<dyn LogFile>);
-
-impl LogFile for Forgetful {
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.0.append(bytes)
-    }
-
-    fn write(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        Err(io::Error::other("the disk is gone"))
-    }
-
-    fn read(&mut self) -> io::Result<Vec<u8>> {
-        self.0.read()
-    }
-
-    fn truncate(&mut self, len: usize) -> io::Result<()> {
-        self.0.truncate(len)
-    }
 }
 
 #[test]
@@ -170,7 +155,7 @@ fn an_episode_whose_writes_did_not_become_durable_accepts_nothing_more() {
     let (all, mut pages) = (played(&header), pages(&header));
     let mut episode = Episode::create(dir.path(), header).unwrap();
     both(&mut episode, &mut pages, &all, (0, 5));
-    episode.file = Box::new(Forgetful(episode.file));
+    episode.file = Box::new(Conducted(episode.file, Conduct::Forgets));
     episode.hold_writes();
     both(&mut episode, &mut pages, &all, (5, 9));
     episode.write_held().unwrap();
