@@ -125,10 +125,12 @@ fn who_is_left_without_a_place_may_come_back_and_begin_when_one_is_free() {
     assert_eq!(outcome(&done).as_deref(), Some("completed"));
 }
 
-#[test]
-fn who_goes_before_the_first_episode_has_a_place_with_the_group() {
-    let mut stage = Stage::read(
-        "design: {unit: group, quota: 1}
+impl Stage {
+    /// Two people whose episode is to begin, and the file of the episode is being made; a bot takes the seat of somebody
+    /// who goes.
+    fn beginning() -> (Self, Era) {
+        let mut stage = Self::read(
+            "design: {unit: group, quota: 1}
 timeline:
   - {id: lobby, type: lobby, group_size: 2, timeout_s: 30, on_timeout: bot, bot: {policy: cook}}
   - id: play
@@ -139,17 +141,37 @@ timeline:
     on_disconnect: {grace_s: 2, then: bot, bot: {policy: cook}}
   - {id: thanks, type: end, file: page.md}
 ",
-        Limits::default(),
-    );
-    for conn in [1, 2] {
-        stage.enter(conn, Entry::Open);
+            Limits::default(),
+        );
+        for conn in [1, 2] {
+            stage.enter(conn, Entry::Open);
+        }
+        let era = stage.plan(1).unwrap().era;
+        stage.slow = true;
+        stage.ready(1, era, 0);
+        stage.ready(2, era, 0);
+        (stage, era)
     }
-    let era = stage.plan(1).unwrap().era;
-    stage.slow = true;
-    stage.ready(1, era, 0);
-    stage.ready(2, era, 0);
-    // It goes while the file of the episode is made.
-    stage.say(2, ClientMessage::Unloading);
+}
+
+#[test]
+fn who_leaves_while_the_log_is_made_is_in_the_log_and_in_the_database() {
+    let (mut stage, era) = Stage::beginning();
+    stage.say(2, ClientMessage::Leave);
+    stage.slow = false;
+    stage.drain();
+    let stored = stage.writes.iter().find_map(|write| match write {
+        Write::Episode(row) => Some(&row.participants),
+        _ => None,
+    });
+    let logged = &stage.shelf(era).header.participants;
+    assert!(logged.iter().all(|name| name.starts_with("P-")), "{logged:?}");
+    assert_eq!(stored, Some(logged));
+}
+
+#[test]
+fn who_goes_before_the_first_episode_has_a_place_with_the_group() {
+    let (mut stage, era) = Stage::beginning();
     stage.close(2);
     stage.slow = false;
     stage.drain();
