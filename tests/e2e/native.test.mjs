@@ -1,5 +1,5 @@
 // A real page plays with a participant without a browser: its WebRTC is the `webrtc` crate. Both are in namespaces of
-// their own, with links as participants have them.
+// their own, with links as participants have them. `COPLAY_NET_LONG=1` plays each way with each browser.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -8,10 +8,11 @@ import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { ROOT, SOON, launch, noFirefox } from './harness.mjs';
 import { Network, noNetwork } from './network.mjs';
-import { agreed, enter, finish, goBy, serve } from './rounds.mjs';
+import { TURN, agreed, enter, finish, goBy, serve } from './rounds.mjs';
 
 const HONEST = process.env.COPLAY_HONEST ?? path.join(ROOT, 'target/debug/honest');
 const HORIZON = 240;
+const LONG = Boolean(process.env.COPLAY_NET_LONG);
 
 if (noNetwork) console.log(`# matches with a participant without a browser are NOT run: ${noNetwork}`);
 
@@ -62,8 +63,10 @@ function match(engine, title, { settings, net, route, links, then }) {
   });
 }
 
-const overBadLink = engine => match(engine, 'directly, with delay, jitter and loss', {
-  settings: { delay_ms: 40, jitter_ms: 10, loss: 0.03 },
+const badLink = { delay_ms: 40, jitter_ms: 10, loss: 0.03 };
+
+const directly = engine => match(engine, 'directly, with delay, jitter and loss', {
+  settings: badLink,
   net: '{fallback: none}',
   route: ['direct'],
   links: 'direct',
@@ -75,4 +78,21 @@ const overBadLink = engine => match(engine, 'directly, with delay, jitter and lo
   },
 });
 
-overBadLink('chromium');
+const throughTurn = engine => match(engine, 'through TURN, with delay, jitter and loss', {
+  settings: badLink,
+  net: '{ice: relay, fallback: none}',
+  route: TURN,
+  links: 'turn',
+  async then() {
+    for (const [from, to] of [['page', 'native'], ['native', 'page']]) {
+      assert.equal(await network.sent(from, to), 0, `${from} never speaks to ${to}`);
+    }
+  },
+});
+
+directly('chromium');
+throughTurn('firefox');
+if (LONG) {
+  directly('firefox');
+  throughTurn('chromium');
+}

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, noFirefox } from './harness.mjs';
 import { Network, noNetwork, spellings } from './network.mjs';
-import { agreed, enter, finish, goBy, serve, survive } from './rounds.mjs';
+import { TURN, agreed, enter, finish, goBy, serve, survive } from './rounds.mjs';
 
 const LONG = Boolean(process.env.COPLAY_NET_LONG);
 const HZ = 30;
@@ -60,9 +60,6 @@ function matches(title, { settings = {}, net, page, routes, play = (_, people) =
     });
   }
 }
-
-/** Ways through the server's TURN; which of them wins is up to the browser. */
-const TURN = /^TURN over (UDP|TCP)$/;
 
 const pairs = people => people.flatMap((_, one) => people.map((_, other) => [one, other]))
   .filter(([one, other]) => one !== other).map(each => each.map(at => PLACES[at]));

@@ -70,6 +70,9 @@ const fits = (found, wanted) => wanted instanceof RegExp
   ? found.length > 0 && found.every(way => wanted.test(way))
   : String(found) === String(wanted);
 
+/** Ways through the server's TURN; which of them wins is up to the browser. */
+export const TURN = /^TURN over (UDP|TCP)$/;
+
 /** Waits until all inputs of everybody go by these ways, and no others: a list, or a pattern that each of them fits. */
 export const goBy = (people, wanted) => Promise.all(people.map(async person => {
   for (;;) {
