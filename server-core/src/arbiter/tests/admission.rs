@@ -165,7 +165,10 @@ fn who_leaves_while_the_log_is_made_is_in_the_log_and_in_the_database() {
         _ => None,
     });
     let logged = &stage.shelf(era).header.participants;
-    assert!(logged.iter().all(|name| name.starts_with("P-")), "{logged:?}");
+    assert!(
+        logged.iter().all(|name| name.starts_with("P-")),
+        "{logged:?}"
+    );
     assert_eq!(stored, Some(logged));
 }
 
