@@ -204,7 +204,7 @@ fn a_model_without_a_value_for_each_action_says_what_it_has() {
 }
 
 #[test]
-fn a_model_takes_the_field_that_has_its_shape_or_the_one_that_is_named() {
+fn a_model_takes_the_field_that_has_its_shape_and_no_other() {
     let conv = std::fs::read(folder("exports").join("keras_conv.onnx")).unwrap();
     let field = |name: &str, shape: &[u32]| FieldSpec {
         name: name.into(),
@@ -223,7 +223,22 @@ fn a_model_takes_the_field_that_has_its_shape_or_the_one_that_is_named() {
     // Of fields with equal length, the shape tells.
     let shaped = [field("turned", &[5, 4, 6]), field("grid", &[4, 5, 6])];
     assert_eq!(taken(&conv, &shaped, None).unwrap(), ["grid"]);
-    assert_eq!(taken(&conv, &shaped, Some("turned")).unwrap(), ["turned"]);
+    for fields in [&shaped[..], &shaped[..1]] {
+        let encoding = (fields.len() > 1).then_some("turned");
+        let error = taken(&conv, fields, encoding).unwrap_err().to_string();
+        let wrong = "input `obs` has the sides [4, 5, 6], and the observation `turned` has [5, 4, 6]: the model would take \
+                     each value for another one.";
+        assert!(error.starts_with(wrong), "{error}");
+    }
+    let beside = [field("features", &[12]), field("turned", &[5, 4, 6])];
+    let error = taken(&conv, &beside, None).unwrap_err().to_string();
+    assert!(error.contains("`turned` has [5, 4, 6]"), "{error}");
+    // A row has no sides.
+    let row = [field("turned", &[3, 4])];
+    assert_eq!(
+        taken(&model("mlp"), &row, Some("turned")).unwrap(),
+        ["turned"]
+    );
     let both = [field("grid", &[4, 5, 6]), field("bright", &[4, 5, 6])];
     assert_eq!(
         taken(&conv, &both, None).unwrap_err().to_string(),
@@ -238,7 +253,10 @@ fn a_model_takes_the_field_that_has_its_shape_or_the_one_that_is_named() {
     // A row of numbers has to be named, as it can fit by chance.
     let rows = [field("features", &[12]), field("pots", &[3])];
     let error = taken(&model("mlp"), &rows, None).unwrap_err().to_string();
-    assert!(error.starts_with("it takes 12 values"), "{error}");
+    assert_eq!(
+        error,
+        "input `obs` [1, 12] fits `features` [12]; write which one it takes, such as `observation: features`"
+    );
     assert_eq!(
         taken(&model("mlp"), &rows, Some("features")).unwrap(),
         ["features"]
