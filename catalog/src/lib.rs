@@ -11,6 +11,7 @@ mod hosted_worlds;
 pub mod lint;
 pub mod models;
 mod odd_worlds;
+mod partner_models;
 pub mod python;
 mod training_rules;
 mod worlds;

@@ -12,6 +12,7 @@ use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study,
 
 use crate::hosted_worlds::check_hosts;
 use crate::odd_worlds::warn_of_worlds;
+use crate::partner_models::{PartnerModelOutline, outline_models};
 use crate::training_rules::warn_of_training_rules;
 use crate::{python, read_study};
 
@@ -28,6 +29,9 @@ pub struct Linted {
     /// The outline of a study without faults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outline: Option<Outline>,
+    /// The models of its AI partners.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<PartnerModelOutline>,
 }
 
 /// A problem, and the line that has it.
@@ -58,12 +62,14 @@ pub fn lint(dir: &Path) -> Linted {
                 faults: found(dir, broken),
                 warnings: found(dir, warnings),
                 outline: is_fine.then(|| study.outline(&playable)),
+                models: outline_models(&study),
             }
         }
         Err(problems) => Linted {
             faults: found(dir, problems),
             warnings: Vec::new(),
             outline: None,
+            models: Vec::new(),
         },
     }
 }
@@ -147,7 +153,7 @@ impl fmt::Display for Linted {
             writeln!(f, "warning: {warning}\n")?;
         }
         if let Some(outline) = &self.outline {
-            told(f, outline)?;
+            told(f, outline, &self.models)?;
         }
         write!(
             f,
@@ -159,7 +165,11 @@ impl fmt::Display for Linted {
 }
 
 /// The outline of a study, for people.
-fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
+fn told(
+    f: &mut fmt::Formatter<'_>,
+    outline: &Outline,
+    models: &[PartnerModelOutline],
+) -> fmt::Result {
     let Outline {
         id, version, title, ..
     } = outline;
@@ -225,6 +235,9 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     for lobby in &outline.lobbies {
         row(f, "lobby", of_lobby(lobby))?;
     }
+    for model in models {
+        row(f, "model", of_model(model))?;
+    }
     outcomes(f, &outline.outcomes)?;
     let minutes = outline.minutes;
     let declared = minutes
@@ -239,6 +252,25 @@ fn told(f: &mut fmt::Formatter<'_>, outline: &Outline) -> fmt::Result {
     );
     row(f, "time", declared + &rest)?;
     writeln!(f)
+}
+
+/// The stages and the observation of a model.
+fn of_model(model: &PartnerModelOutline) -> String {
+    let mask = if model.is_masked {
+        ", by the action mask"
+    } else {
+        ""
+    };
+    let certificate = match model.is_certified {
+        true => "with a certificate",
+        false => "without a certificate",
+    };
+    format!(
+        "{} ({}) takes {}{mask}; {certificate}",
+        model.model,
+        model.stages.join(", "),
+        model.observation.join(", ")
+    )
 }
 
 /// The rooms of a lobby, and the wait in it.

@@ -19,6 +19,7 @@ pub use certificate::{Certificate, CheckOrder, Difference, Tally, check};
 pub use recipes::{PACKAGES, recipe};
 
 use crate::env::Source;
+use crate::partner_models;
 
 /// A model as it would be played.
 #[derive(Debug, Serialize)]
@@ -48,6 +49,8 @@ pub struct CompiledDescription {
     pub sha256: String,
     /// Bytes that a page downloads.
     pub bytes: usize,
+    /// The fields of the observation that it takes, with their shapes.
+    pub observation: Vec<String>,
     /// Values that it takes of an observation.
     pub observed: usize,
     /// Actions that it chooses among.
@@ -76,6 +79,7 @@ pub fn describe_agent(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<
                 compile(&bytes, &*world, false).with_context(|| name.clone())?;
             Some(CompiledDescription {
                 env: world.spec().id.clone(),
+                observation: partner_models::list_taken(&network, world.spec()),
                 sha256: sha256_hex(&encoded),
                 bytes: encoded.len(),
                 observed: network.inputs(),
@@ -187,6 +191,7 @@ impl fmt::Display for AgentDescription {
         };
         let CompiledDescription {
             env,
+            observation,
             bytes,
             observed,
             actions,
@@ -196,8 +201,9 @@ impl fmt::Display for AgentDescription {
         } = compiled;
         write!(
             f,
-            "\n\nIt plays {env}: {observed} values of the observation, {actions} actions, {remembered} values remembered\n  \
-             a page downloads {bytes} bytes; a decision takes {multiplications} multiplications"
+            "\n\nIt plays {env}: {observed} values of the observation ({}), {actions} actions, {remembered} values remembered\n  \
+             a page downloads {bytes} bytes; a decision takes {multiplications} multiplications",
+            observation.join(", ")
         )?;
         match compiled.is_masked {
             true => write!(f, "\n  it chooses by the action mask"),

@@ -126,7 +126,7 @@ impl StageKind {
     }
 
     /// The AI partners that it may call.
-    pub(crate) fn ai_partners(&self) -> Vec<&AiPartner> {
+    pub fn ai_partners(&self) -> Vec<&AiPartner> {
         match self {
             Self::Lobby(lobby) => {
                 let drawn = lobby.partner.iter();

@@ -1,0 +1,101 @@
+//! The models of AI partners, as `coplay lint` reports them: which part of the observation each of them takes.
+
+use env_core::Spec;
+use policy::{Network, sha256_of};
+use serde::Serialize;
+use study::{StageKind, Study};
+
+use crate::open_world;
+
+/// A model that plays in a study.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PartnerModelOutline {
+    /// The name of its file.
+    pub model: String,
+    /// The ids of the stages that call it.
+    pub stages: Vec<String>,
+    /// The fields of the observation that it takes, with their shapes.
+    pub observation: Vec<String>,
+    /// True if it chooses by the action mask.
+    pub is_masked: bool,
+    /// True if it has a certificate.
+    pub is_certified: bool,
+}
+
+/// Outlines every model of a study, in the order in which its stages call them. One model that takes different parts of
+/// the observation in different stages comes several times.
+pub(crate) fn outline_models(study: &Study) -> Vec<PartnerModelOutline> {
+    let mut outlined: Vec<PartnerModelOutline> = Vec::new();
+    for (index, stage) in study.timeline.iter().enumerate() {
+        for partner in stage.kind.ai_partners() {
+            let Some((file, sha256)) = sha256_of(&partner.policy).and_then(|sha256| {
+                let (file, _) = partner.policy.rsplit_once('@')?;
+                Some((file.to_owned(), sha256))
+            }) else {
+                continue;
+            };
+            let Some(compiled) = study.models.iter().find(|model| model.sha256 == sha256) else {
+                continue;
+            };
+            let Ok(network) = Network::decode(&compiled.bytes) else {
+                continue;
+            };
+            let outline = PartnerModelOutline {
+                model: file,
+                stages: vec![stage.id.clone()],
+                observation: list_fields(study, index, &network),
+                is_masked: network.wants_mask(),
+                is_certified: compiled.certificate.is_some(),
+            };
+            add(&mut outlined, outline);
+        }
+    }
+    outlined
+}
+
+fn add(outlined: &mut Vec<PartnerModelOutline>, outline: PartnerModelOutline) {
+    let is_same = |known: &&mut PartnerModelOutline| {
+        known.model == outline.model && known.observation == outline.observation
+    };
+    match outlined.iter_mut().find(is_same) {
+        Some(known) => known.stages.extend(
+            outline
+                .stages
+                .into_iter()
+                .filter(|stage| !known.stages.contains(stage))
+                .collect::<Vec<_>>(),
+        ),
+        None => outlined.push(outline),
+    }
+}
+
+/// The fields that a network takes in the first env stage from a stage on.
+fn list_fields(study: &Study, stage: usize, network: &Network) -> Vec<String> {
+    let mut kinds = study.timeline[stage..].iter().map(|stage| &stage.kind);
+    let world = kinds.find_map(|kind| match kind {
+        StageKind::Env(env) => open_world(env).ok(),
+        _ => None,
+    });
+    match world {
+        Some(world) => list_taken(network, world.spec()),
+        None => network
+            .fields
+            .iter()
+            .map(|field| field.name.clone())
+            .collect(),
+    }
+}
+
+/// The fields of an observation that a network takes, with their shapes.
+pub(crate) fn list_taken(network: &Network, spec: &Spec) -> Vec<String> {
+    let is_taken = |name: &str| {
+        network.fields.is_empty() || network.fields.iter().any(|field| field.name == name)
+    };
+    let fields = spec
+        .observation
+        .iter()
+        .filter(|field| is_taken(&field.name));
+    fields
+        .map(|field| format!("{} {:?}", field.name, field.shape))
+        .collect()
+}

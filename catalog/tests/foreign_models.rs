@@ -1,0 +1,110 @@
+//! Models of other projects: the observation that each takes, alone and several in one kitchen.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the helpers of a test only inside its function"
+)]
+
+use std::path::Path;
+
+use catalog::agent::describe_agent;
+use catalog::lint::{Linted, lint};
+
+/// Lints a study with these partners in one kitchen.
+fn linted(partners: &str, config: &str) -> Linted {
+    let dir = tempfile::tempdir().unwrap();
+    let study = format!(
+        "format: 1
+study: {{id: small, version: 1.0.0, title: Small, contact: lab@example.edu}}
+partners:
+{partners}design:
+  within:
+    partner: {{levels: [one, other], order: latin}}
+timeline:
+  - id: play
+    for_each: partner
+    type: env
+    env: overcooked_ai@1.0.0
+    players: [self, \"{{{{ partner }}}}\"]
+    config: {{layout: cramped_room, horizon: 40{config}}}
+  - {{id: thanks, type: end, file: thanks.md}}
+"
+    );
+    std::fs::write(dir.path().join("study.yaml"), study).unwrap();
+    std::fs::write(dir.path().join("thanks.md"), "# Thanks\n").unwrap();
+    for name in ["lossless.onnx", "jaxmarl.onnx", "features.onnx"] {
+        let model = Path::new("tests/models").join(name);
+        std::fs::copy(model, dir.path().join(name)).unwrap();
+    }
+    lint(dir.path())
+}
+
+#[test]
+fn partners_of_several_origins_play_in_one_kitchen_and_each_observation_is_reported() {
+    let found = linted(
+        "  one: {policy: lossless.onnx}\n  other: {policy: jaxmarl.onnx}\n",
+        ", observation: [lossless, jaxmarl]",
+    );
+    assert!(found.is_fine(), "{found}");
+    let text = found.to_string();
+    for line in [
+        "lossless.onnx (play) takes lossless [5, 4, 26]; without a certificate",
+        "jaxmarl.onnx (play) takes jaxmarl [4, 5, 26]; without a certificate",
+    ] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+    let json = serde_json::to_value(&found).unwrap();
+    let own = |index: usize| json["models"][index]["observation"][0].clone();
+    assert_eq!(
+        [own(0), own(1)],
+        ["lossless [5, 4, 26]", "jaxmarl [4, 5, 26]"]
+    );
+}
+
+#[test]
+fn a_model_of_another_observation_is_refused_with_both_shapes() {
+    let other = "  one: {policy: lossless.onnx}\n  other: {policy: jaxmarl.onnx}\n";
+    let named =
+        "  one: {policy: lossless.onnx}\n  other: {policy: lossless.onnx, observation: jaxmarl}\n";
+    for (partners, config) in [
+        (other, ""),
+        (named, ", observation: [lossless, jaxmarl]"),
+        (other, ", rules: jaxmarl-0.2.0"),
+    ] {
+        let found = linted(partners, config);
+        assert_eq!(found.faults.len(), 1, "{found}");
+        let text = found.to_string();
+        for part in [
+            "[4, 5, 26]",
+            "[5, 4, 26]",
+            "would take each value for another one",
+        ] {
+            assert!(text.contains(part), "{part} in {text}");
+        }
+    }
+}
+
+#[test]
+fn a_row_of_numbers_is_refused_with_the_key_that_names_it() {
+    let found = linted(
+        "  one: {policy: lossless.onnx}\n  other: {policy: features.onnx}\n",
+        ", observation: [lossless, features]",
+    );
+    let text = found.to_string();
+    assert!(
+        text.contains("write which one it takes, such as `observation: features`"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_description_says_which_observation_a_model_takes() {
+    let params = r#"{"layout": "cramped_room", "rules": "jaxmarl-0.2.0"}"#;
+    let model = Path::new("tests/models/jaxmarl.onnx");
+    let shown = describe_agent(model, Some(("overcooked_ai", params))).unwrap();
+    let text = shown.to_string();
+    assert!(
+        text.contains("520 values of the observation (jaxmarl [4, 5, 26])"),
+        "{text}"
+    );
+}
