@@ -305,8 +305,10 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
             dir,
             agents,
             layouts,
+            rules,
         }) => {
-            let written = template::human_ai::write(&dir, &agents, &layouts)?;
+            let rules = rules.as_deref();
+            let written = template::human_ai::write(&dir, &agents, &layouts, rules)?;
             writeln!(out, "{written}")?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -32,7 +32,10 @@ Examples:
   coplay new human-ai --agents sp.onnx fcp.onnx e3t.onnx
       In the folder human-ai, in the first two kitchens that all three can play.
   coplay new human-ai my-study --agents sp.onnx fcp.onnx cook --layouts coordination_ring counter_circuit
-      The built-in policy `cook` is the third partner.")]
+      The built-in policy `cook` is the third partner.
+  coplay new human-ai --agents fcp.onnx mep.onnx --rules jaxmarl-0.2.0
+      For agents that were trained with JaxMARL: its rules, its kitchens and its observation. Agents with another
+      observation of these kitchens get that one.")]
     HumanAi {
         /// Folder to create.
         #[arg(default_value = "human-ai")]
@@ -43,6 +46,10 @@ Examples:
         /// Kitchens of Overcooked [default: the first two that all agents can play].
         #[arg(long, num_args = 1.., value_name = "LAYOUT")]
         layouts: Vec<String>,
+        /// Rules of published agents: overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0, cec, neurips2019, zsc-eval
+        /// [default: those of CoGrid].
+        #[arg(long, value_name = "RULES")]
+        rules: Option<String>,
     },
     /// Create a small, complete environment to start from.
     #[command(after_help = "\

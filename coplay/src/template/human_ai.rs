@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
 
+use self::kitchens::Kitchens;
 use super::study::{id, write_schema};
+
+mod kitchens;
 
 const STUDY: &str = include_str!("../../templates/study/human-ai/study.yaml");
 const PAGES: [(&str, &str); 4] = [
@@ -28,18 +31,6 @@ const PAGES: [(&str, &str); 4] = [
         "thanks.md",
         include_str!("../../templates/study/human-ai/thanks.md"),
     ),
-];
-
-/// The environment of the study.
-const ENV: &str = "overcooked@2.0.0";
-
-/// The kitchens that are looked at if none is named.
-const KITCHENS: [&str; 5] = [
-    "cramped_room",
-    "asymmetric_advantages",
-    "coordination_ring",
-    "forced_coordination",
-    "counter_circuit",
 ];
 
 /// Kitchens of a study that names none: more make it long.
@@ -62,6 +53,8 @@ struct Agent {
     policy: String,
     /// The file of a model.
     file: Option<PathBuf>,
+    /// The observation that a model takes, if it is another one than that of the rules.
+    encoding: Option<&'static str>,
 }
 
 /// The study that was written.
@@ -73,20 +66,27 @@ pub struct Written {
 }
 
 /// Writes the study into a folder that is empty or does not exist. `agents` are files of models and names of scripts;
-/// without `layouts`, the study has the first kitchens that all of them can play.
+/// without `layouts`, the study has the first kitchens that all of them can play. `rules` are those of published agents;
+/// without them, people cook by CoGrid's.
 ///
 /// # Errors
-/// The folder has files, there are fewer than two agents or too many rounds, an agent is not a model or cannot play a
-/// kitchen, or writing fails. If a study is refused, no file is written.
-pub fn write(dir: &Path, agents: &[String], layouts: &[String]) -> anyhow::Result<Written> {
+/// The folder has files, there are fewer than two agents or too many rounds, there are no such rules, an agent is not a
+/// model or cannot play a kitchen, or writing fails. If a study is refused, no file is written.
+pub fn write(
+    dir: &Path,
+    agents: &[String],
+    layouts: &[String],
+    rules: Option<&str>,
+) -> anyhow::Result<Written> {
     let mut entries = dir.read_dir().into_iter().flatten();
     ensure!(
         !dir.exists() || (dir.is_dir() && entries.next().is_none()),
         "{} is there already and not empty; name a new folder",
         dir.display()
     );
-    let agents = read_agents(agents)?;
-    let layouts = choose_layouts(&agents, layouts)?;
+    let mut agents = read_agents(agents)?;
+    let kitchens = Kitchens::new(rules)?;
+    let layouts = choose_layouts(&mut agents, layouts, &kitchens)?;
     let rounds = agents.len() * layouts.len();
     ensure!(
         rounds <= MAX_ROUNDS,
@@ -98,15 +98,17 @@ pub fn write(dir: &Path, agents: &[String], layouts: &[String]) -> anyhow::Resul
     let minutes = MINUTES.0 + rounds * MINUTES.1;
     let fill = |text: &str| {
         let text = text.replace("@MINUTES@", &minutes.to_string());
-        text.replace("@ROUNDS@", &rounds.to_string())
+        let text = text.replace("@ROUNDS@", &rounds.to_string());
+        let words = kitchens.words().into_iter();
+        words.fold(text, |text, (from, to)| text.replace(from, to))
     };
     let put = |file: &str, text: String| {
         let path = dir.join(file);
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
     };
     let id = format!("{:<30}#", format!("id: {}", id(dir)));
-    let study =
-        fill(&study(&agents, &layouts, minutes)).replace("id: my-study                  #", &id);
+    let study = fill(&study(&agents, &layouts, minutes, &kitchens)?)
+        .replace("id: my-study                  #", &id);
     put("study.yaml", study)?;
     for (file, text) in PAGES {
         put(file, fill(text))?;
@@ -114,8 +116,16 @@ pub fn write(dir: &Path, agents: &[String], layouts: &[String]) -> anyhow::Resul
     for agent in &agents {
         if let Some(file) = &agent.file {
             let to = dir.join(&agent.policy);
-            fs::copy(file, &to)
-                .with_context(|| format!("cannot copy {} to {}", file.display(), to.display()))?;
+            let copy = |from: &Path, to: &Path| {
+                let copied = fs::copy(from, to);
+                copied
+                    .with_context(|| format!("cannot copy {} to {}", from.display(), to.display()))
+            };
+            copy(file, &to)?;
+            let [certificate, beside] = [file, &to].map(|file| with_certificate(file));
+            if certificate.is_file() {
+                copy(&certificate, &beside)?;
+            }
         }
     }
     write_schema(dir)?;
@@ -127,34 +137,73 @@ pub fn write(dir: &Path, agents: &[String], layouts: &[String]) -> anyhow::Resul
     })
 }
 
+/// The certificate of a model, which stands beside it.
+fn with_certificate(model: &Path) -> PathBuf {
+    let mut name = model.as_os_str().to_owned();
+    name.push(".certificate.json");
+    name.into()
+}
+
 /// The study file.
-fn study(agents: &[Agent], layouts: &[String], minutes: usize) -> String {
+fn study(
+    agents: &[Agent],
+    layouts: &[String],
+    minutes: usize,
+    kitchens: &Kitchens,
+) -> anyhow::Result<String> {
+    let default = kitchens.default_encoding(&layouts[0])?;
+    let is_mixed = agents.iter().any(|agent| agent.encoding.is_some());
     let mut partners = String::new();
-    for Agent { name, policy, .. } in agents {
+    let mut encodings = BTreeSet::new();
+    for agent in agents {
         // A name in quotes can hold anything.
-        let policy = json!(policy);
-        let _ = writeln!(partners, "  {name}: {{policy: {policy}, disclose: false}}");
+        let (name, policy) = (&agent.name, json!(agent.policy));
+        let observation = match &agent.file {
+            Some(_) if is_mixed => {
+                let encoding = agent.encoding.unwrap_or(&default);
+                encodings.insert(encoding);
+                format!(", observation: {encoding}")
+            }
+            _ => String::new(),
+        };
+        let _ = writeln!(
+            partners,
+            "  {name}: {{policy: {policy}, disclose: false{observation}}}"
+        );
     }
+    let encodings: Vec<&str> = encodings.into_iter().collect();
+    let observation = match is_mixed {
+        true => format!(", observation: [{}]", encodings.join(", ")),
+        false => String::new(),
+    };
+    let practice = kitchens.usual();
+    let practice = practice.first().context("the rules have no kitchen")?;
     let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
-    let kitchens = layouts.join(", ");
+    let levels = layouts.join(", ");
     let (factor, each) = match layouts {
         [alone] => (String::new(), format!("{{layout: [{alone}]}}")),
         _ => (
-            format!("    layout: {{levels: [{kitchens}], order: latin}}\n"),
+            format!("    layout: {{levels: [{levels}], order: latin}}\n"),
             "layout".to_owned(),
         ),
     };
     // Each order on each side, twice.
     let orders = agents.len() * (1 + agents.len() % 2);
     let cents = (minutes * CENTS_PER_HOUR).div_ceil(60);
-    STUDY
+    let text = STUDY
+        .replace("@ENV@", kitchens.with_version())
+        .replace("@TUTORIAL@\n", &kitchens.tutorial())
+        .replace("@RULES@", &kitchens.rules_key())
+        .replace("@PRACTICE@", practice)
+        .replace("@OBSERVATION@", &observation)
         .replace("@PARTNERS@\n", &(partners + "\n"))
         .replace("@NAMES@", &names.join(", "))
         .replace("@LAYOUT_FACTOR@\n", &(factor + "\n"))
         .replace("@EACH_LAYOUT@", &each)
         .replace("@QUOTA@", &(4 * orders).to_string())
         .replace("@BASE@", &format!("{}.{:02}", cents / 100, cents % 100))
-        .replace("@MOST_MINUTES@", &(minutes * 2).to_string())
+        .replace("@MOST_MINUTES@", &(minutes * 2).to_string());
+    Ok(text)
 }
 
 /// Reads the agents, with their names.
@@ -189,7 +238,12 @@ fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
             .as_ref()
             .map_or_else(|| given.clone(), |_| format!("{name}.onnx"));
         names.insert(name.clone());
-        agents.push(Agent { name, policy, file });
+        agents.push(Agent {
+            name,
+            policy,
+            file,
+            encoding: None,
+        });
     }
     Ok(agents)
 }
@@ -214,11 +268,24 @@ const TAKEN: [&str; 16] = [
     "consent", "practice", "tutorial", "debrief", "thanks", "kitchens",
 ];
 
-/// Chooses the kitchens of the study: the named ones, or the first ones that all agents can play.
-fn choose_layouts(agents: &[Agent], named: &[String]) -> anyhow::Result<Vec<String>> {
+/// Chooses the kitchens of the study: the named ones, or the first ones that all agents can play. Each agent gets the
+/// observation that it takes there.
+fn choose_layouts(
+    agents: &mut [Agent],
+    named: &[String],
+    kitchens: &Kitchens,
+) -> anyhow::Result<Vec<String>> {
     for layout in named {
-        for agent in agents {
-            plays(agent, layout)?;
+        kitchens.check(layout)?;
+        for agent in &mut *agents {
+            let encoding = find_encoding(agent, layout, kitchens)?;
+            ensure!(
+                layout == &named[0] || encoding == agent.encoding,
+                "`{}` would take another observation in `{layout}` than in `{}`; choose one of the two kitchens",
+                agent.name,
+                named[0]
+            );
+            agent.encoding = encoding;
         }
     }
     if !named.is_empty() {
@@ -230,14 +297,28 @@ fn choose_layouts(agents: &[Agent], named: &[String]) -> anyhow::Result<Vec<Stri
         return Ok(named.to_vec());
     }
     let mut refusal = None;
-    let mut found = Vec::new();
-    for layout in KITCHENS {
-        match agents.iter().try_for_each(|agent| plays(agent, layout)) {
-            Ok(()) => found.push(layout.to_owned()),
+    let mut found: Vec<String> = Vec::new();
+    for layout in kitchens.usual() {
+        let encodings = agents
+            .iter()
+            .map(|agent| find_encoding(agent, layout, kitchens));
+        match encodings.collect::<anyhow::Result<Vec<_>>>() {
+            Ok(encodings) => {
+                let known = agents.iter().map(|agent| agent.encoding);
+                if found.is_empty() {
+                    let each = agents.iter_mut().zip(encodings);
+                    each.for_each(|(agent, encoding)| agent.encoding = encoding);
+                } else if known.ne(encodings) {
+                    continue;
+                }
+                found.push(layout.to_owned());
+            }
             Err(why) => drop(refusal.get_or_insert(why)),
         }
+        if found.len() == USUAL_KITCHENS {
+            break;
+        }
     }
-    found.truncate(USUAL_KITCHENS);
     match (found.is_empty(), refusal) {
         (true, Some(why)) => Err(why.context(
             "no kitchen is one that all agents can play; leave one of them out, or export it with one input per field \
@@ -248,16 +329,17 @@ fn choose_layouts(agents: &[Agent], named: &[String]) -> anyhow::Result<Vec<Stri
     }
 }
 
-/// Checks that an agent can play a kitchen.
-fn plays(agent: &Agent, layout: &str) -> anyhow::Result<()> {
-    let params = json!({ "layout": layout }).to_string();
-    catalog::agent::check_env("overcooked", &params)
-        .with_context(|| format!("`{layout}` is no kitchen of {ENV}"))?;
-    let played = match &agent.file {
-        Some(file) => catalog::agent::describe_agent(file, Some(("overcooked", &params))).map(drop),
-        None => catalog::agent::check_script(&agent.policy, "overcooked", &params),
+/// Finds the observation that an agent takes in a kitchen, see [`Kitchens::find_encoding`].
+fn find_encoding(
+    agent: &Agent,
+    layout: &str,
+    kitchens: &Kitchens,
+) -> anyhow::Result<Option<&'static str>> {
+    let found = match &agent.file {
+        Some(file) => kitchens.find_encoding(file, layout),
+        None => kitchens.check_script(&agent.policy, layout).map(|()| None),
     };
-    played.with_context(|| format!("`{}` cannot play `{layout}`", agent.name))
+    found.with_context(|| format!("`{}` cannot play `{layout}`", agent.name))
 }
 
 impl fmt::Display for Written {
@@ -299,7 +381,7 @@ mod tests {
             ("more", &many[..], layouts(&KITCHENS[..3])),
         ] {
             let dir = home.path().join(name);
-            let written = write(&dir, agents, &kitchens).unwrap();
+            let written = write(&dir, agents, &kitchens, None).unwrap();
             let linted = catalog::lint::lint(&dir);
             assert!(
                 linted.is_fine() && linted.warnings.is_empty(),
@@ -330,6 +412,55 @@ mod tests {
     }
 
     #[test]
+    fn agents_of_several_projects_get_the_observations_that_they_take() {
+        let home = tempfile::tempdir().unwrap();
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/tests/models");
+        let model = |name: &str| models.join(name).display().to_string();
+        for (rules, agents, words) in [
+            (
+                "overcooked-ai-1.1.0",
+                [model("lossless.onnx"), model("jaxmarl.onnx")],
+                [
+                    "  jaxmarl: {policy: \"jaxmarl.onnx\", disclose: false, observation: jaxmarl}\n",
+                    "layout: \"{{ layout }}\", observation: [jaxmarl, lossless], horizon: 600",
+                ],
+            ),
+            (
+                "jaxmarl-0.2.0",
+                [model("jaxmarl.onnx"), "cook".to_owned()],
+                [
+                    "  jaxmarl: {policy: \"jaxmarl.onnx\", disclose: false}\n",
+                    "config: {rules: jaxmarl-0.2.0, layout: cramped_room, horizon: 300, tick_hz: 10}",
+                ],
+            ),
+        ] {
+            let dir = home.path().join(rules);
+            write(&dir, &agents, &[], Some(rules)).unwrap();
+            let linted = catalog::lint::lint(&dir);
+            assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
+            let text = fs::read_to_string(dir.join("study.yaml")).unwrap();
+            for words in words {
+                assert!(text.contains(words), "{words} in {text}");
+            }
+        }
+        let why = |rules| {
+            let agents = [model("jaxmarl.onnx"), model("lossless.onnx")];
+            let error = write(&home.path().join("none"), &agents, &[], rules).unwrap_err();
+            format!("{error:#}")
+        };
+        assert!(
+            why(None).contains("`--rules overcooked-ai-1.1.0`"),
+            "{}",
+            why(None)
+        );
+        assert!(
+            why(Some("moon")).contains("`--rules moon`"),
+            "{}",
+            why(Some("moon"))
+        );
+    }
+
+    #[test]
     fn what_cannot_be_a_study_is_refused_before_anything_is_written() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("new");
@@ -337,7 +468,7 @@ mod tests {
             let own = |words: &[&str]| -> Vec<String> {
                 words.iter().map(|word| (*word).to_owned()).collect()
             };
-            let error = write(&dir, &own(agents), &own(layouts)).unwrap_err();
+            let error = write(&dir, &own(agents), &own(layouts), None).unwrap_err();
             assert!(!dir.exists());
             format!("{error:#}")
         };
