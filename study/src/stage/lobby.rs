@@ -180,8 +180,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
         .key("partner", doc)
         .maybe(|place| place.text(200).map(DrawnPartner::of));
     let doc = "The shortest and the longest time until such an AI partner comes, in seconds. Once five people were matched \
-               here lately, one of their waiting times is drawn in place of it. A `debrief` stage must tell participants, \
-               and say so in `reveals`.";
+               here since the server started, the wait of one of the last twenty is used instead. A `debrief` stage must \
+               tell participants, and say so in `reveals`.";
     let simulated = fields.key("simulated_wait_s", doc);
     let simulated = simulated.maybe(|place| simulated_wait(&place));
     let doc = "The outcome of participants who leave without a group.";
