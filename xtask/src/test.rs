@@ -22,8 +22,8 @@ use crate::{
 const HELP: &str = "\
 cargo xtask test [--quick | --all]
 
-Format, house rules, licences of third-party crates, unit tests, laws and simulated matches, 150 seeds of whole studies,
-recorded trajectories through library and module, the Python package, real matches of
+Format, house rules, licences of third-party crates, unit tests, laws, simulated episodes, 150 seeds of whole studies,
+recorded trajectories through library and module, the Python package, real episodes of
 headless pages in Chromium and Firefox, also between network namespaces where root
 and /dev/net/tun are there, and lints for host and wasm.
 Everything is compiled and linted once, in the profile `checked`: as strict as a debug build.
@@ -159,7 +159,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         dst,
         workspace.target.join("beside-dst.log"),
     )?;
-    tally.step("tests, laws, matches, docs (cargo)", |count| {
+    tally.step("tests, laws, episodes, docs (cargo)", |count| {
         counted(
             tests(workspace, &TESTS)?.env("RUST_TEST_THREADS", "4"),
             count,
@@ -180,7 +180,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         "lints of the page (clippy)",
         &["lints", "--page"],
     )?;
-    tally.step("matches in real browsers (node)", |count| {
+    tally.step("episodes in real browsers (node)", |count| {
         browsers::check(workspace, &chromium, count)
     })?;
     tally.finish(lints)?;
@@ -346,7 +346,7 @@ fn quick(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
             clippy(workspace, &which)
         })?;
     }
-    tally.step("lints, unit tests, laws, simulated matches", |count| {
+    tally.step("lints, unit tests, laws, simulated episodes", |count| {
         let mut cargo = workspace.cargo(&["test", "--profile", CHECKED]);
         cargo.args(TESTS);
         cargo.args(names.iter().flat_map(|name| ["-p", name]));
