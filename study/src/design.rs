@@ -232,7 +232,7 @@ impl Design {
 pub(crate) fn read(place: &Cursor<'_>, partners: &Partners) -> Option<Design> {
     let mut fields = place.fields("the design")?;
     let doc = "The unit of assignment, and of the quota. `participant`: each participant on entry. `group`: each group \
-               when it is made. A factor can have a `unit` of its own.";
+               when it is made. A factor can have its own `unit`.";
     let unit = fields
         .key("unit", doc)
         .or(Unit::Participant, |place| place.word("unit", &UNITS));

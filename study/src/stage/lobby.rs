@@ -164,7 +164,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Lobby>
     let regroup_s = fields.key("regroup_s", doc);
     let regroup_s = regroup_s.or(300, |place| place.whole(5..=3600, "seconds"));
     let doc = "With `true`, participants come back for a new group when the page of a member fails in the first episode of \
-               theirs, and `on_disconnect` ends this episode. By default the session goes on as `partner_left`.";
+               theirs, and `on_disconnect` ends this episode. By default, the session continues, and its outcome is \
+               `partner_left`.";
     let rematch = fields.key("rematch", doc);
     let rematch = rematch.or(false, |place| place.flag());
     let bot = fields.key(
