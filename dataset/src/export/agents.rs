@@ -25,7 +25,7 @@ row! {
         temperature: Option<f64>,
         /// Ticks from one decision of a model to the next.
         every_ticks: u8,
-        /// The encoding of the observation that was chosen for a model; missing if its shapes told.
+        /// The encoding of the observation that was chosen for a model; missing if its input shapes identified it.
         observation: &'a str,
         /// True if a model chose only among actions that may have an effect.
         action_mask: bool,

@@ -45,8 +45,8 @@ row! {
         /// The number of ticks before the observation, from 0.
         tick: u32,
         /// The greys of the last four pictures, `[picture, row, column]`, 4 × 84 × 84, the newest one last. Each is the
-        /// lighter of the last two states at every pixel; before the first state there is the first picture again. Hex
-        /// digits in text formats.
+        /// lighter of the last two states at every pixel. Pictures from before the first state are copies of the first
+        /// picture. Hex digits in text formats.
         pixels: Vec<u8>,
     }
 }

@@ -26,9 +26,10 @@ row! {
         controller: &'a str,
         /// True if an AI partner decided.
         is_bot: bool,
-        /// The reason of the change: `start`; `handed_over` and `taken_back` by the person; `override` while the person
-        /// corrects the partner, and `override_end`; `proposal`, the person chose that of this partner, and `no_choice`, it
-        /// was not the person's turn, or the time was up; `left` and `returned`, the person lost the seat, or has it again.
+        /// The reason of the change. `start`: the episode begins. `handed_over` and `taken_back`: by the person.
+        /// `override`: the person corrects the partner, until `override_end`. `proposal`: the person chose this
+        /// partner's proposal. `no_choice`: it was not the person's turn, or time was up. `left`: the person lost the
+        /// seat, until `returned`.
         reason: &'static str,
     }
 }
