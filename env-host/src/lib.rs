@@ -13,6 +13,7 @@ mod contract;
 mod error_output;
 mod file_set;
 mod native;
+mod os_process;
 mod pool;
 mod process;
 mod python_files;

@@ -2,19 +2,16 @@
 
 use std::ffi::OsString;
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use env_core::contract::Action;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
-use rustix::time::Timespec;
 use serde_json::Value;
 
 use crate::contract::{HostFacts, HostFault, HostStep, HostedWorld, Picture};
 use crate::error_output::ErrorOutput;
+use crate::os_process::{has_exited, kill_group, spawn_in_group, wait_for_bytes};
 use crate::wire::{self, AnswerBuffer, AnswerKind, Request, WireError};
 
 /// The time that a process that closed its pipe may take to end by itself.
@@ -72,9 +69,8 @@ impl HostCommand {
             .envs(self.variables.iter().cloned())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0)
-            .spawn()
+            .stderr(Stdio::piped());
+        spawn_in_group(&mut command)
     }
 }
 
@@ -255,7 +251,7 @@ impl ProcessHost {
         let deadline = Instant::now() + Duration::from_millis(limit_ms.into());
         let mut chunk = [0; 1 << 16];
         loop {
-            if !self.wait_for_bytes(deadline) {
+            if !wait_for_bytes(&self.from, deadline) {
                 let stderr = self.errors.text();
                 let request = request.name();
                 return Err(HostFault::TooSlow {
@@ -274,32 +270,14 @@ impl ProcessHost {
         }
     }
 
-    /// Waits until there is something to read; false if the deadline passes first.
-    fn wait_for_bytes(&self, deadline: Instant) -> bool {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let timeout = Timespec {
-                tv_sec: left.as_secs() as i64,
-                tv_nsec: left.subsec_nanos().into(),
-            };
-            let mut polled = [PollFd::new(&self.from, PollFlags::IN)];
-            match poll(&mut polled, Some(&timeout)) {
-                Ok(0) => return false,
-                Ok(_) => return true,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return true,
-            }
-        }
-    }
-
     /// The fault of a process that closed its pipe.
     fn gone(&mut self) -> HostFault {
         let deadline = Instant::now() + LAST_BREATH;
         // Its group is ended before it is waited for, so that its number still is its own: so this only looks.
-        while !self.has_exited() && Instant::now() < deadline {
+        while !has_exited(&self.child) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(2));
         }
-        self.kill();
+        kill_group(&self.child);
         let status = match self.child.wait() {
             Ok(status) => status.to_string(),
             Err(error) => error.to_string(),
@@ -308,23 +286,10 @@ impl ProcessHost {
         HostFault::Gone { status, stderr }
     }
 
-    fn has_exited(&self) -> bool {
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
-        !matches!(
-            waitid(WaitId::Pid(Pid::from_child(&self.child)), look),
-            Ok(None)
-        )
-    }
-
-    fn kill(&self) {
-        // The group may have ended already.
-        let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
-    }
-
     /// Ends the process and everything that it started.
     fn end(&mut self) {
         if self.to.take().is_some() {
-            self.kill();
+            kill_group(&self.child);
             // The status was asked for before, where it matters.
             let _ = self.child.wait();
         }
