@@ -139,7 +139,7 @@ pub struct LobbyWaits {
 #[derive(Clone, Debug, Serialize)]
 pub struct TableCounts {
     /// Rows by table.
-    pub rows: BTreeMap<&'static str, u64>,
+    pub rows: BTreeMap<String, u64>,
     /// Answers that the server acknowledged; each is in the table.
     pub acknowledged: usize,
 }
@@ -185,7 +185,7 @@ impl From<Elapsed> for f64 {
 pub(super) struct Figures {
     pub(super) wrong: Vec<String>,
     pub(super) verdicts: EpisodeCounts,
-    pub(super) rows: BTreeMap<&'static str, u64>,
+    pub(super) rows: BTreeMap<String, u64>,
     pub(super) stuck: Vec<Stuck>,
     pub(super) cells: BTreeMap<String, Cell>,
     pub(super) cost: BTreeMap<String, Cost>,

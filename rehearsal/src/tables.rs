@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use csv::StringRecord;
 
-/// Every table of an export.
-const ALL: [&str; 16] = [
+/// The tables that every export has; a study may have more.
+const ALWAYS: [&str; 16] = [
     "sessions",
     "screening",
     "responses",
@@ -48,7 +48,7 @@ pub(super) struct Wanted {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     /// Rows by table.
-    pub(super) rows: BTreeMap<&'static str, u64>,
+    pub(super) rows: BTreeMap<String, u64>,
     /// Problems of the tables.
     pub(super) wrong: Vec<String>,
 }
@@ -70,13 +70,11 @@ struct Table {
 /// # Errors
 /// A table is missing, or cannot be read.
 pub(super) fn check(folder: &Path, wanted: &Wanted) -> anyhow::Result<Tables> {
-    let mut all: BTreeMap<&'static str, Table> = BTreeMap::new();
-    for name in ALL {
+    let mut all: BTreeMap<String, Table> = BTreeMap::new();
+    for name in list(folder)? {
         let table = read(&folder.join(format!("{name}.csv")), wanted);
-        all.insert(
-            name,
-            table.with_context(|| format!("the table {name}.csv"))?,
-        );
+        let table = table.with_context(|| format!("the table {name}.csv"))?;
+        all.insert(name, table);
     }
     let mut wrong = strays(&all);
     let rows = |name: &str| all.get(name).map_or(0, |table| table.rows);
@@ -106,14 +104,27 @@ pub(super) fn check(folder: &Path, wanted: &Wanted) -> anyhow::Result<Tables> {
     Ok(Tables {
         rows: all
             .iter()
-            .map(|(name, table)| (*name, table.rows))
+            .map(|(name, table)| (name.clone(), table.rows))
             .collect(),
         wrong,
     })
 }
 
+/// The names of the tables of an export: those of every export, and what else is in the folder.
+fn list(folder: &Path) -> anyhow::Result<BTreeSet<String>> {
+    let mut names: BTreeSet<String> = ALWAYS.map(str::to_owned).into();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let stem = path
+            .file_stem()
+            .filter(|_| path.extension().is_some_and(|it| it == "csv"));
+        names.extend(stem.map(|stem| stem.to_string_lossy().into_owned()));
+    }
+    Ok(names)
+}
+
 /// Keys that lead nowhere.
-fn strays(all: &BTreeMap<&'static str, Table>) -> Vec<String> {
+fn strays(all: &BTreeMap<String, Table>) -> Vec<String> {
     let mut wrong = Vec::new();
     for (key, home) in KEYS {
         let known = all[home].keys.get(key).cloned().unwrap_or_default();
@@ -169,7 +180,7 @@ mod tests {
         let write = |name: &str, text: &str| {
             std::fs::write(folder.path().join(format!("{name}.csv")), text).unwrap();
         };
-        for name in ALL {
+        for name in ALWAYS {
             write(name, "participant_id,group_id,episode_id\n");
         }
         let wanted = Wanted {
@@ -198,6 +209,14 @@ mod tests {
         );
         let wrong = check().unwrap();
         assert_eq!(wrong.len(), 3, "{wrong:?}");
+        write("rewards", "episode_id,seat\nE-3,0\n");
+        let wrong = check().unwrap();
+        assert!(
+            wrong
+                .iter()
+                .any(|it| it.contains("rewards.csv has the episode_id E-3")),
+            "{wrong:?}"
+        );
         write("sessions", "participant_id\n");
         assert!(
             check()

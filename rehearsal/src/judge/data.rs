@@ -35,7 +35,7 @@ pub(super) struct Data {
     /// Episodes by their verdicts.
     pub(super) verdicts: EpisodeCounts,
     /// Rows by table.
-    pub(super) rows: BTreeMap<&'static str, u64>,
+    pub(super) rows: BTreeMap<String, u64>,
     /// Problems of the data as a whole.
     pub(super) wrong: Vec<String>,
 }
