@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use serde_json::json;
 
+use self::agents::{Agent, read_agents};
 use self::kitchens::Kitchens;
 use super::study::{id, write_schema};
 
+mod agents;
 mod kitchens;
 
 const STUDY: &str = include_str!("../../templates/study/human-ai/study.yaml");
@@ -44,18 +46,6 @@ const MINUTES: (usize, usize) = (7, 2);
 
 /// Pay for an hour, hundredths of a unit of the currency.
 const CENTS_PER_HOUR: usize = 900;
-
-/// An agent of the study.
-struct Agent {
-    /// Its name among the partners of the study.
-    name: String,
-    /// The policy in the study file: a script, or the file of a model.
-    policy: String,
-    /// The file of a model.
-    file: Option<PathBuf>,
-    /// The observation that a model takes, if it is another one than that of the rules.
-    encoding: Option<&'static str>,
-}
 
 /// The study that was written.
 #[derive(Debug)]
@@ -206,68 +196,6 @@ fn study(
     Ok(text)
 }
 
-/// Reads the agents, with their names.
-fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
-    ensure!(
-        given.len() > 1,
-        "one agent leaves nothing to compare; add another one, or a built-in policy: `--agents {} cook`",
-        given.first().map_or("agent.onnx", String::as_str)
-    );
-    let (mut agents, mut names) = (Vec::new(), BTreeSet::new());
-    for given in given {
-        let is_script = catalog::agent::SCRIPTS.contains(&given.as_str());
-        let file = (!is_script).then(|| PathBuf::from(given));
-        if let Some(file) = &file {
-            let ending = file.extension().is_some_and(|ending| ending == "onnx");
-            ensure!(
-                ending && file.is_file(),
-                "`{given}` is no file of a model (.onnx) and no built-in policy; the built-in policies are {}",
-                catalog::agent::SCRIPTS.join(", ")
-            );
-        }
-        let stem = file.as_deref().and_then(Path::file_stem);
-        let stem = stem.map_or_else(|| given.clone(), |stem| stem.to_string_lossy().into_owned());
-        let wanted = word(&stem);
-        let mut numbered = (2..).map(|number| format!("{wanted}_{number}"));
-        let name = match names.contains(&wanted) {
-            true => numbered.find(|name| !names.contains(name)),
-            false => Some(wanted.clone()),
-        };
-        let name = name.context("numbers have no end")?;
-        let policy = file
-            .as_ref()
-            .map_or_else(|| given.clone(), |_| format!("{name}.onnx"));
-        names.insert(name.clone());
-        agents.push(Agent {
-            name,
-            policy,
-            file,
-            encoding: None,
-        });
-    }
-    Ok(agents)
-}
-
-/// Makes the name of a partner from the name of a file: lower-case letters, digits and `_`, a letter first.
-fn word(stem: &str) -> String {
-    let plain = |c: char| match c.to_ascii_lowercase() {
-        c if c.is_ascii_lowercase() || c.is_ascii_digit() => c,
-        _ => '_',
-    };
-    let word: String = stem.chars().take(30).map(plain).collect();
-    match word.starts_with(|c: char| c.is_ascii_lowercase()) {
-        // Names that the template uses for something else.
-        true if !TAKEN.contains(&word.as_str()) => word,
-        _ => format!("agent_{word}"),
-    }
-}
-
-/// Names in the template that are no partners.
-const TAKEN: [&str; 16] = [
-    "side", "partner", "layout", "self", "vacant", "play", "rate", "post", "how", "quiz",
-    "consent", "practice", "tutorial", "debrief", "thanks", "kitchens",
-];
-
 /// Chooses the kitchens of the study: the named ones, or the first ones that all agents can play. Each agent gets the
 /// observation that it takes there.
 fn choose_layouts(
@@ -378,7 +306,7 @@ mod tests {
         for (name, agents, kitchens) in [
             ("usual", &many[..], layouts(&[])),
             ("two", &many[1..], layouts(&["forced_coordination"])),
-            ("more", &many[..], layouts(&KITCHENS[..3])),
+            ("more", &many[..], layouts(&kitchens::KITCHENS[..3])),
         ] {
             let dir = home.path().join(name);
             let written = write(&dir, agents, &kitchens, None).unwrap();
@@ -485,18 +413,6 @@ mod tests {
             "{text}"
         );
         let all = ["idle"; 9];
-        assert!(refused(&all, &KITCHENS).contains("45 rounds"));
-    }
-
-    #[test]
-    fn names_of_files_become_names_of_partners() {
-        for (stem, name) in [
-            ("SP-seed 1", "sp_seed_1"),
-            ("1", "agent_1"),
-            ("side", "agent_side"),
-            ("ä", "agent__"),
-        ] {
-            assert_eq!(word(stem), name);
-        }
+        assert!(refused(&all, &kitchens::KITCHENS).contains("45 rounds"));
     }
 }

@@ -7,7 +7,7 @@ use serde_json::json;
 
 /// CoGrid's environment, its version, and the kitchens that are looked at if none is named.
 const COGRID: (&str, &str) = ("overcooked", "overcooked@2.0.0");
-const KITCHENS: [&str; 5] = [
+pub(super) const KITCHENS: [&str; 5] = [
     "cramped_room",
     "asymmetric_advantages",
     "coordination_ring",
