@@ -32,6 +32,7 @@ pub use events::EVENTS;
 use ground::{KitchenGround, MOST_COOKS, TILES, Tile};
 use kitchen::Kitchen;
 use observe::Observer;
+pub use observe::name_channel;
 pub use params::{Dialect, Encoding, Params, Shaped};
 use recipes::MOST_INGREDIENTS;
 pub use state::{Cook, Item, Lying, Pot, Recipe, State};

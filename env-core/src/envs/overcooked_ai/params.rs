@@ -74,6 +74,24 @@ pub enum Encoding {
 }
 
 impl Encoding {
+    /// Every encoding.
+    pub const ALL: [Self; 9] = [
+        Self::Lossless,
+        Self::LosslessX255,
+        Self::Features,
+        Self::Jaxmarl,
+        Self::Cec,
+        Self::Neurips2019,
+        Self::Neurips2019X255,
+        Self::Neurips2019Features,
+        Self::ZscEval,
+    ];
+
+    /// True for the maps `[row, column, channel]`; the others are `[column, row, channel]`.
+    pub fn is_by_rows(self) -> bool {
+        matches!(self, Self::Jaxmarl | Self::Cec)
+    }
+
     /// The name, as in the parameters and in the spec.
     pub fn name(self) -> &'static str {
         match self {

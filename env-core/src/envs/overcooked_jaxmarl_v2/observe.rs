@@ -17,11 +17,11 @@ use crate::value::{Forms, Value};
 
 /// Layers that do not depend on the number of ingredients: place and direction of the cook and of the others, six
 /// kinds of things, the clock of pots, and a plate and a cook's mark in each of four groups of items.
-const FIXED: usize = 25;
+pub(super) const FIXED: usize = 25;
 /// Layers of a cook before its item: place and direction.
-const COOK: usize = 5;
+pub(super) const COOK: usize = 5;
 /// Tiles with a layer, in their order; the piles come after them.
-const TILES: [Tile; 6] = [
+pub(super) const TILES: [Tile; 6] = [
     Tile::Counter,
     Tile::Goal,
     Tile::Pot,

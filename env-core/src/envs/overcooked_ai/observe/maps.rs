@@ -44,7 +44,7 @@ impl Map {
             Encoding::Features | Encoding::Neurips2019Features => return None,
         };
         let sides = super::sides(kitchen).map(|side| side as usize);
-        let is_by_rows = matches!(encoding, Encoding::Jaxmarl | Encoding::Cec);
+        let is_by_rows = encoding.is_by_rows();
         let [cols, rows] = match encoding {
             Encoding::Cec => [CEC_SIDE; 2],
             _ => sides,

@@ -3,6 +3,7 @@
 mod distance;
 mod features;
 mod maps;
+mod names;
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -20,6 +21,7 @@ use super::state::{Item, Pot, State};
 use crate::contract::{FieldSpec, ParamError};
 use crate::observer::{Marker, Trail};
 use crate::value::Value;
+pub use names::name_channel;
 
 /// Urgency begins when fewer steps than these are left.
 const URGENT: u32 = 40;
