@@ -1,49 +1,34 @@
-//! The lines of Python that record a trace, for each package.
+//! The Python scripts that record a trace, for each package.
 
 /// The packages with a recipe.
-pub const PACKAGES: [&str; 4] = ["coplay", "jaxmarl", "overcooked-ai", "zsc-eval"];
+pub const PACKAGES: [&str; 8] = [
+    "coplay",
+    "jaxmarl",
+    "jaxmarl-v2",
+    "overcooked-ai",
+    "overcooked",
+    "cec",
+    "neurips2019",
+    "zsc-eval",
+];
 
-/// The lines for a package; `None` if there is no recipe for it.
+/// The place of the researcher's policy.
+const POLICY: &str = include_str!("recipes/policy.py");
+/// The loop over episodes and steps, and the file.
+const RECORD: &str = include_str!("recipes/record.py");
+
+/// The script for a package; `None` if there is no recipe for it.
 pub fn recipe(package: &str) -> Option<String> {
-    let (start, step, seed, note) = match package {
-        "coplay" => (
-            "import coplay\nenv = coplay.parallel_env(\"overcooked\", layout=\"cramped_room\")",
-            "seen, _ = env.reset(seed=seed)",
-            "seed",
-            "",
-        ),
-        "jaxmarl" => (
-            "import jax, jaxmarl\nenv = jaxmarl.make(\"overcooked\", layout=layout)",
-            "seen, state = env.reset(jax.random.PRNGKey(seed))",
-            "seed",
-            "# JaxMARL draws where cooks look at the start; record it as `episode_params`, a JSON list with one object for\n# each episode, in the form that `coplay env show` prints for the environment.\n",
-        ),
-        "overcooked-ai" => (
-            "from overcooked_ai_py.mdp.overcooked_env import OvercookedEnv\nenv = OvercookedEnv.from_mdp(mdp, horizon=400)",
-            "env.reset(); seen = env.lossless_state_encoding_mdp(env.state)",
-            "seed",
-            "",
-        ),
-        "zsc-eval" => (
-            "# env as your runner makes it; its observations are multiplied by 255: keep them as they are",
-            "seen, _, masks = env.reset()",
-            "seed",
-            "# Add masks=np.array(all_masks) to the file, and --action-mask to the check.\n",
-        ),
+    let game = match package {
+        "coplay" => include_str!("recipes/coplay.py"),
+        "jaxmarl" => include_str!("recipes/jaxmarl.py"),
+        "jaxmarl-v2" => include_str!("recipes/jaxmarl_v2.py"),
+        "overcooked-ai" => include_str!("recipes/overcooked_ai.py"),
+        "overcooked" => include_str!("recipes/overcooked.py"),
+        "cec" => include_str!("recipes/cec.py"),
+        "neurips2019" => include_str!("recipes/neurips2019.py"),
+        "zsc-eval" => include_str!("recipes/zsc_eval.py"),
         _ => return None,
     };
-    Some(format!(
-        "{start}\n\
-         import json, numpy as np\n\
-         rows = {{\"observations\": [], \"actions\": [], \"is_first\": []}}\n\
-         for seed in range(10):\n\
-         \x20   {step}\n\
-         \x20   for t in range(400):\n\
-         \x20       actions = [greedy(seen[seat]) for seat in env_seats]      # your policy, without drawing\n\
-         \x20       rows[\"observations\"].append([np.asarray(seen[seat]) for seat in env_seats])\n\
-         \x20       rows[\"actions\"].append(actions); rows[\"is_first\"].append(t == 0)\n\
-         \x20       seen = step(env, actions)                                 # one step of your environment\n\
-         np.savez_compressed(\"trace.npz\", **{{k: np.array(v) for k, v in rows.items()}}, seats=env_seats,\n\
-         \x20   seeds=range(10), params=json.dumps({{\"layout\": \"cramped_room\"}}))  # {seed}: of each episode\n{note}"
-    ))
+    Some([game, POLICY, RECORD].concat())
 }
