@@ -17,8 +17,10 @@ pub(crate) async fn run(command: AgentCommand) -> anyhow::Result<ExitCode> {
             agent,
             env,
             params,
+            rules,
             json,
         } => {
+            let params = agent::add_rules(&params, rules.as_deref())?;
             let env = env.as_deref().map(|env| (env, params.as_str()));
             report(&agent::describe_agent(&agent, env)?, json)?;
         }

@@ -3,13 +3,15 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use env_core::{Action, Spec, World};
 use policy::Network;
 use protocol::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::places::{check_axes, is_exchanged, name_place};
+use super::rules::{Played, check_recorded, find_played, rules_of};
 use super::trace::Trace;
 
 /// The two sides of a comparison.
@@ -17,11 +19,11 @@ use super::trace::Trace;
 pub struct CheckOrder {
     /// The model.
     pub agent: PathBuf,
-    /// The environment, as `coplay env show` takes it.
+    /// The environment, as `coplay env show` takes it; `overcooked` with the rules of any original of the game.
     pub env: String,
     /// Its parameters as JSON, over those in the trace.
     pub params: String,
-    /// The rules of its original, as a parameter `rules`.
+    /// The rules of its original, over the parameter `rules`.
     pub rules: Option<String>,
     /// The recording.
     pub trace: PathBuf,
@@ -108,8 +110,12 @@ pub fn check(order: &CheckOrder) -> anyhow::Result<Certificate> {
     let model = super::read(&order.agent)?;
     let trace_bytes = super::read(&order.trace)?;
     let trace = Trace::open(&order.trace)?;
-    let params = params(order, &trace)?;
-    let mut world = super::open(&order.env, &Value::Object(params.clone()).to_string())?;
+    let Played { env, params } = find_env(order, &trace)?;
+    let mut world = super::open(&env, &Value::Object(params.clone()).to_string())?;
+    if !order.actions_only {
+        let axes = check_axes(world.spec(), &trace.shape);
+        axes.with_context(|| order.trace.display().to_string())?;
+    }
     let (network, encoded) = super::compile(&model, &*world, order.is_masked)?;
     let spec = world.spec().clone();
     fits(&trace, &spec, &network, order)?;
@@ -145,7 +151,7 @@ pub fn check(order: &CheckOrder) -> anyhow::Result<Certificate> {
             if let Some(own) = trace.episode_params.get(episode) {
                 let mut all = params.clone();
                 all.extend(own.clone());
-                world = super::open(&order.env, &Value::Object(all).to_string())?;
+                world = super::open(&env, &Value::Object(all).to_string())?;
             }
             world.reset(trace.seeds[episode]);
         }
@@ -154,19 +160,23 @@ pub fn check(order: &CheckOrder) -> anyhow::Result<Certificate> {
     Ok(certificate)
 }
 
-/// The parameters of the trace, with those of the command line over them.
-fn params(order: &CheckOrder, trace: &Trace) -> anyhow::Result<Map<String, Value>> {
-    let mut params = trace.params.clone();
+/// The environment that was asked for, with the parameters of the trace, and those of the command line over them.
+fn find_env(order: &CheckOrder, trace: &Trace) -> anyhow::Result<Played> {
+    let mut asked = Map::new();
     if !order.params.is_empty() {
         match serde_json::from_str(&order.params) {
-            Ok(Value::Object(own)) => params.extend(own),
+            Ok(Value::Object(own)) => asked = own,
             _ => bail!("--params: write a JSON object, such as '{{\"layout\": \"cramped_room\"}}'"),
         }
     }
     if let Some(rules) = &order.rules {
-        params.insert("rules".into(), rules.clone().into());
+        asked.insert("rules".into(), rules.clone().into());
     }
-    Ok(params)
+    let recorded = rules_of(&trace.params);
+    check_recorded(&order.trace, recorded, rules_of(&asked))?;
+    let mut params = trace.params.clone();
+    params.extend(asked);
+    find_played(&order.env, params)
 }
 
 /// Refuses a recording of another environment, with the shapes of both.
@@ -292,7 +302,10 @@ impl Run<'_> {
         match first {
             None => self.certificate.observations.equal += 1,
             Some(at) if self.certificate.first_observation_difference.is_none() => {
-                let what = self.place_of(at, here.len());
+                let mut what = self.place_of(at, here.len());
+                if is_exchanged(self.spec, recorded, here) {
+                    what += " (equal once rows and columns are exchanged)";
+                }
                 let (recorded, here) = (f64::from(recorded[at]), f64::from(here[at]));
                 let difference = self.difference(step, seat, what, recorded, here);
                 self.certificate.first_observation_difference = Some(difference);
@@ -303,24 +316,10 @@ impl Run<'_> {
 
     /// The field of a value of the observation, and its place in there.
     fn place_of(&self, at: usize, len: usize) -> String {
-        if len != self.spec.observation_len() {
-            return format!("value {at} of what the agent takes");
+        match len == self.spec.observation_len() {
+            true => name_place(self.spec, at),
+            false => format!("value {at} of what the agent takes"),
         }
-        let mut start = 0;
-        for field in &self.spec.observation {
-            let len = field.shape.iter().product::<u32>() as usize;
-            if at < start + len {
-                let (mut rest, mut place) = (at - start, Vec::new());
-                for size in field.shape.iter().rev() {
-                    place.push((rest % *size as usize).to_string());
-                    rest /= *size as usize;
-                }
-                place.reverse();
-                return format!("{} [{}]", field.name, place.join(", "));
-            }
-            start += len;
-        }
-        format!("value {at}")
     }
 
     fn compare_action(&mut self, step: usize, place: usize, recorded: &[f32], mask: u64) {
@@ -357,7 +356,13 @@ impl fmt::Display for Certificate {
         let Self {
             episodes, steps, ..
         } = self;
-        writeln!(f, "{}: {steps} steps of {episodes} episodes", self.env)?;
+        let rules = rules_of(&self.params);
+        let rules = rules.map_or_else(String::new, |rules| format!(" with the rules `{rules}`"));
+        writeln!(
+            f,
+            "{}{rules}: {steps} steps of {episodes} episodes",
+            self.env
+        )?;
         let rows = [
             (
                 "observations",

@@ -2,7 +2,9 @@
 
 mod certificate;
 mod npz;
+mod places;
 mod recipes;
+mod rules;
 mod trace;
 
 use std::fmt;
@@ -14,10 +16,12 @@ use policy::Network;
 pub use policy::network::ActionChoice;
 use protocol::hash::sha256_hex;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 pub use certificate::{Certificate, CheckOrder, Difference, Tally, check};
 pub use recipes::{PACKAGES, recipe};
 
+use self::rules::{Played, find_played};
 use crate::env::Source;
 use crate::partner_models;
 
@@ -74,7 +78,7 @@ pub fn describe_agent(file: &Path, env: Option<(&str, &str)>) -> anyhow::Result<
     let compiled = match env {
         None => None,
         Some((env, params)) => {
-            let world = open(env, params)?;
+            let world = open_game(env, params)?;
             let (network, encoded) =
                 compile(&bytes, &*world, false).with_context(|| name.clone())?;
             Some(CompiledDescription {
@@ -148,6 +152,34 @@ fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
 fn open(env: &str, params: &str) -> anyhow::Result<Box<dyn env_core::World>> {
     let world = Source::find(env)?.open(params);
     world.map_err(|error| anyhow::anyhow!("{env}: {error}"))
+}
+
+/// Opens the environment that plays the rules in these parameters.
+fn open_game(env: &str, params: &str) -> anyhow::Result<Box<dyn env_core::World>> {
+    let own = match params {
+        "" => Map::new(),
+        text => match serde_json::from_str(text) {
+            Ok(Value::Object(own)) => own,
+            _ => return open(env, params),
+        },
+    };
+    let Played { env, params } = find_played(env, own)?;
+    open(&env, &Value::Object(params).to_string())
+}
+
+/// Adds the rules of an original to parameters as JSON.
+///
+/// # Errors
+/// The parameters are no JSON object.
+pub fn add_rules(params: &str, rules: Option<&str>) -> anyhow::Result<String> {
+    let Some(rules) = rules else {
+        return Ok(params.to_owned());
+    };
+    let params = if params.is_empty() { "{}" } else { params };
+    let mut all: Map<String, Value> = serde_json::from_str(params)
+        .context("--params: write a JSON object, such as '{\"layout\": \"cramped_room\"}'")?;
+    all.insert("rules".into(), rules.into());
+    Ok(Value::Object(all).to_string())
 }
 
 fn compile(

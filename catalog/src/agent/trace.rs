@@ -20,6 +20,8 @@ pub(super) struct Trace {
     pub seats: Vec<usize>,
     /// Values of one observation.
     pub observed: usize,
+    /// The shape of one observation.
+    pub shape: Vec<usize>,
     pub observations: Vec<f32>,
     /// The actions of all seats.
     pub actions: Option<Table>,
@@ -120,9 +122,20 @@ impl Trace {
                 .context("`episode_params` is no JSON list of objects")?,
         };
         let observed = width / seats.len();
+        // Without an axis for the seats, the second one is the first of the observation.
+        let sides = &observations.shape[1..];
+        let shape = match sides.split_first() {
+            Some((first, rest))
+                if *first == seats.len() && rest.iter().product::<usize>() == observed =>
+            {
+                rest
+            }
+            _ => sides,
+        };
         Ok(Self {
             steps,
             observed,
+            shape: shape.to_vec(),
             observations: observations.values.iter().map(|it| *it as f32).collect(),
             actions,
             chosen,

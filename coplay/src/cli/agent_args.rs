@@ -23,7 +23,7 @@ pub struct AgentCheckArgs {
         hide_default_value = true
     )]
     pub params: String,
-    /// Rules of the original implementation, for environments with a parameter `rules`.
+    /// Rules of the original implementation, if the trace does not say them.
     #[arg(long)]
     pub rules: Option<String>,
     /// The trace; `coplay agent record` shows how to make one.

@@ -130,7 +130,8 @@ pub enum AgentCommand {
 Examples:
   coplay agent show agent.onnx
   coplay agent show agent.onnx --env overcooked --params '{\"layout\": \"cramped_room\"}'
-      Also compile it for an environment: memory, multiplications, bytes that a page downloads.")]
+      Also compile it for an environment: memory, multiplications, bytes that a page downloads.
+  coplay agent show agent.onnx --env overcooked --rules jaxmarl-0.2.0")]
     Show {
         /// The model.
         agent: PathBuf,
@@ -145,12 +146,18 @@ Examples:
             hide_default_value = true
         )]
         params: String,
+        /// Rules of the original, as a parameter `rules`.
+        #[arg(long, requires = "env")]
+        rules: Option<String>,
         /// Print one JSON object for scripts.
         #[arg(long)]
         json: bool,
     },
-    /// Print Python code that records a trace of an agent.
+    /// Print a Python script that records a trace of an agent.
     #[command(after_help = "\
+The script runs as it is where its package is installed, with random actions. One place in it is marked: put your policy
+there. It writes trace.npz, for coplay agent check.
+
 Examples:
   coplay agent record
       List the packages.
@@ -164,6 +171,8 @@ Examples:
 Plays the recorded actions again in the environment, and compares the observations with the recorded ones. Then compares
 the model's choices with the recorded choices. Reports the first difference of each, with step, seat and field. Exits with
 1 if something differs.
+With --env overcooked, --rules finds the environment of the original: overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0,
+cec, neurips2019, zsc-eval, jaxmarl-v2. A trace that says its rules needs no --rules.
 If agent.onnx.certificate.json lies beside the model in the study folder, it is stored with the data.
 
 Examples:

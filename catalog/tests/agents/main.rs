@@ -5,27 +5,19 @@
     reason = "clippy knows the helpers of a test only inside its function"
 )]
 
-use std::io::Write as _;
+mod files;
+mod originals;
+
 use std::path::{Path, PathBuf};
 
 use catalog::agent::{Certificate, CheckOrder, PACKAGES, Tally, check, describe_agent, recipe};
 use env_core::envs;
+use files::{npy, npy_floats, npy_text, npy_whole, write_npz};
 use policy::network::ActionChoice;
 
 const CLONE: &str = "../examples/overcooked-coord/cook_clone.onnx";
 const STEPS: usize = 60;
 const PARAMS: &str = r#"{"layout": "cramped_room", "horizon": 60}"#;
-
-/// An array in the format of NumPy.
-fn npy(kind: &str, shape: &[usize], data: &[u8]) -> Vec<u8> {
-    let shape: String = shape.iter().map(|it| format!("{it}, ")).collect();
-    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': ({shape}), }}\n");
-    let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
-    bytes.extend((header.len() as u16).to_le_bytes());
-    bytes.extend(header.as_bytes());
-    bytes.extend(data);
-    bytes
-}
 
 /// A trace of the clone in seat 1 beside somebody who stands still, in two episodes.
 struct Trace {
@@ -60,41 +52,21 @@ impl Trace {
     }
 
     fn write(&self, path: &Path, is_compressed: bool) {
-        let floats: Vec<u8> = self
-            .observations
-            .iter()
-            .flat_map(|it| it.to_le_bytes())
-            .collect();
-        let whole =
-            |all: &[i64]| -> Vec<u8> { all.iter().flat_map(|it| it.to_le_bytes()).collect() };
         let first: Vec<u8> = (0..STEPS)
             .map(|it| u8::from(it % (STEPS / 2) == 0))
             .collect();
         let arrays = [
             (
                 "observations",
-                npy("<f4", &[STEPS, 1, self.observed], &floats),
+                npy_floats(&[STEPS, 1, self.observed], &self.observations),
             ),
-            ("actions", npy("<i8", &[STEPS, 2], &whole(&self.actions))),
+            ("actions", npy_whole(&[STEPS, 2], &self.actions)),
             ("is_first", npy("|b1", &[STEPS], &first)),
-            ("seats", npy("<i8", &[1], &whole(&[1]))),
-            ("seeds", npy("<i8", &[2], &whole(&[7, 8]))),
-            (
-                "params",
-                npy(&format!("|S{}", PARAMS.len()), &[], PARAMS.as_bytes()),
-            ),
+            ("seats", npy_whole(&[1], &[1])),
+            ("seeds", npy_whole(&[2], &[7, 8])),
+            ("params", npy_text(PARAMS)),
         ];
-        let mut file = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
-        let method = match is_compressed {
-            true => zip::CompressionMethod::Deflated,
-            false => zip::CompressionMethod::Stored,
-        };
-        let options = zip::write::SimpleFileOptions::default().compression_method(method);
-        for (name, bytes) in arrays {
-            file.start_file(format!("{name}.npy"), options).unwrap();
-            file.write_all(&bytes).unwrap();
-        }
-        file.finish().unwrap();
+        write_npz(path, &arrays, is_compressed);
     }
 }
 
@@ -214,19 +186,23 @@ fn a_model_is_shown_with_what_a_decision_costs() {
 }
 
 #[test]
-fn every_package_has_lines_that_write_what_a_check_reads() {
+fn every_package_has_a_script_that_writes_what_a_check_reads() {
     for package in PACKAGES {
-        let lines = recipe(package).unwrap();
+        let script = recipe(package).unwrap();
         for name in [
-            "observations",
-            "actions",
-            "is_first",
-            "seeds",
-            "params",
+            "\"observations\"",
+            "\"actions\"",
+            "\"is_first\"",
+            "seats=",
+            "seeds=",
+            "\"params\"",
+            "\"episode_params\"",
+            "\"rules\": RULES, \"layout\": LAYOUT, \"horizon\": STEPS",
             "savez_compressed",
         ] {
-            assert!(lines.contains(name), "{package}: {name}");
+            assert!(script.contains(name), "{package}: {name}");
         }
+        assert_eq!(script.matches("Put your policy here").count(), 1);
     }
     assert_eq!(recipe("chess"), None);
 }
