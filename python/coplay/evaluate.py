@@ -18,6 +18,7 @@ from xml.sax.saxutils import escape
 
 import numpy as np
 
+from coplay._collisions import count_collisions
 from coplay._interdependence import measure_interdependence
 from coplay._played import PEOPLE, Played, read_played, with_params
 from coplay._vectors import Floats, Recording, Vectors, play, replay
@@ -63,7 +64,8 @@ class Pairing:
     diversity: Floats
     """`[episode, seat]`: the entropy of the actions, divided by its greatest possible value."""
     collisions: Floats | None
-    """The number of collisions, if the environment reports them."""
+    """The number of collisions: events of that name, or moves that failed because of another agent; `None` if the
+    environment neither reports such events nor describes where its agents stand."""
     lengths: Floats
     """The number of steps."""
     interdependence: Floats | None = None
@@ -257,6 +259,9 @@ def pair(
 ) -> Pairing:
     """The results of agents on recorded episodes."""
     spec = vectors.spec
+    collisions = recording.collisions
+    if collisions is None:
+        collisions = count_collisions(vectors, recording)
     counts = np.zeros((len(recording.seeds), spec.seats, len(spec.actions)))
     running = np.arange(len(recording.actions))[:, None] < recording.lengths
     episode, seat = np.indices(counts.shape[:2])
@@ -269,7 +274,7 @@ def pair(
         returns=recording.returns.mean(axis=1),
         idle=shares[:, :, spec.noop],
         diversity=-(shares * logs).sum(axis=2) / np.log(len(spec.actions)),
-        collisions=recording.collisions,
+        collisions=collisions,
         lengths=recording.lengths.astype(np.float64),
         interdependence=measure_interdependence(vectors, recording, interdependence),
     )
