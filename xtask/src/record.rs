@@ -10,6 +10,7 @@ use crate::workspace::{Workspace, become_program, run};
 
 const HELP: &str = "\
 cargo xtask record DIALECT --out DIR [--seed N] [--episodes N] [--layouts A,B]
+                              [--random N]
 
 Records a dialect of Overcooked, or Hanabi, by its original, for `cargo xtask parity DIR`: every
 kitchen that comes with it, filled up to twenty with random ones of the seed, played by
@@ -24,6 +25,7 @@ DIALECT        overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0, jaxmarl-v2
 --seed N       the seed of play and of random kitchens (default 0)
 --episodes N   episodes a kitchen (default 10)
 --layouts A,B  these kitchens alone
+--random N     random kitchens, instead of as many as make twenty (not for jaxmarl-v2 and hanabi)
 --steps N      steps an episode (default 400; not for jaxmarl-v2 and hanabi)
 
 COPLAY_PYTHON  the Python to install the original for, instead of the python3 in PATH";
@@ -92,7 +94,7 @@ const fn kitchens(
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
-        values: &["out", "seed", "episodes", "layouts", "steps"],
+        values: &["out", "seed", "episodes", "layouts", "random", "steps"],
         argument: true,
         ..Takes::default()
     };
@@ -112,8 +114,10 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
         .context("--out names the folder of the recordings")?;
     let workspace = Workspace::find()?;
     let of_kitchens = source.program == KITCHENS;
-    if !of_kitchens && options.value("steps").is_some() {
-        bail!("the recorder of {dialect} sets the steps of an episode itself; leave out --steps");
+    for name in ["steps", "random"] {
+        if !of_kitchens && options.value(name).is_some() {
+            bail!("the recorder of {dialect} decides this itself; leave out --{name}");
+        }
     }
     let python = install_source(&workspace, source)?;
     let mut record = workspace.command(python);
@@ -121,7 +125,7 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     record.args(of_kitchens.then_some(dialect));
     // A folder that was named is meant from where the caller stands.
     record.current_dir(env::current_dir()?).args(["--out", out]);
-    for name in ["seed", "episodes", "layouts", "steps"] {
+    for name in ["seed", "episodes", "layouts", "random", "steps"] {
         if let Some(value) = options.value(name) {
             record.arg(format!("--{name}")).arg(value);
         }

@@ -1,6 +1,7 @@
-"""Records a dialect of Overcooked: `main.py DIALECT --out DIR --seed N --episodes N [--layouts a,b] [--steps N]`.
+"""Records a dialect of Overcooked: `main.py DIALECT --out DIR --seed N --episodes N [--layouts a,b] [--steps N] [--random N]`.
 
-Without --layouts, all kitchens that come with the original, filled up to twenty with seeded random ones.
+Without --layouts, all kitchens that come with the original, filled up to twenty with seeded random ones; or as many
+random ones as --random says.
 Prints the deliveries of each kitchen.
 """
 
@@ -87,12 +88,14 @@ def main():
     parser.add_argument("--episodes", type=int, default=10)
     parser.add_argument("--layouts")
     parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--random", type=int)
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
     source = dialect(options.dialect)
     named = source.named()
     kitchens = dict(named)
-    kitchens.update(source.random(options.seed, max(0, KITCHENS - len(named))))
+    drawn = max(0, KITCHENS - len(named)) if options.random is None else options.random
+    kitchens.update(source.random(options.seed, drawn))
     if options.layouts:
         wanted = options.layouts.split(",")
         unknown = [name for name in wanted if name not in kitchens]

@@ -21,9 +21,9 @@ from jaxmarl_recording import arguments, hashes, sparse, write
 STEPS = 200
 # Settings of the original, and for how many of ten episodes they hold.
 SETTINGS = [
-    (4, {}),
+    (2, {}),
     (
-        3,
+        2,
         {
             "agent_view_size": 2,
             "negative_rewards": True,
@@ -31,6 +31,9 @@ SETTINGS = [
             "indicate_successful_delivery": True,
         },
     ),
+    (1, {"agent_view_size": 3, "random_agent_positions": True, "indicate_successful_delivery": True}),
+    (1, {"agent_view_size": 6, "start_cooking_interaction": True, "sample_recipe_on_delivery": True}),
+    (1, {"random_reset": True, "negative_rewards": True, "indicate_successful_delivery": True}),
     (
         3,
         {
@@ -55,9 +58,9 @@ def texts():
         yield name, {"layout": getattr(original, text)}, overcooked_v2_layouts[name]
 
 
-def random_layout(number):
+def random_layout(seed, number):
     """A layout of one room with things at drawn places, for one to six cooks; one has an open border."""
-    rng = np.random.default_rng([2503, number])
+    rng = np.random.default_rng([2503, seed, number])
     height, width = int(rng.integers(5, 9)), int(rng.integers(5, 10))
     grid = np.full((height, width), "W")
     grid[1:-1, 1:-1] = " "
@@ -81,11 +84,11 @@ def random_layout(number):
     return "\n" + "\n".join("".join(row) for row in grid) + "\n"
 
 
-def chosen(names):
+def chosen(names, seed):
     """Name, header fields and layout of each layout to record."""
     known = list(texts())
     for number in range(RANDOM):
-        text = random_layout(number)
+        text = random_layout(seed, number)
         known.append((f"random{number}", {"layout": text}, Layout.from_string(text)))
     if names == "all":
         return known
@@ -198,7 +201,7 @@ def episodes(layout, fields, settings, seed, numbers, whole):
 
 def main():
     read = arguments(__doc__, "names such as cramped_room,random0; all by default")
-    for place, (name, fields, layout) in enumerate(chosen(read.layouts)):
+    for place, (name, fields, layout) in enumerate(chosen(read.layouts, read.seed)):
         lines, soups, first = [], 0, 0
         fields["env"] = f"OvercookedV2-jaxmarl-{name}"
         starts = [(x, y) for y, row in enumerate(fields["layout"].strip("\n").split("\n")) for x, c in enumerate(row) if c == "A"]

@@ -43,7 +43,7 @@ class Dialect:
         return not self.old or bool(orders) and all(len(order["ingredients"]) == 3 for order in orders)
 
     def random(self, seed, count):
-        return kitchens.random_kitchens(lambda rng: kitchens.with_orders(rng, self.old), seed, count)
+        return kitchens.random_kitchens(lambda rng: kitchens.with_orders(rng, self.name), seed, count)
 
     def open(self, text, horizon, rng):
         return Kitchen(self, evaluate(text), horizon)
@@ -72,16 +72,25 @@ class Kitchen:
         self.cooks = self.world.num_players
         self.grid = ["".join(row) for row in self.world.terrain_mtx]
         self.encodings = (["lossless"] if self.cooks == 2 else []) + (["features"] if self.cooks >= 2 else [])
-        with contextlib.redirect_stdout(io.StringIO()):
-            self.planner = Planner(dialect.planners.MotionPlanner(self.world, counter_goals=[]))
-        self.params = {}
+        self.planners = {}
         recipes = mdp.Recipe.ALL_RECIPES
         recipes = recipes() if callable(recipes) else recipes
         start = self.world.get_standard_start_state()
         self.orders = ["".join(sorted(name[0] for name in r.ingredients)) for r in start.all_orders]
         self.recipe = mdp.Recipe
 
+    def plan(self, counter_goals):
+        """Distances without counters as goals, or with every counter as one."""
+        if counter_goals not in self.planners:
+            goals = self.world.get_counter_locations() if counter_goals else []
+            with contextlib.redirect_stdout(io.StringIO()):
+                self.planners[counter_goals] = Planner(self.dialect.planners.MotionPlanner(self.world, counter_goals=goals))
+        return self.planners[counter_goals]
+
     def reset(self, rng):
+        counter_goals = "features" in self.encodings and rng.random() < 0.4
+        self.params = {"counter_goals": True} if counter_goals else {}
+        self.planner = self.plan(counter_goals)
         self.state = self.world.get_standard_start_state().deepcopy()
         return [0] * self.cooks if not self.world.start_state else None
 
@@ -144,7 +153,7 @@ class Kitchen:
             "orders": self.makeable(),
             "starts_by_interact": not self.dialect.old,
             "mixes": True,
-            "full": 3,
+            "full": self.recipe.MAX_NUM_INGREDIENTS,
         }
 
     def makeable(self):

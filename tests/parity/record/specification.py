@@ -53,9 +53,9 @@ class Neurips2019(Named):
         layout.pop("start_order_list", None)
         kitchen = Recorded(spec.Neurips2019(rows, starts, horizon, **layout))
         two, plain = len(starts) == 2, not any("T" in row for row in rows)
-        kitchen.encodings = (["neurips2019"] if len(starts) <= 2 and plain else []) + (["neurips2019_features"] if two and plain else [])
+        kitchen.encodings = (["neurips2019"] if plain else []) + (["neurips2019_features"] if two and plain else [])
         if not kitchen.encodings:
-            kitchen.encodings = ["features"]
+            kitchen.encodings = ["features" if len(starts) > 1 else "lossless"]
             kitchen.unobserved = True
         kitchen.orders = [letter * kitchen.world.full for letter in "ot" if any(letter.upper() in row for row in rows)]
         kitchen.mixes, kitchen.sum_shaped = False, True
@@ -66,13 +66,13 @@ class ZscEval(Named):
     name = "zsc-eval"
 
     def random(self, seed, count):
-        return kitchens.random_kitchens(lambda rng: kitchens.with_orders(rng, False), seed, count)
+        return kitchens.random_kitchens(lambda rng: kitchens.with_orders(rng, self.name), seed, count)
 
     def open(self, text, horizon, rng):
         layout, rows, starts = read(text.replace("float('inf')", "1.7976931348623157e308"))
         kitchen = Recorded(spec.ZscEval(rows, starts, horizon, layout))
         two = len(starts) == 2
-        kitchen.encodings = ["zsc_eval"] if two else ["features"]
+        kitchen.encodings = ["zsc_eval"] if two else ["features" if len(starts) > 1 else "lossless"]
         kitchen.unobserved, kitchen.masked = not two, True
         has = {letter.lower() for row in rows for letter in row if letter in "OT"}
         kitchen.orders = [order for order in kitchen.world.ordered if set(order) <= has] or ["ooo"]

@@ -262,6 +262,10 @@ class ZscEval(Kitchen):
     def __init__(self, rows, starts, horizon, layout):
         super().__init__(rows, starts, horizon)
         self.layout = layout
+        rewards = layout.get("rew_shaping_params")
+        if rewards is not None:
+            self.placement = rewards["PLACEMENT_IN_POT_REW"]
+            self.dish, self.soup = rewards["DISH_PICKUP_REWARD"], rewards["SOUP_PICKUP_REWARD"]
         letters = lambda order: "".join(sorted(name[0] for name in order["ingredients"]))
         listed = [letters(order) for order in layout.get("start_all_orders", [])]
         self.every = ["o" * n + "t" * m for n in range(4) for m in range(4 - n) if n + m]
