@@ -1,7 +1,8 @@
-"""Records a dialect of Overcooked: `main.py DIALECT --out DIR --seed N --episodes N [--layouts a,b] [--steps N] [--random N]`.
+"""Records a dialect of Overcooked: `main.py DIALECT --out DIR --seed N --episodes N [--layouts a,b] [--steps N] [--random N]
+[--original DIR]`.
 
 Without --layouts, all kitchens that come with the original, filled up to twenty with seeded random ones; or as many
-random ones as --random says.
+random ones as --random says. With --original, neurips2019 and zsc-eval are recorded by a checkout of their repository.
 Prints the deliveries of each kitchen.
 """
 
@@ -19,7 +20,11 @@ KITCHENS = 20
 PACKAGES = ("overcooked-ai-1.1.0", "overcooked-ai-old")
 
 
-def dialect(name):
+def dialect(name, checkout=None):
+    if checkout:
+        import repository
+
+        return repository.dialect(name, checkout)
     if name in PACKAGES:
         import package
 
@@ -71,7 +76,7 @@ def play(source, kitchen, name, text, options, recording, episode):
 
 def record(job):
     options, name, text = job
-    source = dialect(options.dialect)
+    source = dialect(options.dialect, options.original)
     kitchen = source.open(text, options.steps, random.Random(f"{options.seed}/{name}"))
     path = os.path.join(options.out, f"{source.name}-{name}.jsonl.gz")
     recording = Recording(path)
@@ -89,9 +94,10 @@ def main():
     parser.add_argument("--layouts")
     parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--random", type=int)
+    parser.add_argument("--original")
     parser.add_argument("--processes", type=int, default=2)
     options = parser.parse_args()
-    source = dialect(options.dialect)
+    source = dialect(options.dialect, options.original)
     named = source.named()
     kitchens = dict(named)
     drawn = max(0, KITCHENS - len(named)) if options.random is None else options.random
