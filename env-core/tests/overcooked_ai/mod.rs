@@ -186,6 +186,48 @@ fn a_seat_observes_in_the_words_of_several_originals_at_once() {
     assert_eq!(sums, [18.0 * 255.0, 18.0, 18.0]);
 }
 
+#[test]
+fn seats_of_2019_see_one_other_cook_at_most() {
+    let env = OvercookedAi::new(params(Dialect::Neurips2019, "multiplayer_schelling")).unwrap();
+    assert_eq!(env.spec().observation[0].name, "neurips2019");
+    let state = env.reset(0);
+    let mut values = vec![0.0; env.spec().observation_len()];
+    let sum =
+        |values: &[f32], channel: usize| -> f32 { values.iter().skip(channel).step_by(20).sum() };
+    for (seat, others) in [(0, 1.0), (1, 1.0), (2, 0.0), (3, 0.0)] {
+        env.observe(&state, seat, &mut values);
+        let seen = [0, 1, 6].map(|channel| sum(&values, channel));
+        assert_eq!(seen, [1.0, others, others], "{seat}");
+    }
+}
+
+/// A kitchen with a soup in the pot at the start.
+fn begun(soup: &str) -> String {
+    format!(
+        "{{'grid': '''XXPXX\nO  2O\nX1  X\nXDXSX''', 'cook_time': 25, 'start_state': {{
+        'players': [{{'position': (1, 2), 'orientation': (0, -1), 'held_object': None}},
+                    {{'position': (3, 1), 'orientation': (1, 0), 'held_object': None}}],
+        'objects': [{{'name': 'soup', 'position': (2, 0), {soup}}}]}}}}"
+    )
+}
+
+#[test]
+fn a_soup_at_the_start_can_be_written_as_in_2019() {
+    for (state, contents, tick) in [
+        ("'state': ('onion', 2, 0)", [2, 0], None),
+        ("'state': ('tomato', 3, 4)", [0, 3], Some(4)),
+        ("'state': ('onion', 3, 20)", [3, 0], Some(25)),
+    ] {
+        let env = OvercookedAi::new(params(Dialect::New, &begun(state))).unwrap();
+        let pot = env.reset(0).pots[0];
+        let made = [pot.contents.onions, pot.contents.tomatoes];
+        assert_eq!((made, pot.tick()), (contents, tick), "{state}");
+    }
+    let long = "'_ingredients': [{'name': 'onion', 'position': (2, 0)}], 'cooking_tick': 26";
+    let error = OvercookedAi::new(params(Dialect::New, &begun(long))).unwrap_err();
+    assert!(error.reason.contains("cooked longer"), "{error}");
+}
+
 /// Plays the actions of one cook in `simple_single`, and returns the points.
 fn deliver(rules: Dialect, layout: &str, starts: bool) -> (i64, Vec<f32>) {
     let env = OvercookedAi::new(params(rules, layout)).unwrap();

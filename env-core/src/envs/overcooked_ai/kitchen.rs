@@ -370,7 +370,36 @@ fn cell(ground: &KitchenGround, thing: &Value) -> Result<u16, String> {
 }
 
 /// A soup as a layout file has it: its contents, and the steps that it has cooked.
-fn soup(object: &Value) -> Result<(Recipe, Option<u16>), String> {
+///
+/// Source: `overcooked-ai` 1.1.0, `SoupState.from_dict`; files of 2019 have `state`, which is ready after 20 steps.
+fn soup(recipes: &Recipes, object: &Value) -> Result<(Recipe, Option<u16>), String> {
+    let no_soup = "a soup has 1 to 3 ingredients";
+    if let Some(state) = object.get("state").and_then(Value::as_array) {
+        let [Value::String(kind), count, steps] = state.as_slice() else {
+            return Err("the `state` of a soup has a kind, a number of items and steps".into());
+        };
+        let (count, steps) = count.as_u64().zip(steps.as_u64()).ok_or(no_soup)?;
+        let count = u8::try_from(count).map_err(|_| no_soup)?;
+        let contents = match kind.as_str() {
+            "tomato" => Recipe {
+                onions: 0,
+                tomatoes: count,
+            },
+            _ => Recipe {
+                onions: count,
+                tomatoes: 0,
+            },
+        };
+        if !(1..=recipes.full).contains(&contents.count()) {
+            return Err(no_soup.into());
+        }
+        let tick = match steps {
+            0 => None,
+            1..20 => Some(steps as u16),
+            _ => Some(recipes.time(contents)),
+        };
+        return Ok((contents, tick));
+    }
     let ingredients = object.get("_ingredients").and_then(Value::as_array);
     let ingredients = ingredients.ok_or("a soup has no `_ingredients`")?;
     let names = ingredients.iter();
@@ -380,16 +409,16 @@ fn soup(object: &Value) -> Result<(Recipe, Option<u16>), String> {
             .and_then(Value::as_str)
             .unwrap_or_default()
     });
-    let contents = count(names).filter(|recipe| (1..=3).contains(&recipe.count()));
+    let contents = count(names).filter(|recipe| (1..=recipes.full).contains(&recipe.count()));
     let tick = object.get("cooking_tick").map_or(Some(-1), Value::as_i64);
     Ok((
-        contents.ok_or("a soup has 1 to 3 ingredients")?,
+        contents.ok_or(no_soup)?,
         u16::try_from(tick.ok_or("`cooking_tick` is no number")?).ok(),
     ))
 }
 
 fn in_pot(recipes: &Recipes, object: &Value) -> Result<Pot, String> {
-    let (contents, tick) = soup(object)?;
+    let (contents, tick) = soup(recipes, object)?;
     let time = recipes.time(contents);
     let said = object.get("cook_time").and_then(Value::as_i64);
     if tick.is_some() && said.is_some_and(|said| said != i64::from(time)) {
@@ -397,9 +426,14 @@ fn in_pot(recipes: &Recipes, object: &Value) -> Result<Pot, String> {
             "a cooking soup has another `cook_time` than its recipe, which takes {time}"
         ));
     }
+    if tick.is_some_and(|tick| tick > time) {
+        return Err(format!(
+            "a soup has cooked longer than the {time} steps that it takes"
+        ));
+    }
     Ok(Pot {
         contents,
-        clock: tick.map_or(0, |tick| tick.min(time) + 1),
+        clock: tick.map_or(0, |tick| tick + 1),
     })
 }
 
@@ -408,7 +442,7 @@ fn item(recipes: &Recipes, object: &Value) -> Result<Item, String> {
         Some("onion") => Ok(Item::Onion),
         Some("tomato") => Ok(Item::Tomato),
         Some("dish") => Ok(Item::Dish),
-        Some("soup") => match soup(object)? {
+        Some("soup") => match soup(recipes, object)? {
             (contents, Some(tick)) if tick >= recipes.time(contents) => Ok(Item::Soup(contents)),
             _ => Err("a soup outside of a pot must be ready".into()),
         },

@@ -166,10 +166,20 @@ impl<V: Value> Canvas<'_, V> {
         }
     }
 
-    /// Channels 0 to 9: where the cooks are, and which way they look.
+    /// Channels 0 to 9: where the cooks are, and which way they look. In 2019, the other one is cook 1 for cook 0, cook 0
+    /// for cook 1, and nobody for the rest.
+    ///
+    /// Source: overcooked_ai at the tag `neurips2019`, `process_for_player`: `1 - primary_agent_idx`.
     fn cooks(&mut self, scene: &Scene<'_>, seat: usize) {
+        let is_2019 = matches!(
+            self.map.encoding,
+            Encoding::Neurips2019 | Encoding::Neurips2019X255
+        );
         for (number, cook) in scene.state.cooks.iter().enumerate() {
             let other = usize::from(number != seat);
+            if is_2019 && other == 1 && number + seat != 1 {
+                continue;
+            }
             self.add(cook.cell, other, 1);
             self.add(cook.cell, 2 + 4 * other + usize::from(cook.facing), 1);
         }

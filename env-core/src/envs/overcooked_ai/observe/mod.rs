@@ -318,9 +318,8 @@ fn obstacle(kitchen: &Kitchen, encoding: Encoding) -> Option<String> {
     }
     let counts = match encoding {
         Encoding::Features => 2..=super::ground::MOST_COOKS,
-        // For one cook the partner's layers are empty; several partners share them.
-        Encoding::Lossless => 1..=super::ground::MOST_COOKS,
-        Encoding::Neurips2019 => 1..=2,
+        // For one cook the partner's layers are empty; in `lossless`, several partners share them.
+        Encoding::Lossless | Encoding::Neurips2019 => 1..=super::ground::MOST_COOKS,
         _ => 2..=2,
     };
     if !counts.contains(&cooks) {
