@@ -88,6 +88,9 @@ pub struct Spec {
     /// True if a point on the picture may mean an action; see [`Environment::point`].
     #[serde(default)]
     pub pointer: bool,
+    /// Numbers that the parameters fix and no observation shows, by name, for policies that follow rules.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constants: Vec<(String, f32)>,
 }
 
 /// The range of sums of `f32` numbers, each part of which lies between its two bounds. Whole numbers add up exactly;
@@ -141,11 +144,18 @@ impl Default for Spec {
             perfect_information: true,
             secret: false,
             pointer: false,
+            constants: Vec::new(),
         }
     }
 }
 
 impl Spec {
+    /// One of [`Spec::constants`].
+    pub fn constant(&self, name: &str) -> Option<f32> {
+        let found = self.constants.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| *value)
+    }
+
     /// Checks whether a seat has an action.
     pub fn has_action(&self, seat: usize, action: Action) -> bool {
         let own = self.seat_actions.get(seat);

@@ -5,8 +5,10 @@
 //! observation and on a few integers of its state; random numbers only break ties in which two
 //! cooks block each other.
 
+mod grid;
 mod path;
 mod plan;
+mod published;
 mod view;
 
 use env_core::contract::StateError;
@@ -16,10 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::state::{Digest, Slots, SplitMix, read, write};
 use path::{Map, NONE, distances, neighbours};
 use plan::{ERRANDS, Errand, Goal, Plan};
-use view::{Reader, View};
-
-/// Ticks an action takes, so that the cook is no faster than a person at the keys.
-const PACE_TICKS: u8 = 2;
+use view::{Chef, Item, Reader, View};
 
 /// Turns without success after which the cook gives way.
 const PATIENCE: u8 = 2;
@@ -29,6 +28,42 @@ const DETOUR: u8 = 16;
 
 /// Turns of waiting after which the cook counts on nothing from its partner.
 const TRUST: u8 = 30;
+
+/// Turns for which the cook leaves a cell alone that did not do what it seemed to do.
+const DOUBT: u8 = 12;
+
+/// The last use of a cell, and the cell that did nothing. Observations that leave things out need it.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+struct Doubt {
+    /// The cell that the last action used, plus one; 0 if it used none.
+    used: u8,
+    /// The item that the hands held then.
+    held: Option<Item>,
+    /// The cell to leave alone, plus one; 0 if there is none.
+    barred: u8,
+    /// Turns left for which it is left alone.
+    turns: u8,
+}
+
+impl Doubt {
+    /// Looks at the effect of the last use, and returns the cell to leave alone.
+    fn judge(&mut self, view: &View) -> Option<u8> {
+        self.turns = self.turns.saturating_sub(1);
+        if self.used > 0 && view.own.held == self.held {
+            (self.barred, self.turns) = (self.used, DOUBT);
+        } else if self.turns == 0 {
+            self.barred = 0;
+        }
+        self.used = 0;
+        self.barred.checked_sub(1)
+    }
+
+    /// Remembers a use of the cell ahead.
+    fn note_use(&mut self, own: &Chef) {
+        let ahead = neighbours(own.cell).find(|(side, _)| *side == own.facing);
+        (self.used, self.held) = (ahead.map_or(0, |(_, cell)| cell + 1), own.held);
+    }
+}
 
 /// The memory of the cook from tick to tick.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
@@ -45,6 +80,9 @@ struct Memory {
     aside: u8,
     /// Turns since the hands last had something to do.
     waited: u8,
+    /// The cell from which the last action was a step, plus one; 0 if it was none. Only where cooks collide.
+    left: u8,
+    doubt: Doubt,
 }
 
 /// The scripted cook.
@@ -96,7 +134,7 @@ impl Cook {
         let memory = &mut self.memory;
         if memory.aside > 0 {
             memory.aside -= 1;
-            return self.reader.noop;
+            return self.reader.keys.noop;
         }
         memory.detour = memory.detour.saturating_sub(1);
         let free = distances(view, view.own.cell, None);
@@ -126,7 +164,7 @@ impl Cook {
         let short = |open: u8| direct.is_none_or(|(direct, ..)| open <= direct);
         let open = open.filter(|(steps, ..)| self.memory.detour > 0 || short(*steps));
         let Some((_, side, cell)) = open.or(direct) else {
-            return self.reader.noop;
+            return self.reader.keys.noop;
         };
         if cell != view.own.cell {
             return self.walk(view, cell, open.is_some());
@@ -135,24 +173,38 @@ impl Cook {
         // The side of the target on which the cook stands is opposite to where the cook must look.
         let facing = (side + 2) % 4;
         if view.own.facing != facing {
-            return self.reader.moves[usize::from(facing)];
+            return self.reader.keys.moves[usize::from(facing)];
         }
         if !act {
             self.memory.waited = self.memory.waited.saturating_add(1);
-            return self.reader.noop;
+            return self.reader.keys.noop;
         }
         (self.memory.waited, self.memory.detour) = (0, 0);
-        self.reader.act
+        self.reader.keys.act
+    }
+
+    /// Steps to the side, or waits at times while the same step failed, because another cook steps there too.
+    fn step(&mut self, view: &View, side: u8, has_failed: bool) -> Action {
+        if has_failed && self.memory.rng.below(2) == 0 {
+            self.memory.left = 0;
+            return self.reader.keys.noop;
+        }
+        if self.reader.collides {
+            self.memory.left = view.own.cell + 1;
+        }
+        self.reader.keys.moves[usize::from(side)]
     }
 
     /// Takes a step of a shortest path to a cell, around the partner or through where they stand now.
     fn walk(&mut self, view: &View, to: u8, around: bool) -> Action {
+        let has_failed = self.memory.left == view.own.cell + 1;
+        self.memory.left = 0;
         let map = distances(view, to, around.then_some(view.other.cell));
         let steps = neighbours(view.own.cell).filter(|(_, cell)| map[usize::from(*cell)] != NONE);
         match steps.min_by_key(|(_, cell)| (map[usize::from(*cell)], *cell == view.other.cell)) {
             Some((side, cell)) if cell != view.other.cell => {
                 self.memory.blocked = 0;
-                self.reader.moves[usize::from(side)]
+                self.step(view, side, has_failed)
             }
             _ => self.yield_way(view),
         }
@@ -169,12 +221,12 @@ impl Cook {
             PATIENCE
         };
         if self.memory.blocked < patience {
-            return self.reader.noop;
+            return self.reader.keys.noop;
         }
         self.memory.blocked = 0;
         if self.memory.detour == 0 {
             self.memory.detour = DETOUR;
-            return self.reader.noop;
+            return self.reader.keys.noop;
         }
         self.memory.aside = u8::try_from(self.memory.rng.below(4)).unwrap_or_default();
         self.stray(view)
@@ -189,9 +241,9 @@ impl Cook {
         match u32::try_from(free.len()) {
             Ok(count) if count > 0 => {
                 let side = free[self.memory.rng.below(count) as usize];
-                self.reader.moves[usize::from(side)]
+                self.reader.keys.moves[usize::from(side)]
             }
-            _ => self.reader.noop,
+            _ => self.reader.keys.noop,
         }
     }
 
@@ -204,12 +256,12 @@ impl Cook {
             .filter(quiet)
             .min_by_key(|cell| around[usize::from(*cell)])
         {
-            Some(cell) if cell == view.own.cell => self.reader.noop,
+            Some(cell) if cell == view.own.cell => self.reader.keys.noop,
             Some(cell) => self.walk(view, cell, true),
             None if neighbours(view.own.cell).any(|(_, cell)| cell == view.other.cell) => {
                 self.stray(view)
             }
-            None => self.reader.noop,
+            None => self.reader.keys.noop,
         }
     }
 }
@@ -226,13 +278,21 @@ impl Policy for Cook {
     fn act(&mut self, observation: &[f32]) -> Action {
         if self.memory.rest > 0 {
             self.memory.rest -= 1;
-            return self.reader.noop;
+            return self.reader.keys.noop;
         }
-        self.memory.rest = PACE_TICKS - 1;
-        match self.reader.read(observation) {
-            Some(view) => self.turn(&view),
-            None => self.reader.noop,
+        self.memory.rest = self.reader.pace - 1;
+        let Some(mut view) = self.reader.read(observation) else {
+            return self.reader.keys.noop;
+        };
+        if !self.reader.is_partial {
+            return self.turn(&view);
         }
+        view.barred = self.memory.doubt.judge(&view);
+        let action = self.turn(&view);
+        if action == self.reader.keys.act {
+            self.memory.doubt.note_use(&view.own);
+        }
+        action
     }
 
     fn save(&mut self, slot: usize) {
@@ -252,6 +312,8 @@ impl Policy for Cook {
             detour,
             aside,
             waited,
+            left,
+            doubt,
         } = self.memory;
         let mut digest = Digest::new();
         rng.digest(&mut digest);
@@ -259,6 +321,14 @@ impl Policy for Cook {
             .map(u64::from)
             .into_iter()
             .for_each(|word| digest.word(word));
+        if self.reader.collides {
+            digest.word(u64::from(left));
+            let held = doubt.held.map_or(0, |item| item as u8 + 1);
+            [doubt.used, held, doubt.barred, doubt.turns]
+                .map(u64::from)
+                .into_iter()
+                .for_each(|word| digest.word(word));
+        }
         digest.end()
     }
 

@@ -3,7 +3,7 @@
 mod errand;
 
 use super::path::{Map, NONE, distances, neighbours};
-use super::view::{Item, Tile, View};
+use super::view::{INGREDIENTS, Item, Pot, Tile, View};
 
 pub(super) use errand::{ERRANDS, Errand};
 
@@ -18,9 +18,6 @@ pub(super) enum Goal {
     Wait,
 }
 
-/// Onions that make a soup.
-const SOUP_ONIONS: u8 = 3;
-
 /// Steps that a way through the partner counts longer.
 const DETOUR: u16 = 30;
 
@@ -34,6 +31,8 @@ pub(super) struct Plan<'a> {
     theirs: Map,
     /// The item in the partner's hands, as far as the cook counts on it.
     partner: Option<Item>,
+    /// True if the cook does not count on its partner.
+    alone: bool,
 }
 
 impl<'a> Plan<'a> {
@@ -55,13 +54,15 @@ impl<'a> Plan<'a> {
             seat,
             theirs,
             partner,
+            alone,
         }
     }
 
     pub(super) fn goal(&self) -> Goal {
         let goal = match self.view.own.held {
             None => self.clear_floor().or_else(|| self.fetch()),
-            Some(Item::Onion) => self.with_onion(),
+            Some(Item::Onion) => self.with_ingredient(0),
+            Some(Item::Tomato) => self.with_ingredient(1),
             Some(Item::Plate) => self.with_plate(),
             Some(Item::Soup) => self
                 .nearest(|cell| self.view.tile(cell) == Tile::Delivery)
@@ -86,20 +87,63 @@ impl<'a> Plan<'a> {
         if let Some(soup) = soup {
             return Some(Goal::Use(soup));
         }
-        let (plate, onion) = (
-            self.source(Tile::Plates, Item::Plate),
-            self.source(Tile::Onions, Item::Onion),
-        );
+        let plate = self.source(Tile::Plates, Item::Plate);
         if !self.cooks() {
-            return self.supply(plate, onion).map(Goal::Use);
+            return self.supply(plate).map(Goal::Use);
         }
         let plate = plate.filter(|_| self.plates_wanted() > 0);
-        // When nothing is wanted, an onion in hand is a head start for the next soup.
-        plate.or(onion).map(Goal::Use)
+        // When nothing is wanted, an ingredient in hand is a head start for the next soup.
+        let next = || plate.or_else(|| self.ingredient(None).or_else(|| self.opening()));
+        self.start().or_else(next).map(Goal::Use)
+    }
+
+    /// The nearest pot that waits to be started.
+    fn start(&self) -> Option<u8> {
+        let pots = self.view.pots().filter(|pot| pot.starts);
+        let reached = pots.filter_map(|pot| Some((self.cost(pot.cell)?, pot.cell)));
+        reached.min().map(|(_, cell)| cell)
+    }
+
+    /// The nearest source of an ingredient that a pot wants, beyond the things that the partner holds and those that lie
+    /// between the two: for the pot that misses least.
+    fn ingredient(&self, between: Option<[i16; 2]>) -> Option<u8> {
+        let mut brought = [0, 1].map(|kind: usize| {
+            let (item, _) = INGREDIENTS[kind];
+            between.map_or(0, |between| between[kind]) + i16::from(self.partner == Some(item))
+        });
+        // Pots beyond reach are the partner's, who must be supplied.
+        let cost = |pot: &Pot| self.cost(pot.cell).or(between.and(Some(0)));
+        let open = self.view.pots().filter(|pot| pot.missing() > 0);
+        let mut open: Vec<_> = open
+            .filter_map(|pot| Some((pot.missing(), cost(pot)?, pot.cell, pot.wants)))
+            .collect();
+        open.sort_unstable();
+        for (.., wants) in open {
+            for (kind, (item, tile)) in INGREDIENTS.into_iter().enumerate() {
+                let wanted = i16::from(wants[kind]);
+                let rest = wanted - brought[kind];
+                brought[kind] = (brought[kind] - wanted).max(0);
+                if rest > 0
+                    && let Some(source) = self.source(tile, item)
+                {
+                    return Some(source);
+                }
+            }
+        }
+        None
+    }
+
+    /// The nearest source of an ingredient of the soup that an empty pot is filled for.
+    fn opening(&self) -> Option<u8> {
+        let kinds = INGREDIENTS.into_iter().zip(self.view.opening);
+        let mut sources = kinds.filter_map(|((item, tile), count)| {
+            (count > 0).then(|| self.source(tile, item)).flatten()
+        });
+        sources.next()
     }
 
     /// Chooses what to bring to the counter between the two, for a partner who alone can reach the pots.
-    fn supply(&self, plate: Option<u8>, onion: Option<u8>) -> Option<u8> {
+    fn supply(&self, plate: Option<u8>) -> Option<u8> {
         let shared = |item: Option<Item>| {
             i16::try_from(
                 self.view
@@ -112,27 +156,42 @@ impl<'a> Plan<'a> {
         let free = shared(None);
         let plate = plate.filter(|_| free > 0 && self.plates_wanted() > shared(Some(Item::Plate)));
         // One place stays free for the plate that a soup will need.
-        plate.or(onion.filter(|_| free > 1 && self.onions_wanted() > shared(Some(Item::Onion))))
+        let between = || INGREDIENTS.map(|(item, _)| shared(Some(item)));
+        let ingredient = || (free > 1).then(|| self.ingredient(Some(between())));
+        plate.or_else(|| ingredient().flatten())
     }
 
-    fn with_onion(&self) -> Option<Goal> {
+    fn with_ingredient(&self, kind: usize) -> Option<Goal> {
         if !self.cooks() {
             return self.handover().map(Goal::Use);
         }
-        let open = self.view.pots().filter(|pot| pot.onions < SOUP_ONIONS);
-        let reached =
-            open.filter_map(|pot| Some((SOUP_ONIONS - pot.onions, self.cost(pot.cell)?, pot.cell)));
-        if let Some((_, _, pot)) = reached.min() {
+        if let Some(pot) = self.open_pot(kind) {
             return Some(Goal::Use(pot));
         }
+        let wants_other = |pot: &Pot| pot.missing() > 0 && self.cost(pot.cell).is_some();
+        if self.view.pots().any(wants_other) || self.view.opening[kind] == 0 || self.must_start() {
+            return self.put_down();
+        }
         let plate = self.source(Tile::Plates, Item::Plate)?;
-        // If two cooks have onions, the one nearer to the plates goes.
-        let mine = self.partner != Some(Item::Onion) || self.nearer_than_partner(plate);
+        // If two cooks have ingredients, the one nearer to the plates goes.
+        let mine = self.partner != self.view.own.held || self.nearer_than_partner(plate);
         if self.plates_wanted() > 0 && mine {
             self.put_down()
         } else {
             None
         }
+    }
+
+    /// A pot that wants an ingredient: the one that misses least.
+    fn open_pot(&self, kind: usize) -> Option<u8> {
+        let open = self.view.pots().filter(|pot| pot.wants[kind] > 0);
+        let reached = open.filter_map(|pot| Some((pot.missing(), self.cost(pot.cell)?, pot.cell)));
+        reached.min().map(|(_, _, pot)| pot)
+    }
+
+    /// Checks whether a pot waits for empty hands, and the partner has none.
+    fn must_start(&self) -> bool {
+        self.start().is_some() && (self.alone || self.view.other.held.is_some())
     }
 
     fn with_plate(&self) -> Option<Goal> {
@@ -148,7 +207,8 @@ impl<'a> Plan<'a> {
             ))
         });
         let Some((_, cost, pot)) = reached.min_by_key(|(left, cost, _)| (*left, *cost)) else {
-            return self.put_down();
+            let will_cook = self.start().is_some() && !self.must_start();
+            return if will_cook { None } else { self.put_down() };
         };
         let rival = self.partner == Some(Item::Plate)
             && self.soups() < 2
@@ -184,7 +244,7 @@ impl<'a> Plan<'a> {
 
     /// Checks whether the cook reaches a pot.
     fn cooks(&self) -> bool {
-        self.view.pots().any(|pot| self.cost(pot.cell).is_some())
+        self.view.pots().any(|pot| self.steps(pot.cell).is_some())
     }
 
     /// Soups that cook or are ready.
@@ -202,15 +262,6 @@ impl<'a> Plan<'a> {
         self.soups() - i16::from(self.partner == Some(Item::Plate))
     }
 
-    fn onions_wanted(&self) -> i16 {
-        let missing: i16 = self
-            .view
-            .pots()
-            .map(|pot| i16::from(SOUP_ONIONS.saturating_sub(pot.onions)))
-            .sum();
-        missing - i16::from(self.partner == Some(Item::Onion))
-    }
-
     fn source(&self, tile: Tile, item: Item) -> Option<u8> {
         self.nearest(|cell| self.view.tile(cell) == tile || self.view.lying(cell) == Some(item))
     }
@@ -224,8 +275,15 @@ impl<'a> Plan<'a> {
         reached.min().map(|(_, cell)| cell)
     }
 
-    /// Steps until the cook can use a cell.
+    /// Steps until the cook can use a cell that does what it seems to do.
     fn cost(&self, cell: u8) -> Option<u16> {
+        (self.view.barred != Some(cell))
+            .then(|| self.steps(cell))
+            .flatten()
+    }
+
+    /// Steps until the cook can use a cell.
+    fn steps(&self, cell: u8) -> Option<u16> {
         let best = |map: &Map| {
             neighbours(cell)
                 .map(|(_, next)| map[usize::from(next)])

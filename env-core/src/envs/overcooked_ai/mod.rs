@@ -18,6 +18,7 @@ pub mod state;
 mod step;
 
 use alloc::borrow::Cow;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -162,6 +163,28 @@ impl OvercookedAi {
         let delivered = self.kitchen.recipes.points_range();
         range_of_sums([delivered.map(|points| cooks * f64::from(points)), shaped])
     }
+
+    /// The points and the steps of each soup, and the numbers of ingredients that a pot needs to cook and has room for.
+    fn constants(&self) -> Vec<(String, f32)> {
+        let recipes = &self.kitchen.recipes;
+        let least = match self.params.rules.starts_by_interact() {
+            true => 1,
+            false => recipes.full,
+        };
+        let pots = [("pot_least", least), ("pot_full", recipes.full)];
+        let pots = pots.map(|(name, count)| (String::from(name), count.into()));
+        let soups = recipes::all(recipes.full).flat_map(|soup| {
+            let Recipe { onions, tomatoes } = soup;
+            [
+                (format!("points_{onions}_{tomatoes}"), recipes.points(soup)),
+                (
+                    format!("steps_{onions}_{tomatoes}"),
+                    recipes.time(soup).into(),
+                ),
+            ]
+        });
+        pots.into_iter().chain(soups).collect()
+    }
 }
 
 impl Environment for OvercookedAi {
@@ -218,6 +241,7 @@ impl Environment for OvercookedAi {
             compact: self.observer.is_compact(&self.kitchen),
             components: COMPONENTS.map(Into::into).into(),
             reward_range: Some(self.reward_range()),
+            constants: self.constants(),
             ..Spec::default()
         }
     }

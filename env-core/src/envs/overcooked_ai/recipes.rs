@@ -41,7 +41,7 @@ fn at(recipe: Recipe) -> usize {
 }
 
 /// The recipes of at most this many ingredients.
-fn all(full: u8) -> impl Iterator<Item = Recipe> {
+pub(super) fn all(full: u8) -> impl Iterator<Item = Recipe> {
     let pairs = (0..=full).flat_map(move |onions| (0..=full - onions).map(move |t| (onions, t)));
     let recipes = pairs.map(|(onions, tomatoes)| Recipe { onions, tomatoes });
     recipes.filter(|recipe| recipe.count() > 0)

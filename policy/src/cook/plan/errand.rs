@@ -1,6 +1,6 @@
 //! Errands: the one thing that a cook does after a directive, instead of everything that the kitchen needs.
 
-use super::{Goal, Item, Plan, SOUP_ONIONS, Tile};
+use super::{Goal, Item, Plan, Tile};
 
 /// One thing to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(in crate::cook) enum Errand {
     FetchOnion,
     /// To take a plate, and to hold it.
     FetchPlate,
-    /// To bring onions to the pots until they are full.
+    /// To bring ingredients to the pots until they are full and cook.
     FillPot,
     /// To put a soup onto a plate, and to deliver it.
     ServeSoup,
@@ -90,15 +90,29 @@ impl Plan<'_> {
     }
 
     fn fill_pot(&self) -> Option<Goal> {
-        let open = self.view.pots().filter(|pot| pot.onions < SOUP_ONIONS);
-        let reached =
-            open.filter_map(|pot| Some((SOUP_ONIONS - pot.onions, self.cost(pot.cell)?, pot.cell)));
-        let (_, _, pot) = reached.min()?;
-        match self.view.own.held {
-            None => self.source(Tile::Onions, Item::Onion).map(Goal::Use),
-            Some(Item::Onion) => Some(Goal::Use(pot)),
-            Some(_) => self.put_down(),
+        let kind = match self.view.own.held {
+            None => {
+                self.any_open()?;
+                let next = self.start().or_else(|| self.ingredient(None));
+                return next.or_else(|| self.opening()).map(Goal::Use);
+            }
+            Some(Item::Onion) => 0,
+            Some(Item::Tomato) => 1,
+            Some(_) => return self.any_open().and_then(|()| self.put_down()),
+        };
+        match self.open_pot(kind) {
+            Some(pot) => Some(Goal::Use(pot)),
+            None => self.any_open().and_then(|()| self.put_down()),
         }
+    }
+
+    /// Something if a pot within reach is not full or does not cook.
+    fn any_open(&self) -> Option<()> {
+        let mut open = self
+            .view
+            .pots()
+            .filter(|pot| pot.missing() > 0 || pot.starts);
+        open.any(|pot| self.cost(pot.cell).is_some()).then_some(())
     }
 
     fn serve_soup(&self) -> Option<Goal> {
@@ -111,8 +125,8 @@ impl Plan<'_> {
             Some(Item::Plate) => self.ready_pot(),
             Some(_) => self.put_down(),
             None if lying().is_some() => lying().map(Goal::Use),
-            None if self.soups() > 0 => self.source(Tile::Plates, Item::Plate).map(Goal::Use),
-            None => None,
+            None if self.soups() == 0 => self.start().map(Goal::Use),
+            None => self.source(Tile::Plates, Item::Plate).map(Goal::Use),
         }
     }
 
