@@ -5,6 +5,7 @@
 mod chat;
 mod episode;
 mod help;
+mod parent;
 mod report;
 mod stages;
 
@@ -22,6 +23,7 @@ use crate::shell::frames::Frames;
 use crate::shell::inbox::{Inbox, Input, SocketNews};
 use crate::shell::layout::{self, PageLayout};
 use crate::shell::{credentials, dom, iframe};
+use parent::ParentNews;
 use stages::Card;
 
 /// The longest time between two beats, microseconds.
@@ -44,6 +46,7 @@ pub(crate) struct App {
     is_marked: bool,
     /// The names that are printed on the person's keys.
     keyboard: KeyboardLayout,
+    parent: ParentNews,
 }
 
 impl App {
@@ -66,6 +69,7 @@ impl App {
             page,
             socket: ServerSocket::new(url, inbox.clone()),
             frames: Frames::new(inbox.clone()),
+            parent: ParentNews::new(&inbox),
             inbox,
             layout,
             stays_in_frame: false,
@@ -138,6 +142,7 @@ impl App {
             }
             Input::ToChat => self.turn_to_chat(),
             Input::Write => self.write_message(now_us),
+            Input::ParentWrites(text) => self.write_for_parent(now_us, &text),
             Input::Help => self.layout.help.toggle(),
             Input::HelpNews => self.layout.help.open(),
             Input::HelpWritten => self.write_to_researchers(now_us),
@@ -163,6 +168,7 @@ impl App {
         self.show_episode(now_us);
         self.show_chat(now_us);
         self.show_help(now_us);
+        self.tell_parent();
     }
 
     fn handle_socket(&mut self, now_us: u64, id: SocketId, news: SocketNews) {
@@ -260,8 +266,8 @@ impl App {
                     play.partners.handle_changes(&changes);
                 }
             }
-            // The picture of the episode shows it: it asks the peer how things stand.
-            PageEvent::Judged(_) => {}
+            // The picture of the episode shows it itself: it asks the peer how things stand.
+            PageEvent::Judged(verdict) => self.tell_episode(&verdict),
             PageEvent::EpisodeLeft(peer) => self.leave_episode(now_us, *peer),
             PageEvent::TypedRestored(text) => self.restore_typed(&text),
             PageEvent::ClockAnswered { sent_us } => self.card.handle_clock(sent_us, now_us),

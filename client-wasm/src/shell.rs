@@ -13,3 +13,4 @@ pub(crate) mod leave_button;
 pub(crate) mod lifetime;
 pub(crate) mod offline_data;
 pub(crate) mod panic_handler;
+pub(crate) mod parent_page;

@@ -74,7 +74,7 @@ impl PartnerNames {
     }
 
     /// The other seats that somebody plays, and whether it is an AI partner that the person knows of.
-    fn others(&self) -> impl Iterator<Item = (Seat, bool)> + '_ {
+    pub fn others(&self) -> impl Iterator<Item = (Seat, bool)> + '_ {
         let seats = (0..).map(Seat).zip(&self.controllers);
         let others = seats.filter(|(seat, _)| *seat != self.own);
         others.filter_map(|(seat, controller)| match controller {
@@ -82,6 +82,12 @@ impl PartnerNames {
             Controller::Ai { .. } => Some((seat, self.disclose_ai)),
             Controller::Vacant => None,
         })
+    }
+
+    /// Returns the seat of a place in the group.
+    pub fn seat_of(&self, place: Seat) -> Option<Seat> {
+        let mut seats = (0..).map(Seat).take(self.controllers.len());
+        seats.find(|seat| self.place_of(*seat) == Some(place))
     }
 
     fn given_name(&self, seat: Seat) -> Option<String> {
@@ -180,6 +186,8 @@ mod tests {
             assert!(!names.handle_chat(&view));
             assert_eq!(names.name_at(Seat(2)), name_writer(&view, Seat(1)));
             assert_eq!(names.name_at(Seat(3)), name_writer(&view, Seat(2)));
+            let seats = [0, 1, 2, 3].map(|place| names.seat_of(Seat(place)));
+            assert_eq!(seats, [Some(Seat(0)), Some(Seat(2)), Some(Seat(3)), None]);
             let everybody = match given {
                 [] => "Two other players and an AI",
                 _ => "Green, Blue and an AI",

@@ -3,7 +3,7 @@
 //! This module must not know where the sentences are shown.
 
 use protocol::change::{Change, Presence};
-use protocol::control::{ChatView, Plan};
+use protocol::control::{ChatMember, ChatView, Plan};
 use protocol::{Controller, Seat};
 
 use super::partner_names::PartnerNames;
@@ -62,6 +62,29 @@ impl Partner {
     }
 }
 
+/// A partner, as far as the person at this page may know them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KnownPartner {
+    /// The seat; in a chat without an episode, the place in the group.
+    pub seat: Seat,
+    /// True for an AI partner that the study discloses.
+    pub is_ai: bool,
+    /// False for somebody who left or lost connection, where the study tells people from AI partners.
+    pub is_here: bool,
+}
+
+/// Returns the other members of a chat without an episode.
+pub fn list_members(view: &ChatView) -> Vec<KnownPartner> {
+    let members = (0..).map(Seat).zip(&view.members);
+    let others = members.filter(|(place, _)| *place != view.place);
+    let known = others.map(|(seat, member)| KnownPartner {
+        seat,
+        is_ai: *member == ChatMember::Ai,
+        is_here: matches!(member, ChatMember::Here | ChatMember::Ai),
+    });
+    known.collect()
+}
+
 /// The other people of an episode.
 #[derive(Debug)]
 pub struct PartnerNotices {
@@ -109,6 +132,31 @@ impl PartnerNotices {
             person.name = self.names.name_at(person.seat);
         }
         is_news
+    }
+
+    /// The partners, as far as the person may know them. Where AI partners are not disclosed, everybody counts as a
+    /// person who is there, always: only people go and come back.
+    pub fn list_known(&self) -> Vec<KnownPartner> {
+        let others = self.names.others().map(|(seat, is_ai)| {
+            let person = self.people.iter().find(|person| person.seat == seat);
+            let is_stand_in = |person: &Partner| matches!(person.controller, Controller::Ai { .. });
+            let is_ai = is_ai || self.disclose_ai && person.is_some_and(is_stand_in);
+            let is_gone = |person: &Partner| {
+                matches!(person.controller, Controller::Vacant)
+                    || matches!(person.presence, Presence::Gone | Presence::Returning)
+            };
+            KnownPartner {
+                seat,
+                is_ai,
+                is_here: is_ai || !(self.disclose_ai && person.is_some_and(is_gone)),
+            }
+        });
+        others.collect()
+    }
+
+    /// The seat of a place in the group.
+    pub fn seat_of(&self, place: Seat) -> Option<Seat> {
+        self.names.seat_of(place)
     }
 
     /// Everybody else, in a few words; empty if there is nobody.
@@ -296,6 +344,52 @@ mod tests {
                 usize::from(disclose_ai)
             );
         }
+    }
+
+    #[test]
+    fn nothing_that_is_known_of_partners_tells_an_ai_partner_that_is_not_disclosed() {
+        let seats = |controllers: &[Controller]| Plan {
+            controllers: controllers.to_vec(),
+            ..plan(0, false)
+        };
+        let ai = PartnerNotices::new(&seats(&[Controller::Human, bot()]));
+        let mut person = PartnerNotices::new(&seats(&[Controller::Human, Controller::Human]));
+        let known = KnownPartner {
+            seat: Seat(1),
+            is_ai: false,
+            is_here: true,
+        };
+        assert_eq!(ai.list_known(), [known]);
+        assert_eq!(person.list_known(), [known]);
+        for presence in [Presence::Hidden, Presence::Gone, Presence::Returning] {
+            hear(&mut person, 0, (1, presence, 9_000));
+            assert_eq!(person.list_known(), [known], "{presence:?}");
+        }
+        for controller in [bot(), Controller::Vacant, Controller::Human] {
+            change(&mut person, 1, controller);
+            assert_eq!(person.list_known(), [known]);
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_partners_follows_who_goes_and_who_plays_for_them() {
+        let controllers = vec![Controller::Human, Controller::Human, bot()];
+        let mut notices = PartnerNotices::new(&Plan {
+            controllers,
+            ..plan(0, true)
+        });
+        let known = |notices: &PartnerNotices| -> Vec<(u8, bool, bool)> {
+            let known = notices.list_known().into_iter();
+            known.map(|of| (of.seat.0, of.is_ai, of.is_here)).collect()
+        };
+        assert_eq!(known(&notices), [(1, false, true), (2, true, true)]);
+        hear(&mut notices, 0, (1, Presence::Gone, 9_000));
+        assert_eq!(known(&notices)[0], (1, false, false));
+        change(&mut notices, 1, bot());
+        assert_eq!(known(&notices)[0], (1, true, true));
+        change(&mut notices, 1, Controller::Human);
+        hear(&mut notices, 1, (1, Presence::Here, 0));
+        assert_eq!(known(&notices)[0], (1, false, true));
     }
 
     #[test]

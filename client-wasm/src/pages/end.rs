@@ -12,7 +12,7 @@ use web_sys::HtmlElement;
 use crate::messages;
 use crate::pages::screening;
 use crate::shell::offline_data::{Handover, HandoverState};
-use crate::shell::{credentials, dom, iframe, layout, offline_data};
+use crate::shell::{credentials, dom, iframe, layout, offline_data, parent_page};
 
 /// The time for which the last page stays before it leads away by itself, seconds.
 const STAY_S: f64 = 12.0;
@@ -91,7 +91,7 @@ impl Last {
 
     /// Shows the way back, which is taken by itself after a while if it `counts` down.
     fn show_way(&mut self, now_ms: f64, outcome: &str, farewell: &Farewell, counts: bool) {
-        iframe::tell_parent(outcome, &farewell.code, &farewell.receipt);
+        parent_page::tell_end(outcome, &farewell.code, &farewell.receipt);
         let until_ms = counts.then_some(now_ms + STAY_S * 1_000.0);
         self.leave = onward(&self.page, until_ms, &farewell.onward);
     }

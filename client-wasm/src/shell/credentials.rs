@@ -4,7 +4,7 @@ use client_core::Credentials;
 use wasm_bindgen::JsValue;
 use web_sys::Storage;
 
-use crate::shell::{dom, iframe, offline_data};
+use crate::shell::{dom, iframe, offline_data, parent_page};
 
 const SESSION: &str = "coplay.session";
 const LINK: &str = "coplay.link";
@@ -67,7 +67,7 @@ fn read_entry(parameters: Vec<(String, String)>) -> Credentials {
 /// The address of the study in its own window, for a page that a recruiter shows in a frame. A page that the
 /// researcher declares has made room for it.
 pub(crate) fn window_address(credentials: &Credentials) -> Option<String> {
-    let stays = !iframe::is_framed() || !iframe::list_parents().is_empty();
+    let stays = !iframe::is_framed() || !parent_page::list_origins().is_empty();
     if credentials.parameters.is_empty() || stays {
         return None;
     }

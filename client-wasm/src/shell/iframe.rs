@@ -1,5 +1,4 @@
-//! The page in a frame of another site: the way to its own window, and back, as Mechanical Turk wants it; and the
-//! message to a page that the server declares.
+//! The page in a frame of another site: the way to its own window, and back, as Mechanical Turk wants it.
 //!
 //! A game needs room and the keys, which a frame may not have; but work must be submitted from the frame, as the site
 //! around it expects. This module must not know what the study is.
@@ -15,42 +14,12 @@ use crate::shell::inbox::{Inbox, Input};
 const NAME: &str = "coplay";
 /// The message of the window to the frame at its end.
 const OVER: &str = "coplay.over";
-/// The type of the message to the page around a frame at its end.
-const ENDED: &str = "coplay.ended";
 
 /// True if this page is in a frame.
 pub(crate) fn is_framed() -> bool {
     let window = dom::window();
     let top = window.top().ok().flatten();
     top.is_none_or(|top| AsRef::<JsValue>::as_ref(&top) != AsRef::<JsValue>::as_ref(&window))
-}
-
-/// The origins of pages that may show this one in a frame, as the server declares them.
-pub(crate) fn list_parents() -> Vec<String> {
-    let declared = dom::find_meta("coplay-parents").unwrap_or_default();
-    declared.split_whitespace().map(str::to_owned).collect()
-}
-
-/// Tells the page around this frame how the participant's way has ended, if it is a declared one.
-pub(crate) fn tell_parent(outcome: &str, code: &str, receipt: &str) {
-    let parents = list_parents();
-    let parent = dom::window().parent().ok().flatten();
-    let Some(parent) = parent.filter(|_| !parents.is_empty() && is_framed()) else {
-        return;
-    };
-    let told = js_sys::Object::new();
-    for (key, value) in [
-        ("type", ENDED),
-        ("outcome", outcome),
-        ("code", code),
-        ("receipt", receipt),
-    ] {
-        js_sys::Reflect::set(&told, &key.into(), &value.into()).ok();
-    }
-    // The browser delivers it to the one that is there.
-    for origin in parents {
-        parent.post_message(&told, &origin).ok();
-    }
 }
 
 /// The frame that opened the window of this page, if one did.

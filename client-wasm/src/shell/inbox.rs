@@ -91,6 +91,8 @@ pub(crate) enum Input {
     ToChat,
     /// The person sends their text.
     Write,
+    /// The page around this frame wants a text to be written to the group.
+    ParentWrites(String),
     /// The person opens the messages with the researchers, or closes them.
     Help,
     /// The person opens the messages to read new ones.

@@ -246,8 +246,8 @@ pub struct AccessArgs {
     /// begin with it. May be given several times.
     #[arg(long, value_name = "URL", value_parser = site_address)]
     pub site: Vec<String>,
-    /// Address of a page that may show the study in a frame, such as https://lab.qualtrics.com. It gets a message at the
-    /// end. May be given several times.
+    /// Address of a page that may show the study in a frame, such as https://lab.qualtrics.com. It gets messages
+    /// about the group, the episodes and the end. May be given several times.
     #[arg(long, value_name = "URL", value_parser = site_address)]
     pub parent: Vec<String>,
 }
