@@ -41,6 +41,9 @@ where it can (rustup; apt-get of Debian or Ubuntu, as root or by sudo).
 /// The folder of a release.
 const FOLDER: &str = "dist-release";
 
+/// The profile that it is compiled with.
+const PROFILE: &str = "dist";
+
 /// The packages that build the wheel.
 const REQUIREMENTS: &str = "python/requirements-dist.txt";
 
@@ -108,7 +111,7 @@ pub(crate) fn check(workspace: &Workspace, count: &mut crate::tally::Count) -> R
 
 /// The path of the program that a release has.
 fn program(workspace: &Workspace, release: &Release) -> PathBuf {
-    let folder = workspace.target.join(&release.target).join("release");
+    let folder = workspace.target.join(&release.target).join(PROFILE);
     folder.join(format!("coplay{EXE_SUFFIX}"))
 }
 
@@ -243,7 +246,8 @@ fn build_program(workspace: &Workspace, release: &Release) -> Result<PathBuf> {
     }
     let order = [
         "build",
-        "--release",
+        "--profile",
+        PROFILE,
         "--locked",
         "-p",
         "coplay",
@@ -320,7 +324,7 @@ fn build_wheel(
         command.env("SOURCE_DATE_EPOCH", release.epoch.to_string());
     };
     let mut maturin = venv.command(workspace, "maturin");
-    maturin.args(["build", "--profile", "release", "--locked", "--quiet"]);
+    maturin.args(["build", "--profile", PROFILE, "--locked", "--quiet"]);
     maturin.args(["--manifest-path", "python/Cargo.toml"]);
     // By the environment: maturin has flags of its own, which would replace those of a configuration.
     maturin.env("CARGO_ENCODED_RUSTFLAGS", flags(workspace).join("\u{1f}"));
