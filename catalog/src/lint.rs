@@ -62,7 +62,7 @@ pub fn lint(dir: &Path) -> Linted {
                 faults: found(dir, broken),
                 warnings: found(dir, warnings),
                 outline: is_fine.then(|| study.outline(&playable)),
-                models: outline_models(&study),
+                models: outline_models(&study, &playable),
             }
         }
         Err(problems) => Linted {
@@ -265,11 +265,17 @@ fn of_model(model: &PartnerModelOutline) -> String {
         true => "with a certificate",
         false => "without a certificate",
     };
+    let taken = match &model.observation[..] {
+        [one, other, .., _, _] => {
+            let more = count(model.observation.len() - 2, "other field");
+            format!("{one}, {other} and {more}")
+        }
+        few => few.join(", "),
+    };
+    let stages = model.stages.join(", ");
     format!(
-        "{} ({}) takes {}{mask}; {certificate}",
-        model.model,
-        model.stages.join(", "),
-        model.observation.join(", ")
+        "{} ({stages}) takes {taken}{mask}; {certificate}",
+        model.model
     )
 }
 

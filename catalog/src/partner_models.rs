@@ -3,7 +3,7 @@
 use env_core::Spec;
 use policy::{Network, sha256_of};
 use serde::Serialize;
-use study::{StageKind, Study};
+use study::{EnvFactsByStage, StageKind, Study};
 
 use crate::open_world;
 
@@ -22,28 +22,31 @@ pub struct PartnerModelOutline {
     pub is_certified: bool,
 }
 
-/// Outlines every model of a study, in the order in which its stages call them. One model that takes different parts of
-/// the observation in different stages comes several times.
-pub(crate) fn outline_models(study: &Study) -> Vec<PartnerModelOutline> {
+/// Outlines every model of a study, in the order in which its stages call them, with the observation of the first
+/// kitchen or level of a stage. One model that takes different parts of it in different stages comes several times.
+pub(crate) fn outline_models(
+    study: &Study,
+    playable: &EnvFactsByStage,
+) -> Vec<PartnerModelOutline> {
     let mut outlined: Vec<PartnerModelOutline> = Vec::new();
     for (index, stage) in study.timeline.iter().enumerate() {
         for partner in stage.kind.ai_partners() {
-            let Some((file, sha256)) = sha256_of(&partner.policy).and_then(|sha256| {
-                let (file, _) = partner.policy.rsplit_once('@')?;
-                Some((file.to_owned(), sha256))
-            }) else {
+            let found = sha256_of(&partner.policy).zip(partner.policy.rsplit_once('@'));
+            let Some((sha256, (name, _))) = found else {
                 continue;
             };
-            let Some(compiled) = study.models.iter().find(|model| model.sha256 == sha256) else {
+            let compiled = study.models.iter().find(|model| model.sha256 == sha256);
+            let Some((compiled, network)) =
+                compiled.and_then(|it| Some((it, Network::decode(&it.bytes).ok()?)))
+            else {
                 continue;
             };
-            let Ok(network) = Network::decode(&compiled.bytes) else {
-                continue;
-            };
+            // One that participants do not learn of plays under another name.
+            let origin = partner.origin.as_ref().map(|origin| origin.policy.as_str());
             let outline = PartnerModelOutline {
-                model: file,
+                model: origin.unwrap_or(name).to_owned(),
                 stages: vec![stage.id.clone()],
-                observation: list_fields(study, index, &network),
+                observation: list_fields(study, playable, index, &network),
                 is_masked: network.wants_mask(),
                 is_certified: compiled.certificate.is_some(),
             };
@@ -70,13 +73,24 @@ fn add(outlined: &mut Vec<PartnerModelOutline>, outline: PartnerModelOutline) {
 }
 
 /// The fields that a network takes in the first env stage from a stage on.
-fn list_fields(study: &Study, stage: usize, network: &Network) -> Vec<String> {
-    let mut kinds = study.timeline[stage..].iter().map(|stage| &stage.kind);
-    let world = kinds.find_map(|kind| match kind {
-        StageKind::Env(env) => open_world(env).ok(),
-        _ => None,
-    });
-    match world {
+fn list_fields(
+    study: &Study,
+    playable: &EnvFactsByStage,
+    stage: usize,
+    network: &Network,
+) -> Vec<String> {
+    let world = || {
+        let mut stages = (0_u16..).zip(&study.timeline).skip(stage);
+        let (index, env) = stages.find_map(|(index, stage)| match &stage.kind {
+            StageKind::Env(env) => Some((index, env)),
+            _ => None,
+        })?;
+        let (_, params) = playable.keys().find(|(of, _)| *of == index)?;
+        let mut env = env.clone();
+        env.config = serde_json::from_str(params).ok()?;
+        open_world(&env).ok()
+    };
+    match world() {
         Some(world) => list_taken(network, world.spec()),
         None => network
             .fields

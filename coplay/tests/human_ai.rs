@@ -119,6 +119,47 @@ fn the_example_is_played_and_its_analysis_finds_every_partner() {
 }
 
 #[test]
+fn agents_of_two_projects_and_the_cook_are_partners_in_one_kitchen() {
+    let home = tempfile::tempdir().unwrap();
+    let models = root().join("catalog/tests/models");
+    let [own, other] =
+        ["lossless.onnx", "jaxmarl.onnx"].map(|it| models.join(it).display().to_string());
+    let args = [
+        "new",
+        "human-ai",
+        "study",
+        "--rules",
+        "overcooked-ai-1.1.0",
+        "--agents",
+        &own,
+        &other,
+        "cook",
+        "--layouts",
+        "cramped_room",
+    ];
+    let done = coplay(home.path(), &args);
+    assert!(done.status.success(), "{done:?}");
+    let done = coplay(home.path(), &["lint", "study"]);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(
+        done.status.success() && said.contains("no faults, no warnings"),
+        "{said}"
+    );
+    assert!(
+        said.contains("jaxmarl.onnx (play) takes jaxmarl [4, 5, 26]"),
+        "{said}"
+    );
+    play(home.path(), "study", "4", "all");
+    let played = rows(home.path(), "seats");
+    let partners = played.iter().filter(|row| row["stage_id"] == "play");
+    let partners: BTreeSet<&str> = partners.filter_map(|row| row["partner"].as_str()).collect();
+    assert!(
+        partners.is_superset(&["cook", "jaxmarl", "lossless"].into()),
+        "{partners:?}"
+    );
+}
+
+#[test]
 fn a_new_study_of_agents_is_clean_and_played_with_every_fault() {
     let home = tempfile::tempdir().unwrap();
     let model = root().join("examples/overcooked-coord/cook_clone.onnx");

@@ -72,7 +72,7 @@ impl Kitchens {
         let kitchens = Self {
             rules: rules.map(str::to_owned),
         };
-        if let Some(rules) = rules {
+        if let (Some(rules), true) = (rules, kitchens.usual().is_empty()) {
             let (env, _) = PUBLISHED;
             catalog::agent::check_env(env, &json!({ "rules": rules }).to_string())
                 .with_context(|| format!("`--rules {rules}`"))?;
