@@ -92,7 +92,13 @@ fn assert_whole(report: &Value, mode: &str) {
     assert!(rows("responses") >= acknowledged && acknowledged > 100);
     // People who left permanently before they had passed a stage are forgotten.
     assert!((ended..=24).contains(&rows("sessions")), "{report:#}");
-    assert_eq!(report["tables"]["rows"].as_object().unwrap().len(), 16);
+    // Not the tables alone that every study has.
+    for table in ["rewards", "quality", "step_events"] {
+        assert!(
+            report["tables"]["rows"][table].is_u64(),
+            "{table}: {report:#}"
+        );
+    }
     for (table, least) in [
         ("steps", 2_000),
         ("lobby", 16),
