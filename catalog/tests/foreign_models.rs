@@ -92,7 +92,9 @@ fn a_row_of_numbers_is_refused_with_the_key_that_names_it() {
     );
     let text = found.to_string();
     assert!(
-        text.contains("write which one it takes, such as `observation: features`"),
+        text.contains(
+            "if it takes `features` [96] alone, write so, such as `observation: features`"
+        ),
         "{text}"
     );
 }

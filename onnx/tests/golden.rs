@@ -255,7 +255,8 @@ fn a_model_takes_the_field_that_has_its_shape_and_no_other() {
     let error = taken(&model("mlp"), &rows, None).unwrap_err().to_string();
     assert_eq!(
         error,
-        "input `obs` [1, 12] fits `features` [12]; write which one it takes, such as `observation: features`"
+        "input `obs` takes 12 values, and the observation has 15; if it takes `features` [12] alone, write so, such as \
+         `observation: features`"
     );
     assert_eq!(
         taken(&model("mlp"), &rows, Some("features")).unwrap(),

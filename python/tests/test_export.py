@@ -81,7 +81,7 @@ def test_a_model_of_another_environment_is_refused(tmp_path):
     import torch
 
     path = export.torch(torch.nn.Linear(5, 7), tmp_path / "odd.onnx", (5,))
-    with pytest.raises(ValueError, match="it takes 5 values"):
+    with pytest.raises(ValueError, match="takes 5 values"):
         coplay.make("overcooked", partners=str(path))
     with pytest.raises(ValueError, match="cannot read"):
         coplay.make("overcooked", partners="nowhere.onnx")

@@ -65,8 +65,16 @@ fn find_by_shape<'a>(
                 .find_map(|field| turned(&field))
                 .map_or(Ok(Vec::new()), Err)
         }
-        // A row of numbers fits by chance; a grid with channels hardly does.
         [field] if input.len() > 1 => Ok(vec![field]),
+        // A row of numbers fits by chance; a grid with channels hardly does.
+        several if input.len() < 2 => Err(format!(
+            "input `{name}` takes {} values, and the observation has {}; if it takes {} alone, write so, such as \
+             `observation: {}`",
+            count(shape)?,
+            spec.observation_len(),
+            list(several),
+            several[0].name
+        )),
         several => Err(format!(
             "input `{name}` {shape:?} fits {}; write which one it takes, such as `observation: {}`",
             list(several),
