@@ -61,13 +61,11 @@ fn add(outlined: &mut Vec<PartnerModelOutline>, outline: PartnerModelOutline) {
         known.model == outline.model && known.observation == outline.observation
     };
     match outlined.iter_mut().find(is_same) {
-        Some(known) => known.stages.extend(
-            outline
-                .stages
-                .into_iter()
-                .filter(|stage| !known.stages.contains(stage))
-                .collect::<Vec<_>>(),
-        ),
+        Some(known) => {
+            let mut stages = outline.stages;
+            stages.retain(|stage| !known.stages.contains(stage));
+            known.stages.append(&mut stages);
+        }
         None => outlined.push(outline),
     }
 }

@@ -55,11 +55,12 @@ fn name_meaning(env: &str, field: &FieldSpec, place: &[usize]) -> Option<String>
     })
 }
 
-/// The encoding that a field has.
+/// The encoding that a field of `overcooked_ai` has; none for other environments.
 fn encoding_of(env: &str, field: &FieldSpec) -> Option<Encoding> {
-    let mut all = Encoding::ALL.into_iter();
-    let found = all.find(|encoding| encoding.name() == field.name);
-    found.filter(|_| env == OvercookedAi::ID)
+    let mut all = Encoding::ALL
+        .into_iter()
+        .filter(|_| env == OvercookedAi::ID);
+    all.find(|encoding| encoding.name() == field.name)
 }
 
 /// True if a recorded observation is equal once the rows and columns of its maps are exchanged.
