@@ -53,6 +53,8 @@ pub struct KitchenGround {
     tiles: Vec<Tile>,
     /// The cells with pots, in reading order.
     pub pots: Vec<u16>,
+    /// What leads to the next cell in each direction.
+    strides: [u16; 4],
 }
 
 impl KitchenGround {
@@ -60,11 +62,13 @@ impl KitchenGround {
     pub fn new(cols: usize, tiles: Vec<Tile>) -> Self {
         let is_pot = |&(_, tile): &(u16, &Tile)| *tile == Tile::Pot;
         let pots = (0..).zip(&tiles).filter(is_pot).map(|(cell, _)| cell);
+        let row = cols as u16;
         Self {
             cols,
             rows: tiles.len() / cols.max(1),
             pots: pots.collect(),
             tiles,
+            strides: [row.wrapping_neg(), row, 1, u16::MAX],
         }
     }
 
@@ -74,6 +78,7 @@ impl KitchenGround {
     }
 
     /// The tile in a cell.
+    #[inline]
     pub fn tile(&self, cell: u16) -> Tile {
         let tile = self.tiles.get(usize::from(cell));
         tile.copied().unwrap_or(Tile::Counter)
@@ -98,6 +103,12 @@ impl KitchenGround {
             2 => (x + 1 < self.cols).then(|| cell + 1),
             _ => (x > 0).then(|| cell - 1),
         }
+    }
+
+    /// The next cell in a direction from one that is not at the border, as no cell with a cook is.
+    #[inline]
+    pub fn ahead(&self, cell: u16, direction: u8) -> u16 {
+        cell.wrapping_add(self.strides[usize::from(direction & 3)])
     }
 
     /// The number of the pot in a cell, among the pots.

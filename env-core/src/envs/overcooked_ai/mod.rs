@@ -319,7 +319,8 @@ impl Environment for OvercookedAi {
         if !has_ground || state.cooks.len() != kitchen.start.cooks.len() {
             return false;
         }
-        is_valid(kitchen, &kitchen.ground(state), state)
+        let ground = kitchen.ground(state);
+        ground.open_border().is_none() && is_valid(kitchen, &ground, state)
     }
 }
 

@@ -3,6 +3,8 @@
 //! Source: `overcooked-ai` 1.1.0 and `overcooked` 0.2.1, `get_state_transition`; JaxMARL 0.2.0, `step_agents`;
 //! overcooked_ai at the tag `neurips2019`; ZSC-Eval f940869. Differences among them are marked.
 
+use core::hint::select_unpredictable;
+
 use super::events::{self, DELIVERY, Pots, Potting};
 use super::ground::{KitchenGround, Tile};
 use super::kitchen::Kitchen;
@@ -33,14 +35,17 @@ pub(super) struct Stepping<'a> {
 impl Stepping<'_> {
     /// Advances a state.
     pub(super) fn run(&mut self, state: &mut State, actions: &[Action]) {
-        let pots = Pots::count(&state.pots, &self.kitchen.recipes);
+        let mut pots = None;
         let action = |seat: usize| match actions.get(seat) {
             Some(&action) if action <= INTERACT => action,
             _ => STAY,
         };
         for seat in 0..state.cooks.len() {
             if action(seat) == INTERACT {
-                self.interact(state, seat, pots);
+                // As they are before anyone acts.
+                let recipes = &self.kitchen.recipes;
+                let pots = pots.get_or_insert_with(|| Pots::count(&state.pots, recipes));
+                self.interact(state, seat, *pots);
             }
         }
         self.walk(state, action);
@@ -82,9 +87,7 @@ impl Stepping<'_> {
     /// Carries out the interact of a cook, as the cooks before it left everything.
     fn interact(&mut self, state: &mut State, seat: usize, pots: Pots) {
         let Cook { cell, facing, held } = state.cooks[seat];
-        let Some(ahead) = self.ground.beside(cell, facing) else {
-            return;
-        };
+        let ahead = self.ground.ahead(cell, facing);
         let tile = self.ground.tile(ahead);
         match (tile, held) {
             (Tile::Counter, Item::Nothing) => {
@@ -182,29 +185,26 @@ impl Stepping<'_> {
     }
 
     /// Moves the cooks at the same time: each turns, and all stay where they are if two of them collide or swap.
+    ///
+    /// People and learning agents are hard to predict: their ways are selected, not branched on.
     fn walk(&self, state: &mut State, action: impl Fn(usize) -> Action) {
         let mut targets = [0; super::ground::MOST_COOKS];
-        let targets = &mut targets[..state.cooks.len()];
-        for (seat, cook) in state.cooks.iter_mut().enumerate() {
-            targets[seat] = cook.cell;
-            if action(seat) < STAY {
-                cook.facing = action(seat) as u8;
-                let ahead = self.ground.beside(cook.cell, cook.facing);
-                if let Some(ahead) = ahead.filter(|&cell| self.ground.tile(cell) == Tile::Floor) {
-                    targets[seat] = ahead;
-                }
+        for (seat, (cook, target)) in state.cooks.iter_mut().zip(&mut targets).enumerate() {
+            let turns = action(seat) < STAY;
+            cook.facing = select_unpredictable(turns, action(seat) as u8, cook.facing);
+            let ahead = self.ground.ahead(cook.cell, cook.facing);
+            let walks = turns & (self.ground.tile(ahead) == Tile::Floor);
+            *target = select_unpredictable(walks, ahead, cook.cell);
+        }
+        let mut collide = false;
+        for (one, (cook, &target)) in state.cooks.iter().zip(&targets).enumerate() {
+            for (other, &second) in state.cooks[..one].iter().zip(&targets) {
+                let swap = (target == other.cell) & (second == cook.cell);
+                collide |= (target == second) | swap;
             }
         }
-        for (one, &target) in targets.iter().enumerate() {
-            for (other, &second) in targets[..one].iter().enumerate() {
-                let [from, place] = [one, other].map(|seat| state.cooks[seat].cell);
-                if target == second || target == place && second == from {
-                    return;
-                }
-            }
-        }
-        for (cook, &target) in state.cooks.iter_mut().zip(targets.iter()) {
-            cook.cell = target;
+        for (cook, &target) in state.cooks.iter_mut().zip(&targets) {
+            cook.cell = select_unpredictable(collide, cook.cell, target);
         }
     }
 
@@ -238,15 +238,15 @@ pub(super) fn mask(
     let Some(&Cook { cell, facing, held }) = state.cooks.get(seat) else {
         return u64::MAX;
     };
-    let ahead = ground.beside(cell, facing);
-    let tile = ahead.map_or(Tile::Counter, |ahead| ground.tile(ahead));
+    let ahead = ground.ahead(cell, facing);
+    let tile = ground.tile(ahead);
     let is_empty = held == Item::Nothing;
-    let acts = match (tile, ahead) {
-        (_, None) | (Tile::Floor | Tile::Wall, _) => false,
-        (Tile::Counter, Some(ahead)) => is_empty != (state.on(ahead) == Item::Nothing),
-        (Tile::Onions | Tile::Tomatoes | Tile::Dishes, _) => is_empty,
-        (Tile::Serving, _) => matches!(held, Item::Soup(_)),
-        (Tile::Pot, Some(ahead)) if is_empty => {
+    let acts = match tile {
+        Tile::Floor | Tile::Wall => false,
+        Tile::Counter => is_empty != (state.on(ahead) == Item::Nothing),
+        Tile::Onions | Tile::Tomatoes | Tile::Dishes => is_empty,
+        Tile::Serving => matches!(held, Item::Soup(_)),
+        Tile::Pot if is_empty => {
             let pot = ground.pot(ahead).and_then(|pot| state.pots.get(pot));
             let waits = pot.is_some_and(|pot| {
                 let is_ready = pot
@@ -256,7 +256,7 @@ pub(super) fn mask(
             });
             rules.starts_by_interact() && waits
         }
-        (Tile::Pot, _) => !matches!(held, Item::Soup(_)),
+        Tile::Pot => !matches!(held, Item::Soup(_)),
     };
     let mut mask = (1 << (INTERACT + 1)) - 1;
     if tile != Tile::Floor {
