@@ -417,6 +417,19 @@ mod tests {
     }
 
     #[test]
+    fn a_site_has_a_server_or_is_offline() {
+        let site = |rest: &[&str]| {
+            let words = ["coplay", "site", "study", "--out", "site"];
+            Cli::try_parse_from(words.iter().chain(rest))
+        };
+        let lacks = site(&[]).unwrap_err().to_string();
+        assert!(lacks.contains("<--server <URL>|--offline>"), "{lacks}");
+        let server = ["--server", "wss://study.example.edu"];
+        assert!(site(&server).is_ok() && site(&["--offline"]).is_ok());
+        assert!(site(&[&server[..], &["--offline"]].concat()).is_err());
+    }
+
+    #[test]
     fn every_example_of_the_help_is_a_command() {
         let root = Cli::command();
         let mut commands = vec![&root];

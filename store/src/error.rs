@@ -11,6 +11,17 @@ pub enum StoreError {
     /// The PostgreSQL server failed, or does not answer. Whether the last write is stored is then not known.
     #[error("the PostgreSQL server: {0}")]
     Server(sqlx::Error),
+    /// Nobody answers where the PostgreSQL server should be.
+    #[error(
+        "the PostgreSQL server at {place} does not answer: {cause}. Check that it runs, that this machine may reach it, and the \
+         address in --database"
+    )]
+    Unreachable {
+        /// Its host and port, or its socket.
+        place: String,
+        /// The reason.
+        cause: sqlx::Error,
+    },
     /// That is no address of a PostgreSQL database.
     #[error(
         "this is no address of a PostgreSQL database, such as postgres://coplay@db.example.edu/study: {0}"

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{ArgGroup, Args};
 use dataset::pay::PaymentFormat;
 use rehearsal::Faults;
 use signaling_server::site_rules::find_origin;
@@ -254,16 +254,17 @@ pub struct AccessArgs {
 
 /// Arguments of `coplay site`.
 #[derive(Clone, Debug, Args)]
+#[command(group = ArgGroup::new("way").required(true))]
 pub struct SiteArgs {
     /// Folder that holds study.yaml, such as my-study.
     #[arg(value_parser = study_folder)]
     pub study: PathBuf,
     /// Address of the server, as pages reach it, such as wss://study.example.edu.
-    #[arg(long, value_name = "URL", value_parser = session_address, required_unless_present = "offline")]
+    #[arg(long, value_name = "URL", value_parser = session_address, group = "way")]
     pub server: Option<String>,
     /// Make a study without a server, for participants alone or with AI partners; the data stay in the browser until they
     /// are saved or sent.
-    #[arg(long, conflicts_with = "server")]
+    #[arg(long, group = "way")]
     pub offline: bool,
     /// Folder to write; it must be empty or missing, or hold an older site.
     #[arg(long, value_name = "DIR")]

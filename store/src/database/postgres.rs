@@ -3,8 +3,8 @@
 use std::str::FromStr as _;
 use std::time::Duration;
 
-use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
-use sqlx::{AssertSqlSafe, raw_sql};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Connection as _, raw_sql};
 
 use crate::error::StoreError;
 
@@ -36,7 +36,8 @@ const CONNECTS_WITHIN: Duration = Duration::from_secs(10);
 /// Connects to a database, with this many connections at most; `reads` if nothing will be written.
 ///
 /// # Errors
-/// [`StoreError::Address`] if the address is invalid; [`StoreError::Server`] if nobody answers there.
+/// [`StoreError::Address`] if the address is invalid; [`StoreError::Unreachable`] if nobody answers there;
+/// [`StoreError::Server`] if it refuses the connection.
 pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgPool, StoreError> {
     let options = PgConnectOptions::from_str(address)
         .map_err(StoreError::Address)?
@@ -58,8 +59,12 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
     let pool = PgPoolOptions::new()
         .max_connections(most)
         .acquire_timeout(CONNECTS_WITHIN)
-        .connect_with(options);
-    let pool = pool.await.map_err(error)?;
+        .connect_with(options.clone());
+    let pool = match pool.await {
+        Ok(pool) => pool,
+        Err(sqlx::Error::PoolTimedOut) => return Err(find_cause(&options).await),
+        Err(refused) => return Err(error(refused)),
+    };
     let row = super::query("SELECT current_setting('fsync') AS fsync")
         .fetch_one(&super::Pool::Postgres(pool.clone(), super::Writer::Command))
         .await?;
@@ -67,6 +72,21 @@ pub(crate) async fn connect(address: &str, most: u32, reads: bool) -> Result<PgP
         "on" => Ok(pool),
         _ => Err(StoreError::NoSync),
     }
+}
+
+/// Finds out why there is no connection: a pool tries again until its time is over, and keeps the reason to itself.
+async fn find_cause(options: &PgConnectOptions) -> StoreError {
+    let single = PgConnection::connect_with(options);
+    let cause = match tokio::time::timeout(CONNECTS_WITHIN, single).await {
+        Ok(Err(cause)) => cause,
+        // It answers after all, or keeps silent.
+        Ok(Ok(_)) | Err(_) => sqlx::Error::PoolTimedOut,
+    };
+    let place = match options.get_socket() {
+        Some(socket) => socket.display().to_string(),
+        None => format!("{}:{}", options.get_host(), options.get_port()),
+    };
+    StoreError::Unreachable { place, cause }
 }
 
 /// Makes the tables and functions, or updates them. `migrations` are those for SQLite. Functions are written only with
@@ -215,6 +235,23 @@ fn translate_tables(sql: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn who_does_not_answer_is_named_without_the_password() {
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let place = closed.local_addr().unwrap();
+        drop(closed);
+        let options = PgConnectOptions::from_str(&format!("postgres://lab:secret@{place}/study"));
+        let told = find_cause(&options.unwrap()).await.to_string();
+        assert!(
+            told.contains(&format!("at {place} does not answer")),
+            "{told}"
+        );
+        assert!(
+            told.contains("refused") && !told.contains("secret"),
+            "{told}"
+        );
+    }
 
     #[test]
     fn a_version_says_both_and_a_newer_one_is_refused() {
