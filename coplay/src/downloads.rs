@@ -28,6 +28,7 @@ async fn write_tables(data: PathBuf, format: &'static str) -> anyhow::Result<Fil
         },
         seen: false,
         states: false,
+        decisions: false,
         observations: std::collections::BTreeSet::new(),
         since_us: None,
         identifiers: false,

@@ -31,6 +31,7 @@ pub(crate) async fn run(args: ExportArgs) -> anyhow::Result<ExitCode> {
         format,
         seen: args.seen,
         states: args.states,
+        decisions: args.decisions,
         observations: args
             .observations
             .iter()

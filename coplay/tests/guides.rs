@@ -389,7 +389,7 @@ fn the_page_of_the_data_lists_every_table_with_its_columns() {
     std::fs::create_dir_all(dir.path().join("data/episodes")).unwrap();
     let done = coplay(
         dir.path(),
-        "coplay export --data data --out tables --seen --states --observations features,grid,pixels,atari",
+        "coplay export --data data --out tables --seen --states --decisions --observations features,grid,pixels,atari",
     );
     assert!({ done }.output().unwrap().status.success());
     let mut written = BTreeMap::new();

@@ -8,6 +8,7 @@ mod agents;
 mod annotations;
 mod chat;
 mod column;
+mod decisions;
 mod demographics;
 mod desk_messages;
 mod episode_tables;

@@ -28,6 +28,9 @@ pub struct ExportArgs {
     /// Also write every state, computed again.
     #[arg(long)]
     pub states: bool,
+    /// Also write the probabilities of all actions at each decision of a model that plays a seat, computed again.
+    #[arg(long)]
+    pub decisions: bool,
     /// Also write what each seat observes before each tick and at the end, computed again; one kind or several, with commas
     /// between.
     #[arg(long, value_enum, value_name = "KIND", value_delimiter = ',', num_args = 0..=1, default_missing_value = "features")]
@@ -56,6 +59,7 @@ impl ExportArgs {
             ("--since", self.since.is_some()),
             ("--seen", self.seen),
             ("--states", self.states),
+            ("--decisions", self.decisions),
             ("--observations", !self.observations.is_empty()),
             ("--with-identifiers", self.with_identifiers),
             ("--demographics", self.demographics.is_some()),

@@ -9,6 +9,7 @@ use protocol::log::Header;
 use store::Withdrawn;
 
 use super::adherence::{AdherenceTable, PersonAdherence};
+use super::decisions::DecisionTable;
 use super::known::KnownData;
 use super::notes::NoteTables;
 use super::options::{ExportOptions, ObservationKind};
@@ -52,6 +53,9 @@ fn create_tables(
     }
     if options.states {
         tables.push(Box::new(RecomputedTable::create_states(output)?));
+    }
+    if options.decisions {
+        tables.push(Box::new(DecisionTable::create(output)?));
     }
     for kind in &options.observations {
         tables.push(match kind {

@@ -19,6 +19,8 @@ pub struct ExportOptions {
     pub seen: bool,
     /// True for the table of states, computed again.
     pub states: bool,
+    /// True for the table of decisions of models, computed again.
+    pub decisions: bool,
     /// The tables of observations, computed again.
     pub observations: BTreeSet<ObservationKind>,
     /// Only rows that are new or changed since then, microseconds since the Unix epoch.

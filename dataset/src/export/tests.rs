@@ -16,6 +16,7 @@ use crate::fixtures::{encode, say, sign_rows};
 mod adherence;
 mod annotations;
 mod cells;
+mod decisions;
 mod formats;
 mod infos;
 mod recorded;

@@ -53,7 +53,7 @@ pub struct KitchenGround {
     tiles: Vec<Tile>,
     /// The cells with pots, in reading order.
     pub pots: Vec<u16>,
-    /// What leads to the next cell in each direction.
+    /// The distance to the next cell in each direction, modulo 2¹⁶.
     strides: [u16; 4],
 }
 

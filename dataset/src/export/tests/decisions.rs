@@ -1,0 +1,105 @@
+//! Decisions of models that play seats.
+
+use archive::Replica;
+use policy::network::{ActionChoice, KernelStep, Network};
+
+use super::*;
+
+const TICKS: u32 = 40;
+/// The values of the model's actions in every state: the logarithms of 4, 2, 1, 1 and so on.
+const LIKELY: [f32; 2] = [4.0, 2.0];
+
+/// A model that sees everything, and always finds the first two actions more likely than the others.
+fn model(choice: ActionChoice) -> Network {
+    let spec = env_core::envs::open("overcooked", "")
+        .unwrap()
+        .spec()
+        .clone();
+    let (values, actions) = (spec.observation_len(), spec.actions.len());
+    let mut weights = vec![0.0; values * actions + actions];
+    for (action, likely) in LIKELY.into_iter().enumerate() {
+        weights[values * actions + action] = likely.ln();
+    }
+    Network {
+        fields: Vec::new(),
+        registers: vec![values as u32, actions as u32],
+        steps: vec![KernelStep::Dense {
+            from: 0,
+            to: 1,
+            rows: 1,
+            weights: 0,
+            bias: (values * actions) as u32,
+        }],
+        memory: Vec::new(),
+        mask: None,
+        logits: 1,
+        choice,
+        weights,
+    }
+}
+
+#[tokio::test]
+async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir_all(&dir).unwrap();
+    StudyStore::open(data.path()).await.unwrap().close().await;
+    let network = model(ActionChoice {
+        every: 2,
+        temperature: Some(1.0),
+        is_masked: false,
+    });
+    let bytes = network.encode().unwrap();
+    let sha256 = protocol::hash::sha256_hex(&bytes);
+    let name = policy::named("steady.onnx", &sha256);
+    let mut header = header([PERSON, ai(&name)], TICKS);
+    header.participants[1].clear();
+    let given = bytes.clone();
+    let mut replica = Replica::open(&header, move |_: &str| Ok(given.clone())).unwrap();
+    let mut rows = Vec::new();
+    while !replica.outcome().over {
+        let row = [0, replica.chosen(Seat(1)).unwrap()];
+        replica.step(&row).unwrap();
+        rows.extend(row);
+    }
+    let networks = data.path().join("networks");
+    fs::create_dir_all(&networks).unwrap();
+    fs::write(networks.join(format!("{sha256}.network")), &bytes).unwrap();
+    let actions = Record::Actions {
+        first: Tick(0),
+        rows,
+    };
+    let records = [
+        sign_rows(&header, std::slice::from_ref(&actions)),
+        vec![actions],
+    ];
+    fs::write(dir.join("e-1.coplay"), encode(&header, &records.concat())).unwrap();
+    let options = ExportOptions {
+        decisions: true,
+        ..ExportOptions::default()
+    };
+    let report = export(data.path(), &data.path().join("out"), &options).await;
+    let report = report.unwrap();
+    assert_eq!(report.skipped, []);
+    let table = Cells::read(path(&report, "decisions"));
+    let own = "tick policy probabilities";
+    assert_eq!(table.names.join(" "), format!("{KEYS} {own}"));
+    assert_eq!(
+        table.rows.len() as u32,
+        TICKS / 2,
+        "it decides every second tick"
+    );
+    let ticks: Vec<String> = (0..TICKS).step_by(2).map(|tick| tick.to_string()).collect();
+    assert_eq!(table.column("tick"), ticks);
+    for row in 0..table.rows.len() {
+        let cells = table.cells(row, "seat policy probabilities");
+        assert_eq!(cells[..2], ["1", &name]);
+        let shares: Vec<f32> = cells[2].split(' ').map(|it| it.parse().unwrap()).collect();
+        assert!((shares.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        assert!((shares[0] / shares[1] - 2.0).abs() < 1e-4, "{shares:?}");
+        assert!((shares[0] / shares[2] - 4.0).abs() < 1e-4, "{shares:?}");
+    }
+    let out = data.path().join("plain");
+    let plain = export(data.path(), &out, &ExportOptions::default()).await;
+    assert_eq!(plain.unwrap().count_rows("decisions"), None);
+}
