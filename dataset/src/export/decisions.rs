@@ -16,7 +16,7 @@ row! {
         /// The number of ticks before the decision, from 0. Its action is that of tick `t`, or later by the reaction delay of
         /// the partner, unless noise replaced it.
         tick: u32,
-        /// The policy, as in the table of seats: the file of the model, and the SHA-256 of the compiled model.
+        /// The policy, as in the column `controller` of the table of seats.
         policy: &'a str,
         /// The probability of each action, in the order of the environment's actions; numbers with spaces between in CSV. If
         /// the partner takes the most probable action, they are those at temperature 1.
