@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod env;
 mod hosted_worlds;
+pub mod kitchens;
 pub mod lint;
 pub mod models;
 mod odd_worlds;

@@ -306,9 +306,15 @@ fn start(what: Option<NewCommand>) -> anyhow::Result<ExitCode> {
             agents,
             layouts,
             rules,
+            params,
         }) => {
-            let rules = rules.as_deref();
-            let written = template::human_ai::write(&dir, &agents, &layouts, rules)?;
+            let order = template::human_ai::HumanAiOrder {
+                agents: &agents,
+                layouts: &layouts,
+                rules: rules.as_deref(),
+                params: params.as_deref(),
+            };
+            let written = template::human_ai::write(&dir, &order)?;
             writeln!(out, "{written}")?;
             return Ok(ExitCode::SUCCESS);
         }

@@ -160,6 +160,44 @@ fn agents_of_two_projects_and_the_cook_are_partners_in_one_kitchen() {
 }
 
 #[test]
+fn agents_of_overcooked_v2_are_partners_in_its_kitchens() {
+    let home = tempfile::tempdir().unwrap();
+    let model = root().join("catalog/tests/models/jaxmarl_v2_near.onnx");
+    let model = model.display().to_string();
+    let args = [
+        "new",
+        "human-ai",
+        "study",
+        "--rules",
+        "jaxmarl-v2",
+        "--params",
+        r#"{"view_radius": 2}"#,
+        "--agents",
+        &model,
+        "random",
+        "--layouts",
+        "grounded_coord_simple",
+    ];
+    let done = coplay(home.path(), &args);
+    assert!(done.status.success(), "{done:?}");
+    let done = coplay(home.path(), &["lint", "study"]);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned();
+    let has = |words: &str| said.contains(words);
+    assert!(
+        has("no faults, no warnings") && has("(play) takes kitchen [5, 5, 40]"),
+        "{said}"
+    );
+    play(home.path(), "study", "4", "all");
+    let played = rows(home.path(), "seats");
+    let partners = played.iter().filter(|row| row["stage_id"] == "play");
+    let partners: BTreeSet<&str> = partners.filter_map(|row| row["partner"].as_str()).collect();
+    assert!(
+        partners.is_superset(&["jaxmarl_v2_near", "random"].into()),
+        "{partners:?}"
+    );
+}
+
+#[test]
 fn a_new_study_of_agents_is_clean_and_played_with_every_fault() {
     let home = tempfile::tempdir().unwrap();
     let model = root().join("examples/overcooked-coord/cook_clone.onnx");

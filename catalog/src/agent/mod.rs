@@ -21,7 +21,8 @@ use serde_json::{Map, Value};
 pub use certificate::{Certificate, CheckOrder, Difference, Tally, check};
 pub use recipes::{PACKAGES, recipe};
 
-use self::rules::{Played, find_played};
+use self::rules::Played;
+pub(crate) use self::rules::find_played;
 use crate::env::Source;
 use crate::partner_models;
 

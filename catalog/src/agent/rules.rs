@@ -20,7 +20,7 @@ const WHOLE: [(&str, &str); 1] = [("jaxmarl-v2", "overcooked_jaxmarl_v2")];
 
 /// An environment with the parameters that it is opened with.
 #[derive(Clone, Debug)]
-pub(super) struct Played {
+pub(crate) struct Played {
     /// The environment, as `coplay env show` takes it.
     pub env: String,
     /// Its parameters, with its rules.
@@ -37,7 +37,7 @@ pub(super) fn rules_of(params: &Map<String, Value>) -> Option<&str> {
 ///
 /// # Errors
 /// No environment of the game has these rules, or another one than the one asked for.
-pub(super) fn find_played(env: &str, mut params: Map<String, Value>) -> anyhow::Result<Played> {
+pub(crate) fn find_played(env: &str, mut params: Map<String, Value>) -> anyhow::Result<Played> {
     let id = env.split('@').next().unwrap_or(env);
     let is_game = id.starts_with(GAME) && envs::IDS.contains(&id);
     if !is_game {

@@ -1,4 +1,5 @@
-"""Writes the models of these tests: what policies of overcooked-ai and of JaxMARL take of Cramped Room, and six values.
+"""Writes the models of these tests: what policies of overcooked-ai and of JaxMARL take of Cramped Room, of JaxMARL's
+Overcooked V2 with the whole room and with two cells in each direction, and six values.
 
     python catalog/tests/models/make.py
 
@@ -11,7 +12,15 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-for name, sides in {"lossless": [5, 4, 26], "jaxmarl": [4, 5, 26], "features": [96]}.items():
+MODELS = {
+    "lossless": [5, 4, 26],
+    "jaxmarl": [4, 5, 26],
+    "jaxmarl_v2": [4, 5, 30],
+    "jaxmarl_v2_near": [5, 5, 40],
+    "features": [96],
+}
+
+for name, sides in MODELS.items():
     values = int(np.prod(sides))
     weights = ((np.arange(values * 6) * 37 % 101 - 50) / 500).astype(np.float32).reshape(values, 6)
     model = helper.make_model(

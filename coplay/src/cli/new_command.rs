@@ -35,7 +35,9 @@ Examples:
       The built-in policy `cook` is the third partner.
   coplay new human-ai --agents fcp.onnx mep.onnx --rules jaxmarl-0.2.0
       For agents that were trained with JaxMARL: its rules, its kitchens and its observation. Agents with another
-      observation of these kitchens get that one.")]
+      observation of these kitchens get that one.
+  coplay new human-ai --agents sp.onnx op.onnx --rules jaxmarl-v2 --params '{\"view_radius\": 2}'
+      For agents that were trained with JaxMARL's Overcooked V2 and saw two cells in each direction.")]
     HumanAi {
         /// Folder to create.
         #[arg(default_value = "human-ai")]
@@ -46,10 +48,13 @@ Examples:
         /// Kitchens of Overcooked [default: the first two that all agents can play].
         #[arg(long, num_args = 1.., value_name = "LAYOUT")]
         layouts: Vec<String>,
-        /// Rules of published agents: overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0, cec, neurips2019, zsc-eval
-        /// [default: those of CoGrid].
+        /// Rules of published agents: overcooked-ai-1.1.0, overcooked-ai-old, jaxmarl-0.2.0, cec, neurips2019, zsc-eval,
+        /// jaxmarl-v2 [default: those of CoGrid].
         #[arg(long, value_name = "RULES")]
         rules: Option<String>,
+        /// Further parameters of the environment, as a JSON object: those that the agents were trained with.
+        #[arg(long, value_name = "JSON")]
+        params: Option<String>,
     },
     /// Create a small, complete environment to start from.
     #[command(after_help = "\

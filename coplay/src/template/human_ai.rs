@@ -55,28 +55,34 @@ pub struct Written {
     layouts: Vec<String>,
 }
 
-/// Writes the study into a folder that is empty or does not exist. `agents` are files of models and names of scripts;
-/// without `layouts`, the study has the first kitchens that all of them can play. `rules` are those of published agents;
-/// without them, people cook by CoGrid's.
+/// The study to write.
+#[derive(Debug, Default)]
+pub struct HumanAiOrder<'a> {
+    /// Files of models and names of scripts.
+    pub agents: &'a [String],
+    /// The kitchens; without any, the first ones that all agents can play.
+    pub layouts: &'a [String],
+    /// The rules of published agents; without them, people cook by CoGrid's.
+    pub rules: Option<&'a str>,
+    /// Further parameters of the environment, as a JSON object.
+    pub params: Option<&'a str>,
+}
+
+/// Writes the study into a folder that is empty or does not exist.
 ///
 /// # Errors
 /// The folder has files, there are fewer than two agents or too many rounds, there are no such rules, an agent is not a
 /// model or cannot play a kitchen, or writing fails. If a study is refused, no file is written.
-pub fn write(
-    dir: &Path,
-    agents: &[String],
-    layouts: &[String],
-    rules: Option<&str>,
-) -> anyhow::Result<Written> {
+pub fn write(dir: &Path, order: &HumanAiOrder<'_>) -> anyhow::Result<Written> {
     let mut entries = dir.read_dir().into_iter().flatten();
     ensure!(
         !dir.exists() || (dir.is_dir() && entries.next().is_none()),
         "{} is there already and not empty; name a new folder",
         dir.display()
     );
-    let mut agents = read_agents(agents)?;
-    let kitchens = Kitchens::new(rules)?;
-    let layouts = choose_layouts(&mut agents, layouts, &kitchens)?;
+    let mut agents = read_agents(order.agents)?;
+    let kitchens = Kitchens::new(order.rules, order.params)?;
+    let layouts = choose_layouts(&mut agents, order.layouts, &kitchens)?;
     let rounds = agents.len() * layouts.len();
     ensure!(
         rounds <= MAX_ROUNDS,
@@ -84,12 +90,13 @@ pub fn write(
         agents.len(),
         layouts.len()
     );
-    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let minutes = MINUTES.0 + rounds * MINUTES.1;
+    let words = kitchens.words(&layouts)?;
+    fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let fill = |text: &str| {
         let text = text.replace("@MINUTES@", &minutes.to_string());
         let text = text.replace("@ROUNDS@", &rounds.to_string());
-        let words = kitchens.words().into_iter();
+        let words = words.iter();
         words.fold(text, |text, (from, to)| text.replace(from, to))
     };
     let put = |file: &str, text: String| {
@@ -166,8 +173,6 @@ fn study(
         true => format!(", observation: [{}]", encodings.join(", ")),
         false => String::new(),
     };
-    let practice = kitchens.usual();
-    let practice = practice.first().context("the rules have no kitchen")?;
     let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
     let levels = layouts.join(", ");
     let (factor, each) = match layouts {
@@ -181,10 +186,11 @@ fn study(
     let orders = agents.len() * (1 + agents.len() % 2);
     let cents = (minutes * CENTS_PER_HOUR).div_ceil(60);
     let text = STUDY
-        .replace("@ENV@", kitchens.with_version())
+        .replace("@ENV@", &kitchens.with_version()?)
         .replace("@TUTORIAL@\n", &kitchens.tutorial())
-        .replace("@RULES@", &kitchens.rules_key())
-        .replace("@PRACTICE@", practice)
+        .replace("@PARAMS@", &kitchens.params_key())
+        .replace("@PRACTICE@", kitchens.practice())
+        .replace("@PRACTICE_PARTNER@", kitchens.practice_partner())
         .replace("@OBSERVATION@", &observation)
         .replace("@PARTNERS@\n", &(partners + "\n"))
         .replace("@NAMES@", &names.join(", "))
@@ -290,6 +296,14 @@ impl fmt::Display for Written {
 mod tests {
     use super::*;
 
+    fn order<'a>(agents: &'a [String], rules: Option<&'a str>) -> HumanAiOrder<'a> {
+        HumanAiOrder {
+            agents,
+            rules,
+            ..HumanAiOrder::default()
+        }
+    }
+
     fn clone_cook() -> String {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let file = root.join("../examples/overcooked-coord/cook_clone.onnx");
@@ -309,7 +323,12 @@ mod tests {
             ("more", &many[..], layouts(&kitchens::KITCHENS[..3])),
         ] {
             let dir = home.path().join(name);
-            let written = write(&dir, agents, &kitchens, None).unwrap();
+            let order = HumanAiOrder {
+                agents,
+                layouts: &kitchens,
+                ..HumanAiOrder::default()
+            };
+            let written = write(&dir, &order).unwrap();
             let linted = catalog::lint::lint(&dir);
             assert!(
                 linted.is_fine() && linted.warnings.is_empty(),
@@ -363,7 +382,7 @@ mod tests {
             ),
         ] {
             let dir = home.path().join(rules);
-            write(&dir, &agents, &[], Some(rules)).unwrap();
+            write(&dir, &order(&agents, Some(rules))).unwrap();
             let linted = catalog::lint::lint(&dir);
             assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
             let text = fs::read_to_string(dir.join("study.yaml")).unwrap();
@@ -373,7 +392,7 @@ mod tests {
         }
         let why = |rules| {
             let agents = [model("jaxmarl.onnx"), model("lossless.onnx")];
-            let error = write(&home.path().join("none"), &agents, &[], rules).unwrap_err();
+            let error = write(&home.path().join("none"), &order(&agents, rules)).unwrap_err();
             format!("{error:#}")
         };
         assert!(
@@ -389,6 +408,108 @@ mod tests {
     }
 
     #[test]
+    fn agents_of_overcooked_v2_get_its_kitchens_its_soups_and_the_view_that_they_had() {
+        let home = tempfile::tempdir().unwrap();
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/tests/models");
+        let model = |name: &str| models.join(name).display().to_string();
+        let whole = [model("jaxmarl_v2.onnx"), "random".to_owned()];
+        let near = [model("jaxmarl_v2_near.onnx"), "random".to_owned()];
+        let coord = ["grounded_coord_simple".to_owned()];
+        let written = |name: &str, order: HumanAiOrder<'_>| {
+            let dir = home.path().join(name);
+            let order = HumanAiOrder {
+                rules: Some("jaxmarl-v2"),
+                ..order
+            };
+            write(&dir, &order).map(|_| {
+                let linted = catalog::lint::lint(&dir);
+                assert!(linted.is_fine() && linted.warnings.is_empty(), "{linted}");
+                let read = |file| fs::read_to_string(dir.join(file)).unwrap();
+                read("study.yaml") + &read("how.md")
+            })
+        };
+        let plain = written("whole", order(&whole, None)).unwrap();
+        for part in [
+            "FOG",
+            "TAKE",
+            "PAID",
+            "DISH",
+            "PARAMS",
+            "PRACTICE",
+            "INGREDIENTS",
+        ] {
+            assert!(!plain.contains(&format!("@{part}")), "{part}");
+        }
+        let ordered = HumanAiOrder {
+            params: Some(r#"{"view_radius": 2}"#),
+            ..order(&near, None)
+        };
+        let shown = written("near", ordered).unwrap();
+        for (text, words) in [
+            (&plain, "    env: overcooked_jaxmarl_v2@1.0.0\n"),
+            (&plain, "    for_each: {layout: [cramped_room]}\n"),
+            (
+                &plain,
+                "    players: [self, {policy: random, disclose: false}]\n",
+            ),
+            (
+                &plain,
+                "1. Take an onion and put it into the pot. Three onions",
+            ),
+            (
+                &shown,
+                "{levels: [more_fun_coordination, fun_symmetries], order: latin}",
+            ),
+            (
+                &shown,
+                "config: {view_radius: 2, layout: \"{{ layout }}\", horizon: 600",
+            ),
+            (
+                &shown,
+                "1. Look at the display: it shows the soup that is wanted.",
+            ),
+            (
+                &shown,
+                "You see 2 cells in each direction, and no others.\n",
+            ),
+        ] {
+            assert!(text.contains(words), "{words} in {text}");
+        }
+        let ordered = HumanAiOrder {
+            params: Some(r#"{"view_radius": 2, "start_cooking_interaction": true}"#),
+            layouts: &["cramped_room".to_owned()],
+            ..order(&near, None)
+        };
+        let why = format!("{:#}", written("other", ordered).unwrap_err());
+        assert!(why.contains("`jaxmarl_v2_near` cannot play"), "{why}");
+        let ordered = HumanAiOrder {
+            layouts: &coord,
+            ..order(&near, None)
+        };
+        let why = format!("{:#}", written("blind", ordered).unwrap_err());
+        assert!(why.contains(r#"`--params '{"view_radius": 2}'`"#), "{why}");
+        let long = ["long_room".to_owned()];
+        for (layouts, params, reason) in [
+            (&long[..], None, "in `long_room`, the number of cooks is 1"),
+            (&[], Some("[2]"), "write a JSON object"),
+            (
+                &[],
+                Some(r#"{"horizon": 9}"#),
+                "the study sets `horizon` itself",
+            ),
+            (&[], Some(r#"{"moon": 9}"#), "`moon`"),
+        ] {
+            let ordered = HumanAiOrder {
+                layouts,
+                params,
+                ..order(&whole, None)
+            };
+            let why = format!("{:#}", written("none", ordered).unwrap_err());
+            assert!(why.contains(reason), "{why}");
+        }
+    }
+
+    #[test]
     fn what_cannot_be_a_study_is_refused_before_anything_is_written() {
         let home = tempfile::tempdir().unwrap();
         let dir = home.path().join("new");
@@ -396,7 +517,12 @@ mod tests {
             let own = |words: &[&str]| -> Vec<String> {
                 words.iter().map(|word| (*word).to_owned()).collect()
             };
-            let error = write(&dir, &own(agents), &own(layouts), None).unwrap_err();
+            let order = HumanAiOrder {
+                agents: &own(agents),
+                layouts: &own(layouts),
+                ..HumanAiOrder::default()
+            };
+            let error = write(&dir, &order).unwrap_err();
             assert!(!dir.exists());
             format!("{error:#}")
         };
