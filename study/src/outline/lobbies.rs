@@ -1,19 +1,23 @@
 //! Lobbies before a study runs: into how many rooms each splits its people, and how long they wait for each other.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use crate::stage::StageKind;
 use crate::stage::lobby::Lobby;
 use crate::study::Study;
+use crate::timeline::most::values_at;
 
 /// A lobby, and what splits it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LobbyOutline {
     /// Its id.
     pub id: String,
-    /// The rooms in which people wait apart: one for each combination of the levels that a group shares.
+    /// The rooms in which people wait apart: one for each combination of the levels that a group shares and that people
+    /// here can have.
     pub cells: usize,
-    /// The factors whose level is the same for all of a group.
+    /// The factors that split it: those with the same level for all of a group, of which people here can have several.
     pub same: Vec<String>,
     /// The mean time that people wait until their group is complete, minutes, if one person arrives per minute. Twice
     /// as many arrivals halve it.
@@ -23,31 +27,38 @@ pub struct LobbyOutline {
 impl Study {
     /// The lobbies, in the order of the file.
     pub(super) fn lobbies(&self) -> Vec<LobbyOutline> {
-        let stages = self.timeline.iter();
-        let lobbies = stages.filter_map(|stage| match &stage.kind {
-            StageKind::Lobby(lobby) => Some(self.lobby_outline(&stage.id, lobby)),
+        let stages = (0..).zip(&self.timeline);
+        let lobbies = stages.filter_map(|(index, stage)| match &stage.kind {
+            StageKind::Lobby(lobby) => Some(self.lobby_outline(index, &stage.id, lobby)),
             _ => None,
         });
         lobbies.collect()
     }
 
-    fn lobby_outline(&self, id: &str, lobby: &Lobby) -> LobbyOutline {
-        let levels = |name: &String| {
-            let between = self.design.between(name);
-            let within = self.design.within(name);
-            let levels = between.map(|factor| factor.levels.len());
-            levels.or(within.map(|factor| factor.levels.len()))
+    fn lobby_outline(&self, index: u16, id: &str, lobby: &Lobby) -> LobbyOutline {
+        let names = &lobby.matching.sharing.shared;
+        let treatments = self.design.treatments();
+        let rooms_of = |treatment: &Vec<usize>| {
+            let (nodes, stages) = (&self.tree, &self.timeline);
+            values_at(nodes, &self.design, stages, treatment, index, names)
         };
-        let same = &lobby.matching.sharing.shared;
-        let cells = same.iter().filter_map(levels);
-        let cells = cells.fold(1_usize, usize::saturating_mul);
-        // The first person waits for all others of the group, the last person for nobody.
+        let rooms: Vec<BTreeSet<Vec<String>>> = treatments.iter().map(rooms_of).collect();
+        let coming = rooms.iter().filter(|rooms| !rooms.is_empty()).count();
+        let rooms: BTreeSet<&Vec<String>> = rooms.iter().flatten().collect();
+        let is_split = |at: usize| {
+            let levels: BTreeSet<&String> = rooms.iter().filter_map(|room| room.get(at)).collect();
+            levels.len() > 1
+        };
+        let same = (0..).zip(names).filter(|(at, _)| is_split(*at));
+        // The first person waits for all others of the group, the last person for nobody. People with other treatments
+        // do not come here.
         let others = f64::from(lobby.group_size.saturating_sub(1)) / 2.0;
+        let minutes = treatments.len() as f64 / coming.max(1) as f64;
         LobbyOutline {
             id: id.to_owned(),
-            cells,
-            same: same.iter().cloned().collect(),
-            wait_min: others * cells as f64,
+            cells: rooms.len(),
+            same: same.map(|(_, name)| name.clone()).collect(),
+            wait_min: others * rooms.len() as f64 * minutes,
         }
     }
 

@@ -1,7 +1,8 @@
 //! The longest way through a timeline. Of arms that exclude each other, by the levels of factors or by the answers to a
 //! form, only one counts.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use formula::Value;
 
@@ -21,8 +22,8 @@ struct Walk<'a> {
     design: &'a Design,
     stages: &'a [Stage],
     cases: &'a AnswerCases,
-    /// The weight of a stage.
-    weight: &'a dyn Fn(u16) -> f64,
+    /// The weight of a stage where names have these values.
+    weight: &'a dyn Fn(u16, &Known) -> f64,
 }
 
 /// Returns the greatest sum of a walk of some nodes, where each stage counts as much as `weight` says.
@@ -44,6 +45,41 @@ pub(crate) fn most_in(
     stages: &[Stage],
     treatment: &[usize],
     weight: &dyn Fn(u16) -> f64,
+) -> f64 {
+    walk(nodes, design, stages, treatment, &|stage, _| weight(stage))
+}
+
+/// Returns the combinations of values that names have where participants with a treatment may reach a stage; none if
+/// they surely do not reach it.
+pub(crate) fn values_at(
+    nodes: &[Node],
+    design: &Design,
+    stages: &[Stage],
+    treatment: &[usize],
+    stage: u16,
+    names: &BTreeSet<String>,
+) -> BTreeSet<Vec<String>> {
+    let found = RefCell::new(BTreeSet::new());
+    walk(nodes, design, stages, treatment, &|other, known| {
+        if other == stage {
+            let value = |name: &String| {
+                known
+                    .get(name)
+                    .map_or(String::new(), |value| format!("{value:?}"))
+            };
+            found.borrow_mut().insert(names.iter().map(value).collect());
+        }
+        0.0
+    });
+    found.into_inner()
+}
+
+fn walk(
+    nodes: &[Node],
+    design: &Design,
+    stages: &[Stage],
+    treatment: &[usize],
+    weight: &dyn Fn(u16, &Known) -> f64,
 ) -> f64 {
     let cases = AnswerCases::of(nodes, stages);
     let walk = Walk {
@@ -112,7 +148,7 @@ impl Walk<'_> {
 
     fn most_of(&self, nodes: &[Node], known: &Known) -> f64 {
         let of = |node: &Node| match node {
-            Node::Stage(stage) => (self.weight)(*stage),
+            Node::Stage(stage) => (self.weight)(*stage, known),
             Node::Block(block) => self.most_of_block(block, known),
         };
         nodes.iter().map(of).sum()

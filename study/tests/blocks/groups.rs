@@ -178,3 +178,33 @@ fn groups_always_come_from_a_lobby_before() {
     );
     good("lobby-and-env-whole", "", &whole);
 }
+
+#[test]
+fn a_lobby_has_as_many_rooms_as_the_people_who_reach_it_have_levels() {
+    let design = "design:\n  between:\n    arm: {levels: [human, agent]}\n    speed: {levels: [slow, fast]}\n";
+    let rooms = |name: &str, timeline: &str| {
+        let study = good(name, design, timeline);
+        let outline = study.outline(&study::EnvFactsByStage::new());
+        let [lobby] = &outline.lobbies[..] else {
+            panic!("{:?}", outline.lobbies);
+        };
+        (lobby.cells, lobby.same.clone(), lobby.wait_min)
+    };
+    let within = |when: &str, same: &str| {
+        let lobby = DYAD.replace(
+            "type: lobby,",
+            &format!("type: lobby, match: {{same: [{same}]}},"),
+        );
+        let (other, lobby) = (page("other"), inside(&lobby));
+        let asks = "arm == \"agent\" && speed == \"slow\"";
+        format!("  - {{when: '{asks}', block: [{other}]}}\n  - when: '{when}'\n    block:\n{lobby}")
+    };
+    // Without a guard, each level has a room, and a person comes to one of two.
+    let both = rooms("rooms-both", &within("1 < 2", "arm"));
+    assert_eq!(both, (2, vec!["arm".to_owned()], 1.0));
+    // Behind a guard, one level is left; half of the people come to its room.
+    let one = rooms("rooms-one", &within("arm == \"human\"", "arm"));
+    assert_eq!(one, (1, vec![], 1.0));
+    let split = rooms("rooms-split", &within("arm == \"human\"", "arm, speed"));
+    assert_eq!(split, (2, vec!["speed".to_owned()], 2.0));
+}
