@@ -21,13 +21,16 @@ pub(super) struct Trace {
 
 impl Trace {
     /// Records an event.
-    pub(super) fn note(&mut self, now_us: u64, what: &str) {
+    pub(super) fn note(&mut self, now_us: u64, what: impl Into<String>) {
         let began_us = *self.began_us.get_or_insert(now_us);
         if self.lines.len() == KEPT {
             self.lines.pop_front();
             self.left_out += 1;
         }
-        let what = what.chars().take(LINE).collect();
+        let mut what = what.into();
+        if let Some((end, _)) = what.char_indices().nth(LINE) {
+            what.truncate(end);
+        }
         self.lines
             .push_back((now_us.saturating_sub(began_us), what));
     }
@@ -49,9 +52,9 @@ impl Trace {
                 let (life, ended) = (upload.life.0, upload.ended);
                 let what =
                     format!("> Upload of {inputs} inputs from {first:?}, life {life}, {ended:?}");
-                self.note(now_us, &what);
+                self.note(now_us, what);
             }
-            message => self.note(now_us, &format!("> {message:?}")),
+            message => self.note(now_us, format!("> {message:?}")),
         }
     }
 
@@ -73,7 +76,7 @@ impl Trace {
             ServerMessage::Part { bytes, .. } => format!("< Part of {} bytes", bytes.len()),
             message => format!("< {message:?}"),
         };
-        self.note(now_us, &what);
+        self.note(now_us, what);
     }
 }
 
