@@ -3,8 +3,7 @@
 //!
 //! The same seed has the same rehearsal, event for event. Nothing reaches the other end of a line sooner than
 //! [`Lines::least_us`]. So the people and the machine of the server run for that time, and then exchange their
-//! messages. One thread begins with the machine and the other with people; a thread that is done helps with the
-//! remaining people.
+//! messages. One thread runs the machine, and then the people that the other thread has not come to.
 
 mod crowd;
 mod database;
@@ -16,7 +15,6 @@ mod people;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::thread;
 use std::time::Instant;
 
@@ -53,9 +51,6 @@ const LINKS_KEY: &str = "links.key";
 
 /// A run of this many sessions takes two threads. With fewer sessions, the threads would mostly wait for each other.
 const MANY: usize = 100;
-
-/// How often one thread looks whether the other is done, before it sleeps.
-const LOOKS: u32 = 5_000;
 
 /// How many steps pass between two looks at whether to show progress.
 const STEPS_A_LOOK: u32 = 256;
@@ -217,24 +212,15 @@ impl VirtualRun {
             Ok(())
         };
         let machine = &mut self.machine;
+        let step = |order| run_order(machine, crowd, order);
         if sessions.len() < MANY {
-            let step = |order| Some(run_order(machine, crowd, order));
             return clock.advance(crowd, step, look);
         }
         thread::scope(|scope| {
-            let (order, orders) = mpsc::channel();
-            let (report, reports) = mpsc::channel();
-            scope.spawn(move || {
-                // The notes of a server are for its own log.
-                let run = || run_machine(machine, crowd, &orders, &report);
-                tracing::subscriber::with_default(NoSubscriber::new(), run);
-            });
-            let step = |next: Order| {
-                let until_us = next.until_us;
-                let sent = order.send(next);
-                crowd.run(until_us);
-                sent.ok().and_then(|()| await_next(&reports))
-            };
+            let _closing = crowd.close_later();
+            // The notes of a server are for its own log.
+            let help = || tracing::subscriber::with_default(NoSubscriber::new(), || crowd.help());
+            scope.spawn(help);
             clock.advance(crowd, step, look)
         })
     }
@@ -295,8 +281,8 @@ impl Clock<'_> {
             let next_us = times.into_iter().flatten().min();
             let next_us = next_us.context("nothing will ever happen again")?;
             *self.now_us = next_us.max(*self.now_us);
-            crowd.offer();
             let until_us = *self.now_us + self.least_us;
+            crowd.offer(until_us);
             // A thread that is gone has panicked, and its scope reports it.
             let Some(ran) = step(Order { up, until_us }) else {
                 return Ok(());
@@ -325,40 +311,12 @@ struct Ran {
     next_us: Option<u64>,
 }
 
-/// Takes what the other thread sends next; `None` if it is gone. That thread has little to do each time, so this one
-/// first waits actively before it sleeps.
-fn await_next<T>(from: &Receiver<T>) -> Option<T> {
-    for _ in 0..LOOKS {
-        match from.try_recv() {
-            Ok(next) => return Some(next),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => std::hint::spin_loop(),
-        }
-    }
-    from.recv().ok()
-}
-
-/// Runs the machine by its orders, until there are no more.
-fn run_machine(
-    machine: &mut Machine,
-    crowd: &Crowd,
-    orders: &Receiver<Order>,
-    report: &Sender<Ran>,
-) {
-    while let Some(order) = await_next(orders) {
-        if report.send(run_order(machine, crowd, order)).is_err() {
-            return;
-        }
-    }
-}
-
-/// Runs the machine, and then people whom no other thread has come to.
-fn run_order(machine: &mut Machine, crowd: &Crowd, order: Order) -> Ran {
+/// Runs the machine, and then the people whom the other thread has not come to; `None` if that thread has panicked.
+fn run_order(machine: &mut Machine, crowd: &Crowd, order: Order) -> Option<Ran> {
     order.up.into_iter().for_each(|sent| machine.take(sent));
     let down = machine.run(order.until_us);
     let next_us = machine.next_us();
-    crowd.run(order.until_us);
-    Ran { down, next_us }
+    crowd.run().then_some(Ran { down, next_us })
 }
 
 /// Makes the data folder with what a server puts there at its start.
