@@ -68,7 +68,7 @@ impl Checkpoints {
         self.forget_after(tick);
         let state = self.kept.back()?;
         world.restore(&state.world).ok()?;
-        for (seat, policy) in roster.partners(state.tick) {
+        for (seat, policy) in roster.begun_partners(state.tick) {
             if let Some((_, bytes)) = state.partners.iter().find(|(of, _)| *of == seat) {
                 policy.restore(bytes).ok()?;
             }

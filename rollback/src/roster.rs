@@ -54,6 +54,13 @@ impl Hand {
     fn is_person(&self) -> bool {
         matches!(self, Self::Person)
     }
+
+    fn partner(&mut self) -> Option<&mut Box<dyn Policy>> {
+        match self {
+            Self::Partner(policy) => Some(policy),
+            Self::Person | Self::Nobody => None,
+        }
+    }
 }
 
 /// A stretch of ticks of a seat under one controller, up to the next stint of the seat.
@@ -181,13 +188,25 @@ impl Roster {
         &mut self,
         tick: u32,
     ) -> impl Iterator<Item = (usize, &mut Box<dyn Policy>)> {
-        let hands = self.seats.iter_mut().map(move |stints| {
+        let stints = self.stints(tick);
+        stints.filter_map(|(seat, stint)| Some((seat, stint.hand.partner()?)))
+    }
+
+    /// Those of them that played before the tick: the others begin there, and have no state yet.
+    pub(crate) fn begun_partners(
+        &mut self,
+        tick: u32,
+    ) -> impl Iterator<Item = (usize, &mut Box<dyn Policy>)> {
+        let stints = self.stints(tick).filter(move |(_, of)| of.from < tick);
+        stints.filter_map(|(seat, stint)| Some((seat, stint.hand.partner()?)))
+    }
+
+    /// The stint of each seat at a tick.
+    fn stints(&mut self, tick: u32) -> impl Iterator<Item = (usize, &mut Stint)> {
+        let seats = self.seats.iter_mut().enumerate();
+        seats.map(move |(seat, stints)| {
             let stint = stints.iter_mut().rev().find(|stint| stint.from <= tick);
-            &mut stint.expect("a seat begins with tick 0").hand
-        });
-        hands.enumerate().filter_map(|(seat, hand)| match hand {
-            Hand::Partner(policy) => Some((seat, policy)),
-            Hand::Person | Hand::Nobody => None,
+            (seat, stint.expect("a seat begins with tick 0"))
         })
     }
 }

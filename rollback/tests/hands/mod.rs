@@ -342,6 +342,35 @@ fn a_cut_before_what_is_confirmed_is_gone_back_to_and_played_on_from_there() {
 }
 
 #[test]
+fn a_cut_goes_back_to_the_tick_in_which_a_partner_begins() {
+    let controllers = vec![Controller::Human, Controller::Human, ai()];
+    let config = Config {
+        controllers,
+        ..config(3, 0)
+    };
+    let mut session = Session::new(
+        config,
+        Toy::new(3, 1_000, 1_000),
+        vec![None, None, partner()],
+    );
+    for tick in 0..40 {
+        let packet = Packet {
+            first: tick,
+            ..Packet::of(3, 1, &[UP], tick)
+        };
+        packet.give(&mut session, due(u64::from(tick))).unwrap();
+        session.handle_action(due(u64::from(tick)), DOWN);
+    }
+    assert!(session.confirmed() >= Tick(39));
+    // The partner of seat 2 begins with the episode, before any other state is kept.
+    let first = take(0, 1, 3, ai(), &[UP, DOWN, UP]);
+    session.handle_change(due(40), &first, partner()).unwrap();
+    let rows = session.rows().to_vec();
+    assert_eq!(rows, replayed(&rows, 3, &[(1, 3), (2, 0)]));
+    assert_eq!(session.current(), Tick(40));
+}
+
+#[test]
 fn a_cut_before_the_end_takes_the_end_back() {
     let world = || Toy::new(2, 12, 12);
     let mut session = Session::new(config(2, 0), world(), Vec::new());

@@ -281,9 +281,12 @@ impl Policy for Partner {
         self.memory
     }
 
+    /// Before it begins, it has no state that it can be restored from, as a partner whose actions come late has none.
     fn state(&self, out: &mut Vec<u8>) {
         out.clear();
-        out.extend(self.memory.to_le_bytes());
+        if self.memory != 0 {
+            out.extend(self.memory.to_le_bytes());
+        }
     }
 
     fn restore(&mut self, bytes: &[u8]) -> Result<(), StateError> {
