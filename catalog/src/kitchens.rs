@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 use crate::agent::find_played;
 use crate::env;
 
-/// A kitchen.
+/// The facts of a kitchen that a template needs.
 #[derive(Clone, Debug)]
-pub struct Kitchen {
+pub struct KitchenFacts {
     /// The environment with its version, as a study file names it.
     pub env: String,
     /// Number of cooks.
@@ -49,7 +49,7 @@ pub fn find_env(rules: &str) -> anyhow::Result<(String, bool)> {
 ///
 /// # Errors
 /// There is no such kitchen.
-pub fn describe_kitchen(env: &str, params: &str) -> anyhow::Result<Kitchen> {
+pub fn describe_kitchen(env: &str, params: &str) -> anyhow::Result<KitchenFacts> {
     let spec = env::describe_environment(env, params)?.spec;
     let (mut starts_by_hand, mut soups) = (false, Soups::Onions);
     match spec.id.as_str() {
@@ -65,7 +65,7 @@ pub fn describe_kitchen(env: &str, params: &str) -> anyhow::Result<Kitchen> {
         _ => {}
     }
     let first = spec.observation.first();
-    Ok(Kitchen {
+    Ok(KitchenFacts {
         env: format!("{}@{}", spec.id, spec.version),
         seats: spec.seats,
         observation: first.map_or_else(String::new, |field| field.name.clone()),

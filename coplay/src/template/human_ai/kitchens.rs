@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use anyhow::{Context as _, ensure};
-use catalog::kitchens::{Kitchen, Soups, describe_kitchen, find_env, named_kitchens, observations};
+use catalog::kitchens::{
+    KitchenFacts, Soups, describe_kitchen, find_env, named_kitchens, observations,
+};
 use serde_json::{Map, Value, json};
 
 /// CoGrid's environment, and the kitchens that are looked at if none is named.
@@ -133,7 +135,7 @@ impl Kitchens {
         Value::Object(params).to_string()
     }
 
-    fn describe(&self, layout: &str) -> anyhow::Result<Kitchen> {
+    fn describe(&self, layout: &str) -> anyhow::Result<KitchenFacts> {
         describe_kitchen(&self.env, &self.params(layout, None))
     }
 
@@ -236,7 +238,7 @@ impl Kitchens {
     /// The sentences on cooking, and on the first stage, for participants of a study with these kitchens.
     pub(super) fn words(&self, layouts: &[String]) -> anyhow::Result<[(&'static str, String); 8]> {
         let kitchens = layouts.iter().map(|layout| self.describe(layout));
-        let kitchens = kitchens.collect::<anyhow::Result<Vec<Kitchen>>>()?;
+        let kitchens = kitchens.collect::<anyhow::Result<Vec<KitchenFacts>>>()?;
         let soups = kitchens.iter().map(|kitchen| kitchen.soups).max();
         let soups = soups.unwrap_or(Soups::Onions);
         let (what, dish, paid) = match soups {
