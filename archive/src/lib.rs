@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod advisers;
+mod clips;
 mod directive;
 mod file;
 mod fingerprint;
@@ -46,6 +47,7 @@ use hosted::Hosted;
 use inputs::SeatInputs;
 
 pub use advisers::open_advisers;
+pub use clips::{ClipError, PlayedClip, play_clips};
 pub use file::{DiskFile, LogFile};
 pub use fingerprint::Fingerprint;
 pub use handover::{is_directive, lead};

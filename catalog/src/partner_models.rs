@@ -1,6 +1,6 @@
 //! The models of AI partners, as `coplay lint` reports them: which part of the observation each of them takes.
 
-use env_core::Spec;
+use env_core::{Spec, World};
 use policy::{Network, sha256_of};
 use serde::Serialize;
 use study::{EnvFactsByStage, StageKind, Study};
@@ -30,7 +30,14 @@ pub(crate) fn outline_models(
 ) -> Vec<PartnerModelOutline> {
     let mut outlined: Vec<PartnerModelOutline> = Vec::new();
     for (index, stage) in study.timeline.iter().enumerate() {
-        for partner in stage.kind.ai_partners() {
+        let called = stage.kind.ai_partners().into_iter();
+        let called = called.map(|partner| (partner, None));
+        let clips = study.partner_episodes().filter(|(of, _)| *of == index);
+        let in_clips = clips.flat_map(|(_, episode)| {
+            let players = episode.players.iter();
+            players.map(move |partner| (partner, Some(episode)))
+        });
+        for (partner, episode) in called.chain(in_clips) {
             let found = sha256_of(&partner.policy).zip(partner.policy.rsplit_once('@'));
             let Some((sha256, (name, _))) = found else {
                 continue;
@@ -46,7 +53,10 @@ pub(crate) fn outline_models(
             let outline = PartnerModelOutline {
                 model: origin.unwrap_or(name).to_owned(),
                 stages: vec![stage.id.clone()],
-                observation: list_fields(study, playable, index, &network),
+                observation: match episode {
+                    Some(episode) => list_played(&network, open_world(&episode.env()).ok()),
+                    None => list_played(&network, open_stage(study, playable, index)),
+                },
                 is_masked: network.wants_mask(),
                 is_certified: compiled.certificate.is_some(),
             };
@@ -70,25 +80,22 @@ fn add(outlined: &mut Vec<PartnerModelOutline>, outline: PartnerModelOutline) {
     }
 }
 
-/// The fields that a network takes in the first env stage from a stage on.
-fn list_fields(
-    study: &Study,
-    playable: &EnvFactsByStage,
-    stage: usize,
-    network: &Network,
-) -> Vec<String> {
-    let world = || {
-        let mut stages = (0_u16..).zip(&study.timeline).skip(stage);
-        let (index, env) = stages.find_map(|(index, stage)| match &stage.kind {
-            StageKind::Env(env) => Some((index, env)),
-            _ => None,
-        })?;
-        let (_, params) = playable.keys().find(|(of, _)| *of == index)?;
-        let mut env = env.clone();
-        env.config = serde_json::from_str(params).ok()?;
-        open_world(&env).ok()
-    };
-    match world() {
+/// The world of the first env stage from a stage on.
+fn open_stage(study: &Study, playable: &EnvFactsByStage, stage: usize) -> Option<Box<dyn World>> {
+    let mut stages = (0_u16..).zip(&study.timeline).skip(stage);
+    let (index, env) = stages.find_map(|(index, stage)| match &stage.kind {
+        StageKind::Env(env) => Some((index, env)),
+        _ => None,
+    })?;
+    let (_, params) = playable.keys().find(|(of, _)| *of == index)?;
+    let mut env = env.clone();
+    env.config = serde_json::from_str(params).ok()?;
+    open_world(&env).ok()
+}
+
+/// The fields that a network takes in a world; without the world, their names.
+fn list_played(network: &Network, world: Option<Box<dyn World>>) -> Vec<String> {
+    match world {
         Some(world) => list_taken(network, world.spec()),
         None => network
             .fields

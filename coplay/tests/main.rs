@@ -11,6 +11,7 @@ mod human_ai;
 mod import;
 mod own_agent;
 mod own_module;
+mod partner_clips;
 mod records;
 mod refusals;
 mod rehearse;

@@ -7,6 +7,7 @@ mod adherence;
 mod agents;
 mod annotations;
 mod chat;
+mod clips;
 mod column;
 mod decisions;
 mod demographics;

@@ -8,11 +8,12 @@ use anyhow::Context as _;
 use csv::StringRecord;
 
 /// The tables that every export has; a study may have more.
-const ALWAYS: [&str; 16] = [
+const ALWAYS: [&str; 17] = [
     "sessions",
     "screening",
     "responses",
     "annotations",
+    "clips",
     "pages",
     "lobby",
     "chat",

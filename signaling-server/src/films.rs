@@ -1,8 +1,9 @@
-//! The replays that participants watch: computed from the logs of their own episodes, for the pages of their sessions.
+//! The replays that participants watch: computed from the logs of their own episodes, for the pages of their sessions, or
+//! from those of clips of AI partners.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use axum::body::Bytes;
@@ -10,11 +11,13 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use protocol::Seat;
+use protocol::log::read_log;
 use replay::{FILM_FILES, Film, FilmOrder};
 use serde::Deserialize;
 use server_core::token::token_hash;
 use store::StudyStore;
-use study::stage::{ClipView, WatchClip};
+use store::data_folder::clip_file;
+use study::stage::{ClipSource, ClipView, WatchClip};
 use study::{StageKind, Study};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -31,6 +34,10 @@ pub struct Films {
     data: PathBuf,
     /// The clips of each watch stage.
     clips: BTreeMap<String, Vec<WatchClip>>,
+    /// The hash of the study.
+    study: String,
+    /// The films of clips of AI partners that somebody has watched, by stage and number: they are the same for everybody.
+    made: Mutex<BTreeMap<(String, usize), Bytes>>,
     /// Only one is computed at a time.
     slot: Arc<Semaphore>,
 }
@@ -56,6 +63,8 @@ impl Films {
         Self {
             data: data.to_owned(),
             clips: clips.collect(),
+            study: study.hash.clone(),
+            made: Mutex::default(),
             slot: Arc::new(Semaphore::new(1)),
         }
     }
@@ -66,50 +75,75 @@ impl Films {
         &self,
         request: &FilmRequest,
         permit: OwnedSemaphorePermit,
-    ) -> anyhow::Result<Option<Vec<u8>>> {
+    ) -> anyhow::Result<Option<Bytes>> {
         let clips = self.clips.get(&request.stage);
         let at = request.clip.checked_sub(1);
         let Some(clip) = clips.zip(at).and_then(|(clips, at)| clips.get(at)) else {
             return Ok(None);
         };
-        let Some((episode, seat)) = self.find_episode(&request.session, clip).await? else {
-            return Ok(None);
+        let (log, seat) = match &clip.source {
+            ClipSource::Partners(_) => {
+                if let Some(packed) = self.find_made(request) {
+                    return Ok(Some(packed));
+                }
+                let path = clip_file(&self.data, &self.study, &request.stage, request.clip);
+                let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+                (read_log(&bytes)?, None)
+            }
+            ClipSource::Own { stage, episode } => {
+                let played = self.find_episode(&request.session, stage, *episode);
+                let Some((episode, seat)) = played.await? else {
+                    return Ok(None);
+                };
+                let log = open_log(&self.data, &episode)?;
+                let withdrawn = store::withdrawn(&self.data).await?;
+                if withdrawn.groups.contains(&log.header.group) {
+                    return Ok(None);
+                }
+                (log, Some(Seat(seat)))
+            }
         };
-        let log = open_log(&self.data, &episode)?;
-        let withdrawn = store::withdrawn(&self.data).await?;
-        if withdrawn.groups.contains(&log.header.group) {
-            return Ok(None);
-        }
         let order = FilmOrder {
-            view: (clip.view == ClipView::Own).then_some(Seat(seat)),
-            own: Some(Seat(seat)),
+            view: seat.filter(|_| clip.view == ClipView::Own),
+            own: seat,
             from_s: clip.from_s,
             to_s: clip.to_s,
         };
         let stored = stored_files(&self.data);
         let work = move || {
             let _permit = permit;
-            Film::compute(&log, stored, order).map(|film| film.pack())
+            Film::compute(&log, stored, order).map(|film| Bytes::from(film.pack()))
         };
         let packed = tokio::task::spawn_blocking(work).await?;
-        packed.context("the simulation").map(Some)
+        let packed = packed.context("the simulation")?;
+        if seat.is_none() {
+            let key = (request.stage.clone(), request.clip);
+            let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+            made.insert(key, packed.clone());
+        }
+        Ok(Some(packed))
+    }
+
+    /// The film of a clip of AI partners, if somebody has watched it before.
+    fn find_made(&self, request: &FilmRequest) -> Option<Bytes> {
+        let made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        made.get(&(request.stage.clone(), request.clip)).cloned()
     }
 
     /// The episode of a clip, and the seat of the person of the session in it.
     async fn find_episode(
         &self,
         session: &str,
-        clip: &WatchClip,
+        stage: &str,
+        number: Option<u16>,
     ) -> anyhow::Result<Option<(String, u8)>> {
         let Some(store) = StudyStore::find(&self.data).await? else {
             return Ok(None);
         };
-        let played = store
-            .list_last_episodes(&token_hash(session), &clip.stage)
-            .await;
+        let played = store.list_last_episodes(&token_hash(session), stage).await;
         store.close().await;
         let mut played = played?;
-        Ok(match clip.episode {
+        Ok(match number {
             None => played.pop(),
             Some(number) => played.into_iter().nth(usize::from(number) - 1),
         })

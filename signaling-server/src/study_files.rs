@@ -62,6 +62,7 @@ pub fn store_files(
     for model in &study.models {
         data.store_model(model)?;
     }
+    data.store_clips(study)?;
     Ok(modules)
 }
 

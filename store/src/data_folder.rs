@@ -5,6 +5,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use protocol::hash::sha256_hex;
 use study::Study;
 use study::stage::{CERTIFICATE, CompiledModel};
@@ -206,6 +207,25 @@ impl DataDir {
         self.dir.join("studies").join(format!("{hash}.json"))
     }
 
+    /// Plays the clips of AI partners that a study shows, and keeps their logs beside the study, and their modules.
+    ///
+    /// # Errors
+    /// A clip cannot be played, or [`DataError::Io`].
+    pub fn store_clips(&self, study: &Study) -> anyhow::Result<()> {
+        for (env, file) in study.clip_modules() {
+            self.store_module(env, file.bytes.clone().into())?;
+        }
+        let path = |stage: &str, number| clip_file(&self.dir, &study.hash, stage, number);
+        let clips = archive::play_clips(study, |stage, number| path(stage, number).is_file())?;
+        for clip in clips {
+            let path = path(&clip.stage, clip.number);
+            let mut options = OpenOptions::new();
+            write_once(&path, options.write(true), &clip.log)
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        Ok(())
+    }
+
     /// Marks the folder as one in which only bots and agents take part.
     ///
     /// # Errors
@@ -237,6 +257,13 @@ fn keep_private(dir: &Path) -> io::Result<()> {
     #[cfg(not(unix))]
     let _ = dir;
     Ok(())
+}
+
+/// The file of a clip of AI partners in a data folder, by the hash of the study, the watch stage, and the number of the
+/// clip there, from 1.
+pub fn clip_file(data: &Path, study_hash: &str, stage: &str, number: usize) -> PathBuf {
+    let name = format!("{study_hash}-{stage}-{number}.clip");
+    data.join("studies").join(name)
 }
 
 /// Tells whether a folder is the data folder of a server.

@@ -1,5 +1,6 @@
 //! Checks of a study beside the facts of its host: environments and AI partners.
 
+mod clips;
 mod directive_buttons;
 mod env_fault;
 
@@ -15,11 +16,29 @@ use crate::stage::course::Mode;
 use crate::stage::env::Env;
 use crate::stage::lobby::Lobby;
 use crate::stage::players::Player;
-use crate::stage::{ClipView, SharedSeat, Stage, StageKind};
+use crate::stage::{SharedSeat, Stage, StageKind};
 use crate::timeline::fill;
 use crate::timeline::names::Scope;
 use crate::timeline::tree::Bindings;
 use crate::yaml;
+
+/// An AI partner that the study names.
+type CalledPartner<'a> = (String, &'a AiPartner, PlayedAt, &'static str);
+
+/// The place where an AI partner plays.
+#[derive(Clone, Copy)]
+struct PlayedAt {
+    /// The index of the stage.
+    stage: u16,
+    /// The number of the clip, in a watch stage.
+    clip: Option<usize>,
+}
+
+impl PlayedAt {
+    fn stage(stage: u16) -> Self {
+        Self { stage, clip: None }
+    }
+}
 
 /// The parts of a study that depend on its host, as far as they could be read: a study with faults of other kinds is
 /// checked too, so that one run reports all faults.
@@ -58,36 +77,12 @@ impl HostCheck<'_> {
                 faults.len() == count && faults.windows(2).all(|pair| pair[0].2 == pair[1].2);
             for (env, bound, fault) in &faults {
                 let bound = if is_common { &Bindings::new() } else { bound };
-                self.report_env_fault(index, env, fault, bound);
+                self.report_env_fault((index, path), env, fault, bound);
             }
         }
-        self.check_clips(&all);
+        self.check_own_clips(&all);
+        self.check_partner_clips(host);
         all
-    }
-
-    /// Reports clips that would show a whole world with secrets: a viewer may continue to play with that knowledge.
-    fn check_clips(&self, facts: &EnvFactsByStage) {
-        let keeps_secrets = |name: &str| {
-            let is_one = |index: u16| self.stage(index).is_some_and(|stage| stage.id == name);
-            facts
-                .iter()
-                .any(|((index, _), facts)| facts.is_secret && is_one(*index))
-        };
-        for (stage, path) in self.stages.iter().zip(self.paths) {
-            let Some(StageKind::Watch(watch)) = stage.as_ref().map(|stage| &stage.kind) else {
-                continue;
-            };
-            for (number, clip) in watch.clips.iter().enumerate() {
-                if clip.view == ClipView::Whole && keeps_secrets(&clip.stage) {
-                    let message = format!(
-                        "the environment of `{}` keeps secrets from players, and the whole world would show them to \
-                         participants; write `view: own`",
-                        clip.stage
-                    );
-                    self.fault(&format!("{path}.clips[{number}].view"), message);
-                }
-            }
-        }
     }
 
     fn stage(&self, index: u16) -> Option<&Stage> {
@@ -155,14 +150,14 @@ impl HostCheck<'_> {
     pub(crate) fn check_policies(&self, host: &impl HostFacts) {
         let known = host.policies();
         let mut faulty = BTreeSet::new();
-        for (path, partner, stage, place) in self.partners() {
+        for (path, partner, at, place) in self.partners() {
             let policy = partner.policy.as_str();
             let is_told = partner.origin.is_some() && faulty.contains(&path);
             if is_told {
                 continue;
             }
             let is_known = partner.model.is_some() || known.contains(&policy);
-            let mut variants = self.variants(stage).into_iter().filter(|_| is_known);
+            let mut variants = self.variants_at(at).into_iter().filter(|_| is_known);
             if variants.any(|(env, _)| !self.check_buttons(host, partner, &env)) {
                 faulty.insert(path.clone());
             }
@@ -175,7 +170,7 @@ impl HostCheck<'_> {
                 faulty.insert(path);
                 continue;
             }
-            for (env, _) in self.variants(stage) {
+            for (env, _) in self.variants_at(at) {
                 let able = host.policies_for(&env);
                 if let Some(able) = able.filter(|able| !able.contains(&policy)) {
                     let message = format!(
@@ -194,14 +189,14 @@ impl HostCheck<'_> {
     pub(crate) fn compile_models(&self, host: &impl HostFacts) -> Vec<PartnerModel> {
         let mut made = Vec::new();
         let mut faulty = BTreeSet::new();
-        for (path, partner, stage, place) in self.partners() {
+        for (path, partner, at, place) in self.partners() {
             let Some(model) = &partner.model else {
                 continue;
             };
             if partner.origin.is_some() && faulty.contains(&path) {
                 continue;
             }
-            for (env, _) in self.variants(stage) {
+            for (env, _) in self.variants_at(at) {
                 match host.compile_model(&partner.policy, model, &env) {
                     Ok(found) => made.extend(found.map(|(name, model)| PartnerModel {
                         partner: partner.clone(),
@@ -223,14 +218,14 @@ impl HostCheck<'_> {
         made
     }
 
-    /// Every AI partner that the study names: the path of its policy, the index of the stage that it plays, and where
-    /// that stage stands, in words.
-    fn partners(&self) -> Vec<(String, &AiPartner, u16, &'static str)> {
-        let mut called: Vec<(String, &AiPartner, u16, &'static str)> = Vec::new();
+    /// Every AI partner that the study names: the path of its policy, where it plays, and the same in words.
+    fn partners(&self) -> Vec<CalledPartner<'_>> {
+        let mut called: Vec<CalledPartner<'_>> = self.clip_partners();
         for index in 0..self.stages.len() as u16 {
             let Some(env) = self.env(index) else {
                 continue;
             };
+            let here = PlayedAt::stage(index);
             for at in self.lobbies.get(&index).into_iter().flatten() {
                 let path = format!("{}.bot.policy", self.paths[usize::from(*at)]);
                 let Some(lobby) = self.lobby(*at) else {
@@ -239,21 +234,21 @@ impl HostCheck<'_> {
                 let drawn = lobby.partner.iter();
                 let drawn = drawn.flat_map(|drawn| drawn.choices.values());
                 let bots = lobby.bot.iter().chain(drawn);
-                called.extend(bots.map(|bot| (path.clone(), bot, index, "that follows")));
+                called.extend(bots.map(|bot| (path.clone(), bot, here, "that follows")));
             }
             let path = &self.paths[usize::from(index)];
             let own = format!("{path}.on_disconnect.bot.policy");
             // One that the stage has from its lobby stands there in the file.
             let is_own = self.source.has(&format!("{path}.on_disconnect.bot"));
             let bot = env.on_disconnect.bot.as_ref().filter(|_| is_own);
-            called.extend(bot.map(|bot| (own, bot, index, "of this stage")));
+            called.extend(bot.map(|bot| (own, bot, here, "of this stage")));
             let shared = env.shared_seat.iter();
             let shared = shared.flat_map(SharedSeat::located_partners);
             called.extend(shared.map(|(key, bot)| {
                 (
                     format!("{path}.shared_seat.{key}.policy"),
                     bot,
-                    index,
+                    here,
                     "of this stage",
                 )
             }));
@@ -265,7 +260,7 @@ impl HostCheck<'_> {
                     Player::Own | Player::Partner | Player::Vacant => Vec::new(),
                 };
                 let bots = bots.into_iter();
-                called.extend(bots.map(|bot| (path.clone(), bot, index, "of this stage")));
+                called.extend(bots.map(|bot| (path.clone(), bot, here, "of this stage")));
             }
         }
         for (number, measure) in self.adherence.iter().enumerate() {
@@ -275,7 +270,10 @@ impl HostCheck<'_> {
                 stage.is_some_and(|stage| stage.id == measure.stage) && self.env(*index).is_some()
             };
             let stage = (0..self.stages.len() as u16).find(is_meant);
-            called.extend(stage.map(|stage| (path, &measure.policy, stage, "that is measured")));
+            called.extend(stage.map(|stage| {
+                let at = PlayedAt::stage(stage);
+                (path, &measure.policy, at, "that is measured")
+            }));
         }
         for (path, partner, _, place) in &mut called {
             // One that `partners` names has its policy there, and may play at several stages.
@@ -290,12 +288,12 @@ impl HostCheck<'_> {
     /// The partners whose rules of training the study gives, at each stage that they play.
     pub(crate) fn list_trained_partners(&self) -> BTreeSet<TrainedPartner> {
         let partners = self.partners().into_iter();
-        let trained = partners.filter_map(|(_, partner, stage, _)| {
+        let trained = partners.filter_map(|(_, partner, at, _)| {
             let origin = partner.origin.as_ref()?;
             Some(TrainedPartner {
                 name: origin.name.clone(),
                 rules: origin.training_rules.clone()?,
-                stage,
+                stage: at.stage,
             })
         });
         trained.collect()

@@ -72,6 +72,9 @@ pub(crate) const MAX_QUOTA: u32 = 1_000_000;
 #[allow(clippy::cast_possible_truncation, reason = "16")]
 pub(crate) const MAX_SEATS: u8 = protocol::MAX_SEATS as u8;
 
+/// Ticks of an episode of AI partners that is watched: an hour at ten ticks a second.
+pub(crate) const MAX_CLIP_TICKS: u32 = 36_000;
+
 /// Episodes of a stage.
 pub(crate) const MAX_EPISODES: u16 = 1_000;
 

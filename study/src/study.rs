@@ -19,7 +19,7 @@ use crate::screening::Screening;
 use crate::sentences::Sentences;
 use crate::stage::ai_partner::{AiPartner, CompiledModel};
 use crate::stage::lobby::Lobby;
-use crate::stage::{Stage, StageKind};
+use crate::stage::{ClipSource, ModuleFile, PartnerEpisode, Stage, StageKind};
 use crate::text::Text;
 use crate::timeline::tree::Node;
 use crate::timeline::uses::FactorUse;
@@ -100,6 +100,28 @@ impl Study {
             partner.enter_name(made.map(|made| made.name.as_str()));
         }
         self.models = models.into_iter().map(|made| made.model).collect();
+    }
+
+    /// The episodes of AI partners that it shows, with the index of their stage.
+    pub fn partner_episodes(&self) -> impl Iterator<Item = (usize, &PartnerEpisode)> {
+        let stages = self.timeline.iter().enumerate();
+        let clips = stages.flat_map(|(index, stage)| {
+            let clips = match &stage.kind {
+                StageKind::Watch(watch) => &watch.clips[..],
+                _ => &[],
+            };
+            clips.iter().map(move |clip| (index, clip))
+        });
+        clips.filter_map(|(index, clip)| match &clip.source {
+            ClipSource::Partners(episode) => Some((index, &**episode)),
+            ClipSource::Own { .. } => None,
+        })
+    }
+
+    /// The modules of clips of AI partners, with the ids of their environments.
+    pub fn clip_modules(&self) -> impl Iterator<Item = (&str, &ModuleFile)> {
+        let episodes = self.partner_episodes();
+        episodes.filter_map(|(_, episode)| Some((&*episode.env, episode.module.as_ref()?)))
     }
 
     /// A problem of the environment of an env stage.

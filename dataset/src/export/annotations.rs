@@ -1,6 +1,7 @@
 //! The table of what people annotated in replays of episodes.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Context as _;
 use protocol::hash::sha256_hex;
@@ -8,6 +9,7 @@ use serde_json::Value;
 use store::Response;
 use study::stage::{MarkedSpan, RatingSamples};
 
+use super::clips::{PartnerClip, PartnerClips};
 use super::column::{Typed, row};
 use super::known::KnownData;
 use super::responses::VisitKeys;
@@ -23,6 +25,14 @@ row! {
         clip_episode_id: &'a str,
         /// The person's seat in that episode.
         clip_seat: Option<u8>,
+        /// For a clip of AI partners, the seed of the episode.
+        clip_seed: Option<u64>,
+        /// For a clip of AI partners, the policies by seat, with a space between; models with their SHA-256.
+        clip_policies: &'a str,
+        /// For a clip of AI partners, the first tick that is shown.
+        clip_first_tick: Option<u32>,
+        /// For a clip of AI partners, the last tick that is shown.
+        clip_end_tick: Option<u32>,
         /// `rating`, `mark`, `choice`, or `missing` if the page could not show a replay.
         kind: &'a str,
         /// The tick of the episode: of the sample, or the first one of the span.
@@ -42,7 +52,8 @@ row! {
     }
 }
 
-/// The stage of a clip, and the number of its episode, from 1; `None` for the last one.
+/// The stage of a clip, and the number of its episode, from 1; `None` for the last one. The stage is empty for a clip of
+/// AI partners.
 type Clip = (String, Option<usize>);
 
 /// The clips of the watch stages of the studies of a data folder.
@@ -52,11 +63,16 @@ pub(super) struct WatchStages {
     clips: BTreeMap<(String, String), Vec<Clip>>,
     /// The study of each session.
     sessions: BTreeMap<String, String>,
+    /// The clips of AI partners.
+    partner_clips: PartnerClips,
 }
 
 impl WatchStages {
-    pub(super) fn new(studies: &[String], known: &KnownData) -> anyhow::Result<Self> {
-        let mut stages = Self::default();
+    pub(super) fn new(data: &Path, studies: &[String], known: &KnownData) -> anyhow::Result<Self> {
+        let mut stages = Self {
+            partner_clips: PartnerClips::read(data, studies)?,
+            ..Self::default()
+        };
         for canonical in studies {
             let study: Value =
                 serde_json::from_str(canonical).context("a stored study is damaged")?;
@@ -92,6 +108,17 @@ impl WatchStages {
         Some(clips)
     }
 
+    /// The clips of AI partners.
+    pub(super) fn partner_clips(&self) -> &PartnerClips {
+        &self.partner_clips
+    }
+
+    /// The clip of AI partners with this number in the stage of an answer.
+    fn find_partner_clip(&self, response: &Response, number: u16) -> Option<&PartnerClip> {
+        let study = self.sessions.get(&response.session)?;
+        self.partner_clips.find(study, &response.stage, number)
+    }
+
     /// True if the answer is to a watch stage.
     pub(super) fn has(&self, response: &Response) -> bool {
         self.find(response).is_some()
@@ -113,9 +140,22 @@ impl WatchStages {
             let clip = clip.checked_sub(1).and_then(|at| clips.get(at));
             clip.and_then(|clip| find_episode(response, clip, known))
         };
+        let played = |clip: Option<u16>| self.find_partner_clip(response, clip?);
+        // Two clips at most: a row borrows the policies of its clip.
+        let policies = [1, 2].map(|number| {
+            let clip = played(Some(number));
+            clip.map_or(String::new(), PartnerClip::policies)
+        });
         let row = |clip: Option<u16>, kind: &'static str| {
             let (episode, seat) = clip.and_then(|clip| shown(clip.into())).unzip();
+            let own = played(clip);
+            let at = clip.and_then(|clip| usize::from(clip).checked_sub(1));
+            let policies = at.and_then(|at| policies.get(at));
             AnnotationRow {
+                clip_seed: own.map(PartnerClip::seed),
+                clip_policies: policies.map_or("", String::as_str),
+                clip_first_tick: own.map(|clip| clip.first),
+                clip_end_tick: own.map(|clip| clip.end),
                 clip,
                 clip_episode_id: episode.unwrap_or_default(),
                 clip_seat: seat,

@@ -161,7 +161,7 @@ pub(super) async fn write_tables(
         (responses, times) = (store.responses().await?, store.page_times().await?);
         let studies = store.studies().await?;
         questions = Questions::new(&studies, known)?;
-        watched = WatchStages::new(&studies, known)?;
+        watched = WatchStages::new(data, &studies, known)?;
         store.close().await;
     }
     let of_pages = times
@@ -195,6 +195,7 @@ pub(super) async fn write_tables(
         options,
         known,
     )?);
+    report.tables.push(watched.partner_clips().write(output)?);
     let included: BTreeSet<&str> = known.sessions.iter().map(|session| &*session.id).collect();
     let mut pages = Table::create::<(VisitKeys<'_>, PageRow)>(output, "pages")?;
     for time in times

@@ -622,7 +622,7 @@ async fn a_table_without_rows_has_its_columns() {
     let names: Vec<&str> = report.tables.iter().map(|table| table.name).collect();
     assert_eq!(
         names.join(" "),
-        "episodes steps step_events rewards step_infos seats seat_control proposals keys events presence routes seen quality adherence responses response_parts annotations pages sessions screening session_quality exclusions groups lobby chat model_calls desk_messages interventions agents"
+        "episodes steps step_events rewards step_infos seats seat_control proposals keys events presence routes seen quality adherence responses response_parts annotations clips pages sessions screening session_quality exclusions groups lobby chat model_calls desk_messages interventions agents"
     );
     for table in &report.tables {
         assert_eq!(table.rows, 0);

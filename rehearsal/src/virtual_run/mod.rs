@@ -334,6 +334,7 @@ fn prepare(study: &Study, data: &Path, seed: u64) -> anyhow::Result<()> {
     for model in &study.models {
         folder.store_model(model)?;
     }
+    folder.store_clips(study)?;
     let mut rng = SeededRng::new(seed, "links");
     let mut key = [0; 32];
     key.fill_with(|| rng.bits() as u8);

@@ -9,15 +9,14 @@ use crate::timeline::tree::Bindings;
 use crate::yaml::join;
 
 impl HostCheck<'_> {
-    /// Reports why an environment cannot be opened.
+    /// Reports why an environment cannot be opened: that of a stage, by its index, or of a clip in it. Both have a path.
     pub(super) fn report_env_fault(
         &self,
-        index: u16,
+        (index, path): (u16, &str),
         env: &Env,
         fault: &EnvFault,
         bound: &Bindings,
     ) {
-        let path = &self.paths[usize::from(index)];
         match fault {
             EnvFault::Unknown { known } => {
                 let ids: Vec<&str> = known.iter().map(String::as_str).collect();
@@ -41,18 +40,24 @@ impl HostCheck<'_> {
                 self.fault(&format!("{path}.module"), reason.clone());
             }
             EnvFault::Config { field, reason } => {
-                self.report_config_fault(index, field, reason, bound);
+                self.report_config_fault((index, path), env, [field, reason], bound);
             }
         }
     }
 
     /// Reports a parameter that is refused: at the value that a name brought there, if it is one alone, else in the
     /// config.
-    fn report_config_fault(&self, index: u16, field: &str, reason: &str, bound: &Bindings) {
+    fn report_config_fault(
+        &self,
+        (index, path): (u16, &str),
+        env: &Env,
+        [field, reason]: [&str; 2],
+        bound: &Bindings,
+    ) {
         let id = self.stage(index).map_or("", |stage| &stage.id);
         let reason = &plain(reason);
-        let path = join(&self.paths[usize::from(index)], "config");
-        let world = self.env(index).and_then(|env| env.world.as_ref());
+        let path = join(path, "config");
+        let world = env.world.as_ref();
         let parameter = field.split(['.', '[']).next().unwrap_or_default();
         if let Some(world) = world.filter(|_| !self.source.has(&join(&path, parameter))) {
             return self.report.add_problem(world.problem(field, reason));

@@ -1,6 +1,6 @@
 //! Checks of stages against the stages before them.
 
-use super::{Stage, StageKind, WatchClip};
+use super::{ClipSource, Stage, StageKind};
 use crate::problem::hint;
 use crate::read::Cursor;
 
@@ -84,30 +84,34 @@ fn check_clips(places: &[Cursor<'_>], stages: &[Option<Stage>]) {
         let is_env = |stage: &&&Stage| matches!(stage.kind, StageKind::Env(_));
         let known: Vec<&Stage> = before.iter().filter(is_env).copied().collect();
         for (number, clip) in watch.clips.iter().enumerate() {
-            check_clip(place, number, clip, &known);
+            if let ClipSource::Own { stage, episode } = &clip.source {
+                check_clip(place, number, (stage, *episode), &known);
+            }
         }
     }
 }
 
-fn check_clip(place: &Cursor<'_>, number: usize, clip: &WatchClip, known: &[&Stage]) {
+fn check_clip(
+    place: &Cursor<'_>,
+    number: usize,
+    (wanted, episode): (&str, Option<u16>),
+    known: &[&Stage],
+) {
     let at = |key: &str| format!("clips[{number}].{key}");
-    let Some(stage) = known.iter().find(|stage| stage.id == clip.stage) else {
+    let Some(stage) = known.iter().find(|stage| stage.id == wanted) else {
         let names: Vec<&str> = known.iter().map(|stage| stage.id.as_str()).collect();
         let known = match names.is_empty() {
             true => "none comes before".to_owned(),
-            false => hint(&clip.stage, &names),
+            false => hint(wanted, &names),
         };
-        let message = format!(
-            "there is no env stage `{}` before this one; {known}",
-            clip.stage
-        );
+        let message = format!("there is no env stage `{wanted}` before this one; {known}");
         return place.wrong_at(&at("stage"), message);
     };
     if let StageKind::Env(env) = &stage.kind
-        && let Some(episode) = clip.episode.filter(|number| *number > env.course.limit())
+        && let Some(episode) = episode.filter(|number| *number > env.course.limit())
     {
         let most = env.course.limit();
-        let message = format!("there is no episode {episode}: `{}` has {most}", clip.stage);
+        let message = format!("there is no episode {episode}: `{wanted}` has {most}");
         place.wrong_at(&at("episode"), message);
     }
 }

@@ -63,6 +63,18 @@ pub enum Mode {
 }
 
 impl EnvCourse {
+    /// One episode at the tick rate.
+    pub(super) fn one() -> Self {
+        Self {
+            episodes: 1,
+            until: None,
+            seed: Vec::new(),
+            mode: Mode::Ticks,
+            turn_limit_s: None,
+            turn_default: None,
+        }
+    }
+
     /// The most episodes of a visit.
     pub fn limit(&self) -> u16 {
         let until = self.until.as_ref();

@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 
 use protocol::EnvWay;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::chat::{self, Writing};
 use super::course::{self, EnvCourse};
+use super::environment::{self, CONFIG, ENV, Environment, MODULE, over, read_config};
 use super::module_file::{self, ModuleFile};
 use super::players::{self, Player, SeatChoice};
-use super::python::{self, PythonWorld};
+use super::python::PythonWorld;
 use super::shared_seat::{self, SharedSeat};
-use super::world::{self, WorldFile};
+use super::world::WorldFile;
 use crate::disconnect::{self, HiddenTab, InputDelay, OnDisconnect};
 use crate::folder::Source;
 use crate::formula::TextTemplate;
@@ -153,6 +154,40 @@ pub struct Rest {
 }
 
 impl Env {
+    /// Episodes of an environment, with the usual value of everything else.
+    pub(crate) fn plain([env, version]: [String; 2], config: Value, players: Vec<Player>) -> Self {
+        Self {
+            env,
+            version,
+            module: None,
+            world: None,
+            python: None,
+            run: RunOn::Page,
+            players,
+            seat: None,
+            config,
+            course: EnvCourse::one(),
+            window: None,
+            input_delay: USUAL_DELAY,
+            keys: BTreeMap::new(),
+            screen: Screen {
+                capture: Capture::Hold,
+                touch: true,
+                countdown_s: None,
+                hud: Vec::new(),
+                rest: None,
+                fullscreen: false,
+                chat: None,
+            },
+            on_disconnect: OnDisconnect::default(),
+            hidden_tab: HiddenTab::default(),
+            assistant: None,
+            shared_seat: None,
+            demonstration: false,
+            record_observations: false,
+        }
+    }
+
     /// Returns where its world is stepped.
     pub fn way(&self) -> EnvWay {
         match self.run {
@@ -172,19 +207,17 @@ impl Env {
 
 const DOC: &str = "Episodes of an environment.";
 
+/// The bounds of the input delay if the study names none.
+const USUAL_DELAY: InputDelay = InputDelay { min: 0, max: 3 };
+
 pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
-    let doc = "The environment and its exact version. `{grid: my_world.yaml}` is a grid world without programming: a \
-               file of the study folder. `{python: my_game.py:make}`, `{gymnasium: CartPole-v1}` and `{pettingzoo: …}` are \
-               environments in Python ([hosts.md](study-file/hosts.md)).";
-    let environment = fields.key("env", doc);
-    let environment = environment.need("overcooked@2.0.0", |place| environment_of(source, &place));
-    let doc = "The file of your own environment module in the study folder, at most 16 MiB. Check it with `coplay \
-               env check`. Its id must differ from the built-in environments. Participants' pages run it, and the \
-               server simulates it in an interpreter with limits \
-               ([environment-modules.md](environment-modules.md)).";
+    let environment = fields.key("env", ENV);
+    let environment = environment.need("overcooked@2.0.0", |place| {
+        environment::environment_of(source, &place)
+    });
     let module = fields
-        .key("module", doc)
+        .key("module", MODULE)
         .maybe(|place| module_file::read(source, &place));
     let ways = [("page", RunOn::Page), ("host", RunOn::Host)];
     let doc = "Where the environment is stepped. `page`: on every participant's page, so that one's own action is shown at \
@@ -206,21 +239,15 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     let seat = fields
         .key("seat", doc)
         .maybe(|place| players::read_seat(&place));
-    let doc = "The parameters of the environment, including tick rate and horizon; the environment's page lists \
-               them. `{{ name }}` stands for the level of a factor or a value of `for_each`. With a grid world they \
-               replace parameters of its file.";
-    let config = fields.key("config", doc);
+    let config = fields.key("config", CONFIG);
     let config = config.or(Value::Object(Default::default()), |place| {
-        place.entries("the environment's parameters")?;
-        Some(place.json())
+        read_config(&place)
     });
     let course = course::read(fields);
     let doc = "The bounds of the input delay. The delay follows from the round trip when an episode starts, and is \
                the same for all seats.";
     let input_delay = fields.key("input_delay", doc);
-    let input_delay = input_delay.or(InputDelay { min: 0, max: 3 }, |place| {
-        disconnect::input_delay(&place)
-    });
+    let input_delay = input_delay.or(USUAL_DELAY, |place| disconnect::input_delay(&place));
     let greatest = input_delay.map_or(0, |delay| delay.max);
     let doc = "The prediction window: how many ticks a page can run ahead of a partner's last known input. When it \
                is used up, the game freezes until input arrives. At most 40 minus `input_delay.max`. By default 16 \
@@ -407,70 +434,4 @@ fn rest(source: Source<'_>, place: &Cursor<'_>) -> Option<Rest> {
         min_s: min_s?,
         max_s: max_s?,
     })
-}
-
-/// The environment of a stage.
-struct Environment {
-    /// Its id and its version.
-    id: [String; 2],
-    /// The file of a grid world, and the parameters in it.
-    world: Option<(WorldFile, Map<String, Value>)>,
-    /// An environment in Python.
-    python: Option<PythonWorld>,
-}
-
-fn environment_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Environment> {
-    let is_python = python::NAMES.iter().any(|name| place.at(name).is_some());
-    let is_grid = place.is_block() && !is_python;
-    let file = (place.may(is_grid)).then(|| world::read(source, place));
-    let python = (place.may(is_python)).then(|| python::read(source, place));
-    let named = (place.may(!place.is_block())).then(|| env_id(place));
-    if let Some(named) = named {
-        return Some(Environment {
-            id: named?.into(),
-            world: None,
-            python: None,
-        });
-    }
-    if let Some(python) = python {
-        let python = python?;
-        return Some(Environment {
-            // Its version is known once somebody has opened it.
-            id: [python.id(), String::new()],
-            world: None,
-            python: Some(python),
-        });
-    }
-    Some(Environment {
-        id: world::GRID.map(str::to_owned),
-        world: Some(file.flatten()?),
-        python: None,
-    })
-}
-
-/// Merges the parameters of a file with those of a stage, which have priority.
-fn over(mut file: Map<String, Value>, config: Value) -> Value {
-    if let Value::Object(config) = config {
-        file.extend(config);
-    }
-    Value::Object(file)
-}
-
-fn env_id(place: &Cursor<'_>) -> Option<(String, String)> {
-    let text = place.text(100)?;
-    let split = text
-        .split_once('@')
-        .filter(|(id, version)| !id.is_empty() && is_version(version));
-    if split.is_none() {
-        place.wrong(format!("`{text}` names no version; write `id@version` with three numbers, such as `overcooked@2.0.0`"));
-    }
-    split.map(|(id, version)| (id.to_owned(), version.to_owned()))
-}
-
-fn is_version(text: &str) -> bool {
-    let parts: Vec<&str> = text.split('.').collect();
-    parts.len() == 3
-        && parts
-            .iter()
-            .all(|part| part.len() < 10 && part.parse::<u32>().is_ok())
 }

@@ -21,6 +21,7 @@ pub(crate) mod directive_buttons;
 pub(crate) mod drawn_partner;
 pub(crate) mod end;
 pub(crate) mod env;
+mod environment;
 pub(crate) mod external;
 pub(crate) mod instructions;
 pub(crate) mod live;
@@ -55,8 +56,8 @@ pub use self::python::{PythonFile, PythonWorld};
 pub use self::quiz::{Quiz, QuizChoice, QuizQuestion};
 pub use self::shared_seat::{SharedSeat, Sharing};
 pub use self::watch::{
-    ChooseTask, ClipView, MarkLabel, MarkTask, MarkedSpan, RateTask, RatingSamples, Watch,
-    WatchClip,
+    ChooseTask, ClipSource, ClipView, MarkLabel, MarkTask, MarkedSpan, PartnerEpisode, RateTask,
+    RatingSamples, Watch, WatchClip,
 };
 pub use self::world::WorldFile;
 
@@ -102,9 +103,17 @@ pub enum StageKind {
 }
 
 impl StageKind {
-    /// The AI partners that it calls.
+    /// The AI partners that it calls, also those that play in clips.
     pub(crate) fn ai_partners_mut(&mut self) -> Vec<&mut AiPartner> {
         match self {
+            Self::Watch(watch) => {
+                let episodes = watch.clips.iter_mut();
+                let episodes = episodes.filter_map(|clip| match &mut clip.source {
+                    ClipSource::Partners(episode) => Some(&mut episode.players),
+                    ClipSource::Own { .. } => None,
+                });
+                episodes.flatten().collect()
+            }
             Self::Lobby(lobby) => {
                 let drawn = lobby.partner.iter_mut();
                 let drawn = drawn.flat_map(|drawn| drawn.choices.values_mut());
@@ -125,7 +134,7 @@ impl StageKind {
         }
     }
 
-    /// The AI partners that it may call.
+    /// The AI partners that it may call for an episode with people.
     pub fn ai_partners(&self) -> Vec<&AiPartner> {
         match self {
             Self::Lobby(lobby) => {

@@ -1,8 +1,10 @@
-//! Replays of episodes that participants watch: they rate one while it plays, mark spans of it, or choose between two.
+//! Episodes that participants watch, their own or those of AI partners: they rate one while it plays, mark spans of it, or
+//! choose between two.
 //!
 //! This module must not know where a replay comes from, nor how it is shown.
 
 mod answers;
+mod clip;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,15 +12,16 @@ use serde_json::{Value, json};
 use crate::assign::Rng;
 use crate::folder::Source;
 use crate::inset;
-use crate::limits::{MAX_EPISODES, MAX_MARKS};
+use crate::limits::MAX_MARKS;
 use crate::page::{self, TextPage};
 use crate::read::{Cursor, Fields};
 use crate::text::{self, Text};
 
 pub use self::answers::{MarkedSpan, RatingSamples};
+pub use self::clip::{ClipSource, ClipView, PartnerEpisode, WatchClip};
 
 /// Replays of episodes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Watch {
     /// The text above them.
     #[serde(rename = "file", skip_serializing_if = "Option::is_none")]
@@ -34,34 +37,6 @@ pub struct Watch {
     /// The choice between two.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub choose: Option<ChooseTask>,
-}
-
-/// A replay, or a part of one.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct WatchClip {
-    /// The env stage of the episode.
-    pub stage: String,
-    /// The number of the episode in the last visit to the stage, from 1; `None` for the last one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub episode: Option<u16>,
-    /// The picture.
-    pub view: ClipView,
-    /// The second of the episode at which it begins.
-    pub from_s: u32,
-    /// The second at which it ends; `None` for the end of the episode.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub to_s: Option<u32>,
-}
-
-/// The picture of a replay.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ClipView {
-    /// As the participant's seat could see the world.
-    #[default]
-    Own,
-    /// The whole world.
-    Whole,
 }
 
 /// A rating that is given while the replay plays.
@@ -111,8 +86,8 @@ pub struct ChooseTask {
     pub shuffle: bool,
 }
 
-const DOC: &str = "Participants watch episodes of theirs again. They can rate one while it plays, mark spans of it and \
-                   explain them, or choose between two.";
+const DOC: &str = "Participants watch episodes of theirs again, or episodes of AI partners. They can rate one while it plays, \
+                   mark spans of it and explain them, or choose between two.";
 
 /// The time between samples if the study does not say, milliseconds.
 const EVERY_MS: u16 = 500;
@@ -129,7 +104,8 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Watch>
     let doc = "The replays: one, or two that are shown side by side.";
     let clips = fields.key("clips", doc).need("[{stage: play}]", |place| {
         let places = place.list_of("clips", 1..=2)?;
-        let read: Vec<Option<WatchClip>> = places.iter().map(clip).collect();
+        let read = places.iter().map(|place| clip::read(source, place));
+        let read: Vec<Option<WatchClip>> = read.collect();
         read.into_iter().collect()
     });
     let doc = "Asks for a rating from 0 to 100 that is given while the replay plays, with a slider or with keys. \
@@ -175,40 +151,6 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Watch>
         return None;
     }
     Some(watch)
-}
-
-fn clip(place: &Cursor<'_>) -> Option<WatchClip> {
-    let mut fields = place.fields("a clip")?;
-    let doc = "The env stage of the episode. It comes before this stage.";
-    let stage = fields.key("stage", doc).need("play", |place| place.id());
-    let doc = "The number of the episode among those of the participant's last visit to the stage, from 1. By \
-               default, the last one.";
-    let episode = (fields.key("episode", doc)).maybe(|place| place.whole(1..=MAX_EPISODES, ""));
-    let doc = "The picture: as the participant's seat could see the world (`own`), or the whole world (`whole`).";
-    let view = fields.key("view", doc).or(ClipView::Own, |place| {
-        let views = [("own", ClipView::Own), ("whole", ClipView::Whole)];
-        place.word("view", &views)
-    });
-    let doc = "The second of the episode at which the clip begins.";
-    let from_s = (fields.key("from_s", doc)).or(0, |place| place.whole(0..=86_400, "seconds"));
-    let doc =
-        "The second of the episode at which the clip ends. By default, the end of the episode.";
-    let to_s = (fields.key("to_s", doc)).maybe(|place| place.whole(1..=86_400, "seconds"));
-    let (from_s, to_s) = (from_s?, to_s?);
-    if let Some(to_s) = to_s.filter(|to_s| *to_s <= from_s) {
-        let message = format!("`from_s` is {from_s} and `to_s` is {to_s}; `to_s` must be greater");
-        fields.whole.wrong_at("to_s", message);
-        return None;
-    }
-    let clip = WatchClip {
-        stage: stage?,
-        episode: episode?,
-        view: view?,
-        from_s,
-        to_s,
-    };
-    fields.done();
-    Some(clip)
 }
 
 fn rate_task(source: Source<'_>, place: &Cursor<'_>) -> Option<RateTask> {
