@@ -107,6 +107,8 @@ impl<W: World> Session<W> {
 
     /// Keeps the state that the session begins with.
     fn begin_checkpoints(&mut self) {
+        // Partners that begin here have a state from now on, so memory for it is set aside.
+        self.roster.begin(self.current, self.config.seed);
         let (world, roster) = (&mut self.world, &mut self.roster);
         self.checkpoints.begin(self.current, world, roster);
     }
