@@ -2,6 +2,7 @@
 
 use archive::{ActionShares, Replica, open_advisers, replay_from};
 use protocol::change::Change;
+use protocol::hash::model_sha256;
 use protocol::{Controller, EnvWay, Seat};
 
 use super::column::row;
@@ -84,9 +85,12 @@ fn seat_models<'a>(episode: &'a SimulatedEpisode<'_>) -> anyhow::Result<Vec<Seat
         let Controller::Ai { policy } = controller else {
             continue;
         };
+        // A script has no probabilities, and that of an environment in Python is not to be opened here.
+        if model_sha256(policy).is_none() {
+            continue;
+        }
         let minds = open_advisers(policy, header.seed, &episode.spec, &stored)?;
-        let own = minds.into_iter().nth(seat.index());
-        if let Some(shares) = own.filter(ActionShares::has_probabilities) {
+        if let Some(shares) = minds.into_iter().nth(seat.index()) {
             models.push(Seated {
                 seat,
                 controller,
