@@ -1,5 +1,6 @@
 //! The instances that one thread steps.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use env_core::contract::StateError;
@@ -8,7 +9,7 @@ use env_core::{Action, StepOutcome, Trail};
 use crate::arrays::{Arrays, Infos, Observations, Shape};
 use crate::episode::Episode;
 use crate::instances::Instances;
-use crate::{Autoreset, BatchOptions};
+use crate::options::{Autoreset, BatchOptions};
 
 /// Some instances of a batch, with the rows of the arrays that belong to them.
 pub(crate) trait Chunk: Send {
@@ -42,11 +43,11 @@ const EVENTS: usize = 8;
 
 /// Instances that are stepped one after the other.
 pub(crate) struct OneByOne<I: Instances> {
-    instances: Arc<I>,
+    pub(crate) instances: Arc<I>,
     pub(crate) slots: Vec<I::Slot>,
     pub(crate) episodes: Vec<Episode>,
     outcome: StepOutcome,
-    shape: Shape,
+    pub(crate) shape: Shape,
     pub(crate) autoreset: Autoreset,
     /// Those of the arrays of observations by instance, if they are written in place.
     trails: Option<Trails>,
@@ -87,8 +88,24 @@ impl<I: Instances> OneByOne<I> {
         }
     }
 
+    /// Notes that the array has observations of these instances from now on; true if it has earlier ones of all.
+    pub(crate) fn follow(&mut self, instances: Range<usize>) -> bool {
+        self.trails.as_mut().is_some_and(|trails| {
+            let trails = trails.wide[instances].iter_mut();
+            trails.fold(true, |all, trail| all & trail.follow())
+        })
+    }
+
+    /// The same for the compact form.
+    pub(crate) fn follow_compact(&mut self, instances: Range<usize>) -> bool {
+        self.trails.as_mut().is_some_and(|trails| {
+            let trails = trails.compact[instances].iter_mut();
+            trails.fold(true, |all, trail| all & trail.follow())
+        })
+    }
+
     /// Writes the observations of an instance whole.
-    fn write_observation(&mut self, index: usize, observations: &mut Observations<'_>) {
+    pub(crate) fn write_observation(&mut self, index: usize, observations: &mut Observations<'_>) {
         if let Some(trails) = &mut self.trails {
             trails.wide[index].forget();
             trails.compact[index].forget();

@@ -21,66 +21,34 @@ mod chunk;
 mod episode;
 mod instances;
 mod lanes;
+mod options;
 mod pool;
 mod vector;
 
 pub use arrays::{Arrays, Infos, Observations};
 pub use episode::Episode;
+pub use options::{Autoreset, BatchOptions};
 pub use pool::MAX_THREADS;
 pub use vector::{BatchError, Vector};
 
 use std::sync::Arc;
 
+use env_core::World;
 use env_core::contract::ParamError;
+use env_core::envs::overcooked_ai::OvercookedAi;
 use env_core::envs::{NativeEnvironment, Visitor, visit};
 use env_core::grid::{CogridRules, Grid, GridWorld};
-use env_core::{Environment as _, World};
 
 use arrays::Shape;
 use chunk::OneByOne;
 use instances::{Natives, Worlds};
-use lanes::{Lanes, Plan};
+use lanes::grid::GridGame;
+use lanes::kitchen::KitchenGame;
+use lanes::{Game, Lanes};
 use vector::Batch;
 
 /// Fewer instances are stepped faster one by one.
 const FEW: usize = 16;
-
-/// The time at which a finished episode restarts. The meanings and names are Gymnasium's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Autoreset {
-    /// In the step after its last, which ignores the actions and gives no reward.
-    #[default]
-    NextStep,
-    /// In its last step: the arrays get the outcome of the old episode and the first observation of the new one.
-    SameStep,
-    /// When the caller resets it.
-    Disabled,
-}
-
-/// How a batch works.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct BatchOptions {
-    /// Number of instances.
-    pub instances: usize,
-    /// Number of threads, at most [`MAX_THREADS`]; 0 for one a core.
-    pub threads: usize,
-    /// The time at which a finished episode restarts.
-    pub autoreset: Autoreset,
-    /// True if the caller gives the same observation array each time and does not change it.
-    /// Then a step writes only what may have changed.
-    pub in_place: bool,
-}
-
-impl Default for BatchOptions {
-    fn default() -> Self {
-        Self {
-            instances: 1,
-            threads: 0,
-            autoreset: Autoreset::default(),
-            in_place: false,
-        }
-    }
-}
 
 /// Opens a batch of an environment of ours by its id, with parameters as JSON (`""` for the defaults).
 /// Instance `i` begins with seed `i`.
@@ -100,6 +68,9 @@ pub fn open(id: &str, params: &str, options: BatchOptions) -> Result<Box<dyn Vec
             C: CogridRules<W>,
         {
             of_grid(grid, self.0)
+        }
+        fn visit_kitchen(self, kitchen: OvercookedAi) -> Self::Output {
+            of_kitchen(kitchen, self.0)
         }
     }
     visit(id, params, Open(options))?
@@ -132,39 +103,58 @@ where
     W: GridWorld<Extra: Send> + Send + Sync + 'static,
     C: CogridRules<W>,
 {
-    let Some(plan) = Plan::new(&grid).filter(|_| options.instances >= FEW) else {
+    let Some(game) = GridGame::new(&grid).filter(|_| options.instances >= FEW) else {
         return of_environment(grid, options);
     };
-    match plan.seats {
-        1 => in_lanes::<W, C, 1>(grid, plan, options),
-        2 => in_lanes::<W, C, 2>(grid, plan, options),
-        3 => in_lanes::<W, C, 3>(grid, plan, options),
-        4 => in_lanes::<W, C, 4>(grid, plan, options),
+    match game.plan.seats {
+        1 => in_lanes::<_, _, 1>(grid, game, options),
+        2 => in_lanes::<_, _, 2>(grid, game, options),
+        3 => in_lanes::<_, _, 3>(grid, game, options),
+        4 => in_lanes::<_, _, 4>(grid, game, options),
         _ => of_environment(grid, options),
     }
 }
 
-fn in_lanes<W, C, const SEATS: usize>(
-    grid: Grid<W, C>,
-    plan: Plan,
+/// Makes a batch of a kitchen of the published agents; many instances of one with a fixed ground are stepped together.
+/// Instance `i` begins with seed `i`.
+///
+/// # Errors
+/// [`ParamError`] for the options.
+pub fn of_kitchen(
+    kitchen: OvercookedAi,
+    options: BatchOptions,
+) -> Result<Box<dyn Vector>, ParamError> {
+    let Some(game) = KitchenGame::new(&kitchen).filter(|_| options.instances >= FEW) else {
+        return of_environment(kitchen, options);
+    };
+    match game.seats() {
+        1 => in_lanes::<_, _, 1>(kitchen, game, options),
+        2 => in_lanes::<_, _, 2>(kitchen, game, options),
+        3 => in_lanes::<_, _, 3>(kitchen, game, options),
+        4 => in_lanes::<_, _, 4>(kitchen, game, options),
+        _ => of_environment(kitchen, options),
+    }
+}
+
+fn in_lanes<E, G, const SEATS: usize>(
+    env: E,
+    game: G,
     options: BatchOptions,
 ) -> Result<Box<dyn Vector>, ParamError>
 where
-    W: GridWorld<Extra: Send> + Send + Sync + 'static,
-    C: CogridRules<W>,
+    E: NativeEnvironment,
+    G: Game<SEATS, Instances = Natives<E>> + Clone + 'static,
 {
     vector::check_options(&options)?;
-    let (spec, shape) = (grid.spec(), Shape::new(&grid.spec()));
-    let grid = Arc::new(Natives(grid));
+    let spec = env.spec();
+    let (shape, env) = (Shape::new(&spec), Arc::new(Natives(env)));
     let batch = Batch::share(spec, options, |first, count| {
         let slots = (first as u64..)
             .take(count)
-            .map(|seed| grid.0.reset(seed))
+            .map(|seed| env.0.reset(seed))
             .collect();
-        Lanes::<W, C, SEATS>::new(
-            OneByOne::new(grid.clone(), slots, first as u64, shape, options),
-            plan.clone(),
-        )
+        let one_by_one = OneByOne::new(env.clone(), slots, first as u64, shape, options);
+        Lanes::<G, SEATS>::new(one_by_one, game.clone())
     })?;
     Ok(Box::new(batch))
 }

@@ -8,9 +8,10 @@ use env_core::{Action, Spec};
 
 use crate::arrays::{Arrays, Observations, Shape};
 use crate::chunk::{Chunk, OneByOne};
+use crate::episode::Episode;
 use crate::instances::Instances;
+use crate::options::BatchOptions;
 use crate::pool::{MAX_THREADS, Pool};
-use crate::{BatchOptions, Episode};
 
 /// The most instances of a batch.
 const MAX_INSTANCES: usize = 1 << 24;

@@ -34,3 +34,4 @@ pub use choosing::choose_action;
 pub use contract::{Action, Environment, MAX_SEATS, Policy, Spec, StepEvent, StepOutcome, World};
 pub use instance::Instance;
 pub use observer::{BatchObserver, Trail};
+pub use value::{Forms, Value};

@@ -104,7 +104,7 @@ impl<V: Copy> Trail<V> {
     }
 
     /// Checks whether the array holds an earlier observation, and notes that it will.
-    pub(crate) fn follow(&mut self) -> bool {
+    pub fn follow(&mut self) -> bool {
         core::mem::replace(&mut self.holds, Holds::Earlier) != Holds::Unknown
     }
 

@@ -87,7 +87,7 @@ impl Forms {
     }
 
     /// Any numbers; those that no byte holds are for observations without a compact form.
-    pub(crate) fn of_floats(wide: Vec<f32>) -> Self {
+    pub fn of_floats(wide: Vec<f32>) -> Self {
         Self {
             compact: wide.iter().map(|&value| value as i8).collect(),
             wide,

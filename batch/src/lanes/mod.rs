@@ -1,83 +1,140 @@
-//! Grids that are played sixty-four together, if nobody reads them in between.
+//! Games that are played sixty-four together, if nobody reads their states in between.
 //!
-//! A step of one grid waits for branches that random actions make unpredictable. Sixty-four side by side have no
-//! branches, and take turns in vector instructions. This only makes steps faster: states go back and forth between the
-//! two forms, and a test checks that their results are equal, bit for bit.
+//! A step of one instance waits for branches that random actions make unpredictable. Sixty-four side by side have few
+//! branches, and take turns in vector instructions. This only makes steps and observations faster: states go back and
+//! forth between the two forms, and tests check that their results are equal, bit for bit.
 
-mod block;
-mod plan;
-mod step;
+mod bytes;
+mod gains;
+pub(crate) mod grid;
+pub(crate) mod kitchen;
 
-use env_core::Action;
 use env_core::contract::StateError;
-use env_core::grid::{CogridRules, Grid, GridWorld};
+use env_core::{Action, Value};
 
-use crate::Autoreset;
 use crate::arrays::{Arrays, Infos, Observations};
 use crate::chunk::{Chunk, OneByOne};
 use crate::episode::Episode;
-use crate::instances::Natives;
-use block::{Block, LANES};
-pub(crate) use plan::Plan;
-use step::Gains;
+use crate::instances::Instances;
+use crate::options::Autoreset;
+use bytes::{Bytes, LANES};
+use gains::{Gains, Tally};
 
-/// Instances of a grid that may be played in lanes.
-pub(crate) struct Lanes<W, C, const SEATS: usize>
-where
-    W: GridWorld<Extra: Send> + Send + Sync + 'static,
-    C: CogridRules<W>,
-{
-    one_by_one: OneByOne<Natives<Grid<W, C>>>,
-    plan: Plan,
-    /// Bytes of a fixture in the memory of a state.
-    stride: usize,
-    blocks: Vec<Block<SEATS>>,
-    /// True if the blocks have the instances; the states are then the older ones from before.
-    active: bool,
-    gains: Box<Gains<SEATS>>,
+/// The most seats of a game in lanes.
+pub(crate) const MOST_SEATS: usize = 4;
+
+/// A game that lanes play: its tables, and how sixty-four of its states step and observe.
+pub(crate) trait Game<const SEATS: usize>: Send + Sized {
+    type Instances: Instances;
+    /// Sixty-four states side by side.
+    type Block: Send;
+    /// Memory for the observations of a block.
+    type Scratch: Send;
+
+    /// A block of lanes that nobody uses: they are stepped as well, and do nothing.
+    fn new_block(&self) -> Self::Block;
+
+    /// Memory for observations; `None` if lanes cannot observe.
+    fn new_scratch(&self) -> Option<Self::Scratch>;
+
+    /// The most events with a value that one seat has in a step.
+    fn events(&self) -> usize;
+
+    /// The action that does nothing.
+    fn noop(&self) -> Action;
+
+    /// Takes up a state; false if lanes cannot hold it, and then nothing is changed.
+    fn insert(&self, block: &mut Self::Block, lane: usize, state: &SlotOf<Self, SEATS>) -> bool;
+
+    /// Writes a state back over its original.
+    fn extract(&self, block: &Self::Block, lane: usize, state: &mut SlotOf<Self, SEATS>);
+
+    /// Notes in a state that its horizon is reached.
+    fn finish(&self, state: &mut SlotOf<Self, SEATS>);
+
+    /// Checks whether a step of a state is not what lanes do.
+    fn is_over(&self, state: &SlotOf<Self, SEATS>) -> bool;
+
+    /// Advances every lane; `actions` is `[lane, seat]`.
+    fn step(
+        &self,
+        block: &mut Self::Block,
+        actions: &[[Action; SEATS]; LANES],
+        gains: &mut Gains<SEATS>,
+    );
+
+    /// Writes the observations, `[lane, seat, value]`. The array has earlier ones if `is_earlier`; it then need not write
+    /// what never changes.
+    fn observe<V: Value>(
+        &self,
+        block: &mut Self::Block,
+        is_earlier: bool,
+        scratch: &mut Self::Scratch,
+        out: &mut [V],
+    );
 }
 
-impl<W, C, const SEATS: usize> Lanes<W, C, SEATS>
-where
-    W: GridWorld<Extra: Send> + Send + Sync + 'static,
-    C: CogridRules<W>,
-{
+/// One instance of a game by itself.
+type SlotOf<G, const SEATS: usize> = <<G as Game<SEATS>>::Instances as Instances>::Slot;
+
+/// Sixty-four instances.
+struct Group<B, const SEATS: usize> {
+    block: B,
+    tally: Tally<SEATS>,
+    /// 1 where a step is not what lanes do: the episode is over.
+    odd: Bytes,
+}
+
+/// Instances that may be played in lanes.
+pub(crate) struct Lanes<G: Game<SEATS>, const SEATS: usize> {
+    one_by_one: OneByOne<G::Instances>,
+    game: G,
+    groups: Vec<Group<G::Block, SEATS>>,
+    /// True if the groups have the instances; the states are then the older ones from before.
+    active: bool,
+    gains: Box<Gains<SEATS>>,
+    scratch: Option<Box<G::Scratch>>,
+}
+
+impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
     /// Takes up instances that are stepped one by one until lanes are of use.
-    pub(crate) fn new(one_by_one: OneByOne<Natives<Grid<W, C>>>, plan: Plan) -> Self {
-        let records = one_by_one
-            .slots
-            .first()
-            .map_or(0, |state| state.memory.len() - 2 * plan.cells);
-        let blocks = one_by_one.slots.len().div_ceil(LANES);
+    pub(crate) fn new(one_by_one: OneByOne<G::Instances>, game: G) -> Self {
+        let groups = one_by_one.slots.len().div_ceil(LANES);
+        let group = || Group {
+            block: game.new_block(),
+            tally: Tally::NONE,
+            odd: Bytes::ZERO,
+        };
         Self {
-            stride: records
-                .checked_div(plan.pots.len())
-                .unwrap_or(records)
-                .max(1),
-            blocks: vec![Block::new(&plan); blocks],
+            groups: (0..groups).map(|_| group()).collect(),
             active: false,
-            gains: Box::new(Gains::NONE),
+            gains: Box::new(Gains::new(game.events())),
+            scratch: game.new_scratch().map(Box::new),
             one_by_one,
-            plan,
+            game,
         }
     }
 
     /// Takes an instance into its lane, if lanes can hold it.
     fn insert(&mut self, index: usize) -> bool {
-        let (state, episode) = (
-            &self.one_by_one.slots[index],
-            &self.one_by_one.episodes[index],
-        );
-        self.blocks[index / LANES].insert(&self.plan, self.stride, index % LANES, state, episode)
+        let (group, lane) = (&mut self.groups[index / LANES], index % LANES);
+        let state = &self.one_by_one.slots[index];
+        let episode = &self.one_by_one.episodes[index];
+        if !self.game.insert(&mut group.block, lane, state) {
+            return false;
+        }
+        group.odd.0[lane] = u8::from(episode.over || self.game.is_over(state));
+        group.tally.length[lane] = episode.length;
+        (0..SEATS).for_each(|seat| group.tally.returns[seat][lane] = episode.returns[seat]);
+        true
     }
 
     /// Writes an instance back from its lane.
     fn extract(&mut self, index: usize) {
-        let (state, episode) = (
-            &mut self.one_by_one.slots[index],
-            &mut self.one_by_one.episodes[index],
-        );
-        self.blocks[index / LANES].extract(&self.plan, self.stride, index % LANES, state, episode);
+        let (group, lane) = (&self.groups[index / LANES], index % LANES);
+        self.game
+            .extract(&group.block, lane, &mut self.one_by_one.slots[index]);
+        write_episode(&group.tally, lane, &mut self.one_by_one.episodes[index]);
     }
 
     /// Brings every instance into its lane; false if one does not fit.
@@ -94,37 +151,43 @@ where
         }
     }
 
-    /// Brings an instance that was changed one by one into its lane again.
+    /// Brings an instance that was changed one by one into its lane again; if it does not fit, all others go back.
     fn replace(&mut self, index: usize) {
         if self.active && !self.insert(index) {
-            let changed = self.one_by_one.slots[index].clone();
-            let episode = self.one_by_one.episodes[index];
-            self.deactivate();
-            (
-                self.one_by_one.slots[index],
-                self.one_by_one.episodes[index],
-            ) = (changed, episode);
+            self.active = false;
+            let others = (0..self.one_by_one.slots.len()).filter(|&other| other != index);
+            others.for_each(|other| self.extract(other));
         }
     }
 
-    /// Advances a block, whose first instance has this number.
-    fn step_block(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
-        let odd = self.blocks[first / LANES].odd;
+    /// Advances a group, whose first instance has this number, and writes its rows.
+    fn step_group(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
+        let observations = std::mem::take(&mut arrays.observations);
+        self.step_states(first, actions, arrays);
+        arrays.observations = observations;
+        self.observe_group(first, actions.len() / SEATS, &mut arrays.observations);
+    }
+
+    /// Advances the states of a group, and writes everything but observations.
+    fn step_states(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
+        let odd = self.groups[first / LANES].odd;
         let (actions, _) = actions.as_chunks::<SEATS>();
         let used = actions.len().min(LANES);
         for lane in odd.set() {
             self.extract(first + lane);
         }
-        let block = &mut self.blocks[first / LANES];
+        let group = &mut self.groups[first / LANES];
+        self.gains.clear();
         match actions.first_chunk() {
-            Some(actions) => dispatch(&self.plan, block, actions, &mut self.gains),
+            Some(actions) => step(&self.game, &mut group.block, actions, &mut self.gains),
             None => {
                 // Lanes that nobody uses do nothing.
-                let mut all = [[STAY; SEATS]; LANES];
+                let mut all = [[self.game.noop(); SEATS]; LANES];
                 all[..actions.len()].copy_from_slice(actions);
-                dispatch(&self.plan, block, &all, &mut self.gains);
+                step(&self.game, &mut group.block, &all, &mut self.gains);
             }
         }
+        group.tally.add(&self.gains);
         self.write(first, used, arrays);
         for lane in odd.set() {
             let index = first + lane;
@@ -137,24 +200,27 @@ where
             .take_while(|&lane| lane < used)
             .filter(|&lane| odd.0[lane] == 0)
         {
-            self.end(first + lane);
+            self.end(first + lane, &mut arrays.final_observations);
         }
     }
 
     /// Ends the episode of an instance whose horizon is reached.
-    fn end(&mut self, index: usize) {
-        self.extract(index);
-        self.one_by_one.slots[index].done = (1 << SEATS) - 1;
+    fn end(&mut self, index: usize, last: &mut Observations<'_>) {
+        if self.active {
+            self.extract(index);
+        }
+        self.game.finish(&mut self.one_by_one.slots[index]);
         self.one_by_one.episodes[index].over = true;
         if self.one_by_one.autoreset == Autoreset::SameStep {
+            self.one_by_one.write_observation(index, last);
             self.one_by_one.restart(index);
         }
         self.replace(index);
     }
 
-    /// Writes the results of a block.
+    /// Writes the results of a group.
     fn write(&self, first: usize, used: usize, arrays: &mut Arrays<'_>) {
-        let (gains, block, at) = (&*self.gains, &self.blocks[first / LANES], SEATS * first);
+        let (gains, group, at) = (&*self.gains, &self.groups[first / LANES], SEATS * first);
         let interleave = |from: &[[f32; LANES]; SEATS], to: &mut [f32]| {
             let (rows, _) = to.as_chunks_mut::<SEATS>();
             for (lane, row) in rows.iter_mut().enumerate().take(LANES) {
@@ -177,61 +243,124 @@ where
             events,
         }) = &mut arrays.infos
         {
-            interleave(&block.returns, &mut episode_return[at..][..SEATS * used]);
-            episode_length[first..][..used].copy_from_slice(&block.length[..used]);
-            let kinds = self.plan.rewards.len();
+            interleave(
+                &group.tally.returns,
+                &mut episode_return[at..][..SEATS * used],
+            );
+            episode_length[first..][..used].copy_from_slice(&group.tally.length[..used]);
+            let kinds = self.one_by_one.shape.events;
             let events = &mut events[at * kinds..][..SEATS * used * kinds];
             events.fill(0.0);
-            if gains.any {
-                for (place, sum) in events.iter_mut().enumerate() {
-                    let (row, kind) = (place / kinds, place % kinds);
-                    if gains.earned[row % SEATS][row / SEATS] >> kind & 1 == 1 {
-                        *sum += self.plan.rewards[kind].worth;
-                    }
+            for event in &gains.events {
+                let row = usize::from(event.lane) * SEATS + usize::from(event.seat);
+                if let Some(sum) = events.get_mut(row * kinds + usize::from(event.kind)) {
+                    *sum += event.value;
                 }
+            }
+        }
+    }
+
+    /// Writes the observations of a group.
+    fn observe_group(&mut self, first: usize, used: usize, observations: &mut Observations<'_>) {
+        let instances = first..first + used;
+        if !self.active {
+            // An instance went back to what lanes cannot hold.
+            return instances.for_each(|index| {
+                self.one_by_one.write_observation(index, observations);
+            });
+        }
+        let shape = &self.one_by_one.shape;
+        let (width, block) = (
+            shape.seats * shape.observation,
+            &mut self.groups[first / LANES].block,
+        );
+        let Some(scratch) = &mut self.scratch else {
+            return;
+        };
+        let rows = first * width..(first + used) * width;
+        match observations {
+            Observations::None => {}
+            Observations::F32(out) => {
+                let is_earlier = self.one_by_one.follow(instances);
+                observe(&self.game, block, is_earlier, scratch, &mut out[rows]);
+            }
+            Observations::Compact(out) => {
+                let is_earlier = self.one_by_one.follow_compact(instances);
+                observe(&self.game, block, is_earlier, scratch, &mut out[rows]);
             }
         }
     }
 }
 
-/// The action that does nothing in every grid that lanes play.
-const STAY: Action = 6;
+/// Writes what changes of an episode while lanes play it.
+fn write_episode<const SEATS: usize>(tally: &Tally<SEATS>, lane: usize, episode: &mut Episode) {
+    episode.length = tally.length[lane];
+    (0..SEATS).for_each(|seat| episode.returns[seat] = tally.returns[seat][lane]);
+}
 
 /// Advances a block with the widest instructions that the processor has; all give the same bits.
 #[expect(
     unsafe_code,
     reason = "what a processor can do is known only while the program runs"
 )]
-fn dispatch<const SEATS: usize>(
-    plan: &Plan,
-    block: &mut Block<SEATS>,
+fn step<G: Game<SEATS>, const SEATS: usize>(
+    game: &G,
+    block: &mut G::Block,
     actions: &[[Action; SEATS]; LANES],
     gains: &mut Gains<SEATS>,
 ) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
-        return unsafe { step_avx2(plan, block, actions, gains) };
+        return unsafe { step_avx2(game, block, actions, gains) };
     }
-    step::step(plan, block, actions, gains);
+    game.step(block, actions, gains);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn step_avx2<const SEATS: usize>(
-    plan: &Plan,
-    block: &mut Block<SEATS>,
+fn step_avx2<G: Game<SEATS>, const SEATS: usize>(
+    game: &G,
+    block: &mut G::Block,
     actions: &[[Action; SEATS]; LANES],
     gains: &mut Gains<SEATS>,
 ) {
-    step::step(plan, block, actions, gains);
+    game.step(block, actions, gains);
 }
 
-impl<W, C, const SEATS: usize> Chunk for Lanes<W, C, SEATS>
-where
-    W: GridWorld<Extra: Send> + Send + Sync + 'static,
-    C: CogridRules<W>,
-{
+/// Writes the observations of a block with the widest instructions that the processor has.
+#[expect(
+    unsafe_code,
+    reason = "what a processor can do is known only while the program runs"
+)]
+fn observe<G: Game<SEATS>, V: Value, const SEATS: usize>(
+    game: &G,
+    block: &mut G::Block,
+    is_earlier: bool,
+    scratch: &mut G::Scratch,
+    out: &mut [V],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
+        return unsafe { observe_avx2(game, block, is_earlier, scratch, out) };
+    }
+    game.observe(block, is_earlier, scratch, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn observe_avx2<G: Game<SEATS>, V: Value, const SEATS: usize>(
+    game: &G,
+    block: &mut G::Block,
+    is_earlier: bool,
+    scratch: &mut G::Scratch,
+    out: &mut [V],
+) {
+    game.observe(block, is_earlier, scratch, out);
+}
+
+impl<G: Game<SEATS>, const SEATS: usize> Chunk for Lanes<G, SEATS> {
     const GRAIN: usize = LANES;
 
     fn reset(&mut self, seeds: &[u64], which: Option<&[bool]>, arrays: Arrays<'_>) {
@@ -242,16 +371,20 @@ where
     }
 
     fn step(&mut self, actions: &[Action], mut arrays: Arrays<'_>) {
-        let nowhere = |observations: &Observations<'_>| matches!(observations, Observations::None);
-        let seen = !nowhere(&arrays.observations)
-            || !nowhere(&arrays.final_observations)
-            || arrays.masks.is_some();
-        if seen || !self.activate() {
+        let is_seen = !matches!(arrays.observations, Observations::None);
+        if (is_seen && self.scratch.is_none()) || arrays.masks.is_some() || !self.activate() {
             self.deactivate();
             return self.one_by_one.step(actions, arrays);
         }
         for (number, actions) in actions.chunks(SEATS * LANES).enumerate() {
-            self.step_block(number * LANES, actions, &mut arrays);
+            let first = number * LANES;
+            if self.active {
+                self.step_group(first, actions, &mut arrays);
+                continue;
+            }
+            for (index, actions) in (first..).zip(actions.chunks_exact(SEATS)) {
+                self.one_by_one.step_one(index, actions, &mut arrays);
+            }
         }
     }
 
@@ -270,7 +403,8 @@ where
     fn episode(&self, instance: usize) -> Episode {
         let mut episode = self.one_by_one.episode(instance);
         if self.active {
-            self.blocks[instance / LANES].episode(instance % LANES, &mut episode);
+            let tally = &self.groups[instance / LANES].tally;
+            write_episode(tally, instance % LANES, &mut episode);
         }
         episode
     }

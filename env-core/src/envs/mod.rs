@@ -36,9 +36,9 @@ use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
 
 macro_rules! environments {
-    (grids: $($grid:ty),+; others: $($other:ty),+ $(,)?) => {
+    (grids: $($grid:ty),+; kitchen: $kitchen:ty; others: $($other:ty),+ $(,)?) => {
         /// The ids that [`open`] knows.
-        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ $(<$other>::ID),+];
+        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ <$kitchen>::ID, $(<$other>::ID),+];
 
         /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
         ///
@@ -47,6 +47,7 @@ macro_rules! environments {
         pub fn visit<V: Visitor>(id: &str, params: &str, visitor: V) -> Result<V::Output, ParamError> {
             Ok(match id {
                 $(<$grid>::ID => visitor.visit_grid(build::<$grid>(params.as_bytes())?),)+
+                <$kitchen>::ID => visitor.visit_kitchen(build::<$kitchen>(params.as_bytes())?),
                 $(<$other>::ID => visitor.visit(build::<$other>(params.as_bytes())?),)+
                 _ => {
                     return Err(ParamError {
@@ -61,7 +62,8 @@ macro_rules! environments {
 
 environments![
     grids: Overcooked, OvercookedV2, GoalFinding, GoalSeeking, SearchRescue, GridFile;
-    others: OvercookedAi, DualDestination, Hanabi, OvercookedJaxmarlV2,
+    kitchen: OvercookedAi;
+    others: DualDestination, Hanabi, OvercookedJaxmarlV2,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.
@@ -110,6 +112,13 @@ pub trait Visitor {
         Self: Sized,
     {
         self.visit(grid)
+    }
+    /// Works with a kitchen of the published agents.
+    fn visit_kitchen(self, kitchen: OvercookedAi) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.visit(kitchen)
     }
 }
 

@@ -43,6 +43,11 @@ impl<W: GridWorld, C> Grid<W, C> {
         &self.tables
     }
 
+    /// The observer of its seats.
+    pub fn observer(&self) -> &Observer {
+        &self.observer
+    }
+
     /// Steps after which an episode is truncated.
     pub fn horizon(&self) -> u32 {
         self.horizon

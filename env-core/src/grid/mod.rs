@@ -37,7 +37,7 @@ pub use fog::Fog;
 pub use kind::{EMPTY, Kind, KindId, KindSet, Names, Recipe, Use};
 pub use layout::{Chart, GridGround};
 pub use motion::{ActionSet, Motion};
-pub use observe::{ContainerSet, OwnFeature, ViewWindow};
+pub use observe::{ContainerSet, Observer, OwnFeature, Source, Sources, ViewWindow};
 pub use plan::{Layout, WorldPlan};
 pub use random_draws::{Draws, Injected, StepDraws};
 pub(crate) use refusal::tell_unknown;

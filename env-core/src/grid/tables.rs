@@ -260,6 +260,11 @@ impl Tables {
         self.fronts[usize::from(cell)][facing as usize]
     }
 
+    /// Bytes of a fixture in the memory of a state.
+    pub fn fixture_len(&self) -> usize {
+        self.stride
+    }
+
     /// Row and column of a cell.
     pub fn place(&self, cell: u16) -> (usize, usize) {
         let cols = self.cols.max(1);

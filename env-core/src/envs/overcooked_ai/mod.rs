@@ -33,7 +33,10 @@ pub use events::EVENTS;
 use ground::{KitchenGround, MOST_COOKS, TILES, Tile};
 use kitchen::Kitchen;
 use observe::Observer;
-pub use observe::name_channel;
+pub use observe::{
+    COOK_CHANNELS, ITEM_NUMBERS, MapSide, MapTables, POT_LOOKS, RECIPE_NUMBERS, item_of,
+    name_channel, number_item, number_recipe, recipe_of,
+};
 pub use params::{Dialect, Encoding, Params, Shaped};
 use recipes::MOST_INGREDIENTS;
 pub use state::{Cook, Item, Lying, Pot, Recipe, State};
@@ -60,6 +63,12 @@ impl OvercookedAi {
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Finds the values of the maps that it shows; `None` if it shows something else, or if each episode has its own ground.
+    pub fn find_map_tables(&self) -> Option<MapTables> {
+        self.observer
+            .find_map_tables(&self.kitchen, self.params.horizon)
     }
 
     /// The ground of an episode.

@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 
 use super::scene::Scene;
+use super::sources::Source;
 use crate::grid::kind::{KindId, KindSet, MAX_KINDS};
 use crate::value::Value;
 
@@ -50,6 +51,14 @@ impl Items {
             *out = V::ONE;
         }
     }
+
+    pub(super) fn find_sources(&self, out: &mut [Source]) {
+        for (kind, &slot) in (0..).zip(&self.slot) {
+            if let Some(out) = out.get_mut(usize::from(slot)) {
+                *out = Source::Holds(kind);
+            }
+        }
+    }
 }
 
 /// The way from the other agents, by seat: rows and columns.
@@ -61,6 +70,15 @@ pub(super) fn distances<V: Value>(scene: &Scene<'_>, seat: usize, out: &mut [V])
     for (out, other) in out.chunks_exact_mut(2).zip(others) {
         let [other_row, other_col] = scene.place(other.cell);
         out.copy_from_slice(&[row - other_row, col - other_col].map(V::whole));
+    }
+}
+
+/// The sources of [`distances`].
+pub(super) fn find_distances(out: &mut [Source]) {
+    for (other, out) in out.chunks_exact_mut(2).enumerate() {
+        for (axis, out) in out.iter_mut().enumerate() {
+            *out = Source::Apart { other, axis };
+        }
     }
 }
 

@@ -11,10 +11,12 @@ use super::map;
 use super::masks::Masks;
 use super::pots::Pots;
 use super::scene::Facts;
+use super::sources::{self, Source};
 use super::view::View;
 use crate::grid::GridWorld;
 use crate::grid::kind::KindSet;
 use crate::grid::state::Direction;
+use crate::grid::tables::Tables;
 use crate::value::Value;
 
 /// The name of the view.
@@ -104,6 +106,39 @@ impl Feature {
             Self::Direction | Self::Position | Self::OneOf(_) => true,
             Self::Beside(kinds) => kinds.0 & !facts.lasting.0 == 0,
             _ => false,
+        }
+    }
+
+    /// Finds the sources of what [`Self::write`] writes, over those of the laid or fixed values; `None` if there is one
+    /// of another kind.
+    pub(super) fn find_sources(
+        &self,
+        tables: &Tables,
+        facts: &Facts,
+        out: &mut [Source],
+    ) -> Option<()> {
+        match self {
+            Self::Direction | Self::Position | Self::OneOf(_) => Some(()),
+            Self::Beside(kinds) => sources::find_clear(tables, facts, *kinds, out),
+            Self::Inventory => {
+                out[0] = Source::HeldNumber;
+                Some(())
+            }
+            Self::Items(items) => {
+                items.find_sources(out);
+                Some(())
+            }
+            Self::PotsBeside(pots) => pots.find_beside(facts, out),
+            Self::Pots(pots) => pots.find_ordered(facts, out),
+            Self::Distances => {
+                agent::find_distances(out);
+                Some(())
+            }
+            Self::Masks(masks) => {
+                masks.find_sources(facts, out);
+                Some(())
+            }
+            Self::Closest(_) | Self::World(_) | Self::View(_) | Self::Map => None,
         }
     }
 

@@ -8,7 +8,8 @@ use core::ops::Range;
 
 use super::agent::NONE;
 use super::scene::{Facts, Scene, hand, words};
-use crate::grid::kind::KindId;
+use super::sources::{self, Source};
+use crate::grid::kind::{EMPTY, KindId};
 use crate::grid::tables::{Hand, Tables};
 use crate::observer::Trail;
 use crate::value::{Forms, Value};
@@ -113,6 +114,20 @@ impl Masks {
     /// Writes what never changes.
     pub(super) fn fix<V: Value>(&self, out: &mut [V]) {
         out.copy_from_slice(V::of(&self.template));
+    }
+
+    /// The sources of [`Self::write`], over the template.
+    pub(super) fn find_sources(&self, facts: &Facts, out: &mut [Source]) {
+        for (cell, ground) in sources::places(facts) {
+            if ground != EMPTY && !self.lying {
+                continue;
+            }
+            for (kind, &plane) in (0..=KindId::MAX).zip(&self.moving) {
+                if plane != NONE {
+                    out[self.index(plane, usize::from(cell))] = Source::Lies { cell, kind };
+                }
+            }
+        }
     }
 
     /// The values that [`Self::write`] writes, if they are no more than these.

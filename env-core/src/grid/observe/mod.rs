@@ -14,6 +14,7 @@ mod masks;
 mod own;
 mod pots;
 mod scene;
+mod sources;
 mod view;
 
 use alloc::collections::BTreeSet;
@@ -34,6 +35,7 @@ use build::Builder;
 use feature::{Feature, Part, Reach};
 pub use own::{ContainerSet, OwnFeature, ViewWindow};
 use scene::{Facts, Scene};
+pub use sources::{Source, Sources};
 pub(crate) use view::made;
 
 /// The observation of a seat.
@@ -310,6 +312,51 @@ impl Observer {
         let start = (usize::from(agent.cell) * 4 + agent.facing as usize) * self.row;
         out.copy_from_slice(&V::of(&self.rows)[start..start + self.row]);
         look.write(&self.moving, seat, out);
+    }
+}
+
+impl Observer {
+    /// Finds the sources of all values; `None` if one of them has a source of another kind.
+    pub fn find_sources(&self, tables: &Tables) -> Option<Sources> {
+        let facts = &self.facts;
+        if !self.own.is_empty()
+            || self.gap.is_some()
+            || !self.is_compact()
+            || !sources::stays(tables, facts)
+        {
+            return None;
+        }
+        let mut agent: Vec<_> = (0..self.row).map(|value| self.laid(value)).collect();
+        for part in &self.moving {
+            let here = &mut agent[part.start..][..part.len];
+            part.feature.find_sources(tables, facts, here)?;
+        }
+        let len = self.len - self.row * self.seats;
+        let mut fixed = vec![0_i8; len];
+        for part in &self.grid {
+            part.feature.fix(&mut fixed[part.start..][..part.len]);
+        }
+        let mut grid: Vec<_> = fixed.into_iter().map(Source::Constant).collect();
+        for part in &self.grid {
+            let here = &mut grid[part.start..][..part.len];
+            part.feature.find_sources(tables, facts, here)?;
+        }
+        Some(Sources { agent, grid })
+    }
+
+    /// The source of a laid value of an agent.
+    fn laid(&self, value: usize) -> Source {
+        let rows = i8::of(&self.rows).chunks_exact(self.row);
+        let values: Vec<_> = rows.map(|row| row[value]).collect();
+        let (cells, _) = values.as_chunks::<4>();
+        let first = cells.first().copied().unwrap_or_default();
+        if cells.iter().all(|cell| *cell == first) {
+            return match first {
+                [one, rest @ ..] if rest == [one; 3] => Source::Constant(one),
+                _ => Source::Facing(first),
+            };
+        }
+        Source::Cell(cells.iter().map(|cell| cell[0]).collect())
     }
 }
 

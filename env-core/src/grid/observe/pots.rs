@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::own::ContainerSet;
 use super::scene::{Facts, Scene};
+use super::sources::{SIDES, Source};
 use crate::grid::kind::{KindId, KindSet};
 use crate::grid::state::Fixture;
 use crate::value::Value;
@@ -108,6 +109,34 @@ impl Pots {
             let way = self.way(facts, cell, pot);
             out[tail + 1..].copy_from_slice(&way.map(|at| at as i8));
         }
+    }
+
+    /// Finds the sources of [`Self::beside`], if no pot comes or goes.
+    pub(super) fn find_beside(&self, facts: &Facts, out: &mut [Source]) -> Option<()> {
+        for (stage, out) in out.chunks_exact_mut(SIDES.len()).enumerate() {
+            for (out, side) in out.iter_mut().zip(SIDES) {
+                let kinds = self.kinds;
+                *out = Source::Beside { kinds, stage, side };
+            }
+        }
+        self.stay(facts).then_some(())
+    }
+
+    /// Finds the sources of [`Self::ordered`] over the laid values, if no pot comes or goes.
+    pub(super) fn find_ordered(&self, facts: &Facts, out: &mut [Source]) -> Option<()> {
+        let tail = 5 + self.ingredients.len();
+        let pots = (0..).zip(&facts.ground);
+        let pots = pots.filter(|&(_, &kind)| self.kinds.has(kind));
+        for (out, (cell, _)) in out.chunks_exact_mut(self.len()).zip(pots) {
+            for (stage, &place) in STAGES.iter().enumerate() {
+                out[usize::from(place)] = Source::Stage { cell, stage };
+            }
+            for (out, &kind) in out[5..tail].iter_mut().zip(&self.ingredients) {
+                *out = Source::Count { cell, kind };
+            }
+            out[tail] = Source::Time { cell };
+        }
+        self.stay(facts).then_some(())
     }
 
     /// Checks whether no pot comes or goes.

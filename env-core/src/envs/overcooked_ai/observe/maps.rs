@@ -21,11 +21,11 @@ const NOWHERE: usize = usize::MAX / 2;
 #[derive(Clone, Debug)]
 pub(super) struct Map {
     encoding: Encoding,
-    channels: usize,
+    pub(super) channels: usize,
     /// One for a flag.
-    factor: i32,
+    pub(super) factor: i32,
     /// For each cell of the ground, the place of its first channel.
-    starts: Vec<usize>,
+    pub(super) starts: Vec<usize>,
     /// The values that no step changes: those of the tiles, unless each episode has its own.
     ground: Forms,
     /// The same when the end is near, for encodings that show it.

@@ -4,6 +4,7 @@ mod distance;
 mod features;
 mod maps;
 mod names;
+mod tables;
 
 use alloc::borrow::Cow;
 use alloc::format;
@@ -22,6 +23,10 @@ use crate::contract::{FieldSpec, ParamError};
 use crate::observer::{Marker, Trail};
 use crate::value::Value;
 pub use names::name_channel;
+pub use tables::{
+    COOK_CHANNELS, ITEM_NUMBERS, MapSide, MapTables, POT_LOOKS, RECIPE_NUMBERS, item_of,
+    number_item, number_recipe, recipe_of,
+};
 
 /// Urgency begins when fewer steps than these are left.
 const URGENT: u32 = 40;

@@ -1,9 +1,12 @@
 //! Finds the grids that lanes can play, and lays their tables out as lanes read them.
 
+use env_core::Action;
 use env_core::grid::{
     Act, CompiledWhen, EMPTY, Grid, GridWorld, KindId, KindSet, Motion, RuleSet, Tables,
 };
 use env_core::grid::{state::Direction, tables::Hand};
+
+use crate::lanes::MOST_SEATS;
 
 /// A cell that holds a thing, or nothing: free floor, a surface. Its number in a block is its place in the list.
 #[derive(Clone, Debug)]
@@ -94,9 +97,8 @@ pub(super) const WALKS: [Direction; 4] = [
 ];
 /// The action that picks up and drops.
 pub(super) const REACH: u8 = 4;
-
-/// The most agents of a grid in lanes.
-const MOST_SEATS: usize = 4;
+/// The action that does nothing in every grid that lanes play.
+pub(super) const STAY: Action = 6;
 
 impl Plan {
     /// Makes the plan of a grid; `None` if lanes cannot play it.

@@ -1,15 +1,16 @@
-//! Grids that are played in lanes equal those that are stepped one by one, bit for bit.
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+//! Grids.
 
-use batch::{Arrays, Autoreset, BatchOptions, Infos, Observations, Vector};
+use batch::{Autoreset, BatchOptions};
+use env_core::Environment as _;
 use env_core::contract::ParamError;
 use env_core::grid::{
-    Act, Draws, Grid, GridWorld, Kind, Layout, Names, Recipe, Reward, Tables, Use, When, WorldPlan,
+    Act, Draws, Grid, GridWorld, Kind, Layout, Names, OwnFeature, Recipe, Reward, Tables, Use,
+    When, WorldPlan,
 };
-use env_core::rng::Rng;
-use env_core::{Action, Environment};
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
+
+use super::player::{compare_batches, whole};
 
 /// A kitchen that only declares.
 #[derive(Debug)]
@@ -23,6 +24,28 @@ struct Params {
     capacity: u8,
     time: u8,
     common: bool,
+    features: Vec<String>,
+}
+
+/// Features, of which lanes write all but the last.
+const FEATURES: [&str; 12] = [
+    "agent_dir",
+    "inventory",
+    "hand",
+    "next_to_counter",
+    "next_to_pot",
+    "ordered_pot_features",
+    "agent_position",
+    "can_move_direction",
+    "masks",
+    "ground_masks",
+    "corner",
+    "closest_onion",
+];
+
+/// Every kind of a world.
+fn all_kinds(tables: &Tables) -> Vec<u8> {
+    (1..=tables.kinds.len() as u8).collect()
 }
 
 fn recipe(ingredient: &str, result: &str, params: &Params, time: u8) -> Recipe {
@@ -124,12 +147,28 @@ impl GridWorld for Kitchen {
             kinds: kinds(params),
             layout: Layout::Fixed(params.layout.clone()),
             rewards,
+            features: params.features.clone(),
             ..WorldPlan::default()
         })
     }
 
     fn new(_: Params, _: &Tables) -> Result<Self, ParamError> {
         Ok(Self)
+    }
+
+    fn feature(&self, tables: &Tables, name: &str) -> Option<OwnFeature> {
+        let masks = |lying| OwnFeature::Masks {
+            kinds: all_kinds(tables),
+            cogrid: [1, 1],
+            lying,
+        };
+        match name {
+            "hand" => Some(OwnFeature::Held(all_kinds(tables))),
+            "masks" => Some(masks(true)),
+            "ground_masks" => Some(masks(false)),
+            "corner" => Some(OwnFeature::OneOf { index: 2, len: 5 }),
+            _ => None,
+        }
     }
 
     fn start(&self, _: &Tables, _: &mut Draws) {}
@@ -150,123 +189,16 @@ const LAYOUTS: [&[&str]; 5] = [
     &["OU@", "+=+"],
 ];
 
-/// The output of a step when nobody observes.
-#[derive(Clone, Debug, PartialEq)]
-struct Written {
-    rewards: Vec<u32>,
-    ends: [Vec<u8>; 2],
-    returns: Vec<u32>,
-    lengths: Vec<u32>,
-    events: Vec<u32>,
-    observations: Vec<u32>,
-}
-
-/// A batch and the arrays of its caller.
-struct Player {
-    batch: Box<dyn Vector>,
-    rewards: Vec<f32>,
-    ends: [Vec<u8>; 2],
-    returns: Vec<f32>,
-    lengths: Vec<u32>,
-    events: Vec<f32>,
-    observations: Vec<f32>,
-}
-
-impl Player {
-    fn new(batch: Box<dyn Vector>) -> Self {
-        let n = batch.instances();
-        let rows = n * usize::from(batch.spec().seats);
-        let (kinds, values) = (batch.spec().events.len(), batch.spec().observation_len());
-        Self {
-            batch,
-            rewards: vec![9.0; rows],
-            ends: [vec![9; rows], vec![9; rows]],
-            returns: vec![9.0; rows],
-            lengths: vec![9; n],
-            events: vec![9.0; rows * kinds],
-            observations: vec![9.0; rows * values],
-        }
-    }
-
-    fn call(&mut self, sees: bool, work: impl FnOnce(&mut dyn Vector, Arrays<'_>)) -> Written {
-        let [terminated, truncated] = &mut self.ends;
-        let mut arrays = Arrays::new(&mut self.rewards, terminated, truncated);
-        arrays.infos = Some(Infos {
-            episode_return: &mut self.returns,
-            episode_length: &mut self.lengths,
-            events: &mut self.events,
-        });
-        if sees {
-            arrays.observations = Observations::F32(&mut self.observations);
-        }
-        work(&mut *self.batch, arrays);
-        let bits = |values: &[f32]| {
-            values
-                .iter()
-                .map(|value| value.to_bits())
-                .collect::<Vec<_>>()
-        };
-        Written {
-            rewards: bits(&self.rewards),
-            ends: self.ends.clone(),
-            returns: bits(&self.returns),
-            lengths: self.lengths.clone(),
-            events: bits(&self.events),
-            observations: bits(&self.observations),
-        }
-    }
-
-    fn states(&mut self) -> Vec<(Vec<u8>, batch::Episode)> {
-        let mut states = Vec::new();
-        for index in 0..self.batch.instances() {
-            let mut bytes = Vec::new();
-            self.batch.state(index, &mut bytes).unwrap();
-            states.push((bytes, self.batch.episode(index).unwrap()));
-        }
-        states
-    }
-}
-
-/// Steps both in the same way, with everything that happens to a batch in between, and returns the earnings.
+/// Plays a room in lanes and one by one, and returns the earnings.
 fn compare(params: &Params, options: BatchOptions, seed: u64) -> f32 {
     let grid = || Grid::<Kitchen>::new(params.clone()).unwrap();
-    let mut players = [
+    let batches = [
         batch::of_grid(grid(), options),
-        batch::of_environment(grid(), options),
-    ]
-    .map(|batch| Player::new(batch.unwrap()));
-    let (n, mut rng) = (options.instances, Rng::new(seed));
-    let mut earned = 0.0;
-    for _ in 0..120 {
-        let sees = rng.below(16) == 0;
-        let kind = rng.below(40);
-        let seeds: Vec<u64> = (0..n).map(|_| rng.bits()).collect();
-        let which: Vec<bool> = (0..n).map(|_| rng.below(4) == 0).collect();
-        let actions: Vec<Action> = (0..params.seats * n)
-            .map(|_| [0, 1, 2, 3, 4, 4, 4, 5, 6][rng.below(9) as usize])
-            .collect();
-        let [ours, theirs] = players.each_mut().map(|player| {
-            player.call(sees, |batch, arrays| match kind {
-                0 => batch.reset(&seeds, Some(&which), arrays).unwrap(),
-                1 => batch.reset(&seeds, None, arrays).unwrap(),
-                _ => batch.step(&actions, arrays).unwrap(),
-            })
-        });
-        assert_eq!(ours, theirs);
-        if rng.below(24) == 0 {
-            let [states, others] = players.each_mut().map(Player::states);
-            assert!(states == others, "states");
-            let (from, to) = (rng.below(n as u32) as usize, rng.below(n as u32) as usize);
-            let (state, episode) = &states[from];
-            players
-                .iter_mut()
-                .for_each(|player| player.batch.restore(to, state, *episode).unwrap());
-        }
-        earned += players[0].rewards.iter().sum::<f32>();
-    }
-    let [states, others] = players.each_mut().map(Player::states);
-    assert!(states == others, "states at the end");
-    earned
+        batch::of_environment(grid(), whole(options)),
+    ];
+    // Hands are busier than feet.
+    let actions = [0, 1, 2, 3, 4, 4, 4, 5, 6];
+    compare_batches(batches.map(Result::unwrap), &actions, 120, seed)
 }
 
 proptest! {
@@ -274,15 +206,26 @@ proptest! {
     #[test]
     fn lanes_equal_single_instances(
         seed: u64, seats in 1..5_usize, layout in 0..LAYOUTS.len(), instances in 14..220_usize, threads in 1..4_usize, mode in 0..3_usize,
-        horizon in prop_oneof![1..4_u32, 20..90_u32], capacity in 1..4_u8, time in 0..9_u8, common: bool,
+        horizon in prop_oneof![1..4_u32, 20..90_u32], capacity in 1..4_u8, time in 0..9_u8, common: bool, in_place: bool,
+        features in prop_oneof![1 => 1..1_u32 << 12, 4 => 1..1_u32 << 11],
     ) {
         let layout: Vec<String> = LAYOUTS[layout].iter().map(|&row| row.into()).collect();
         let floor = layout.iter().flat_map(|row| row.chars()).filter(|sign| " +".contains(*sign));
         let seats = seats.min(floor.count());
         let autoreset = [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled][mode];
-        let options = BatchOptions { instances, threads, autoreset, in_place: false };
-        compare(&Params { seats, layout, horizon, capacity, time, common }, options, seed);
+        let options = BatchOptions { instances, threads, autoreset, in_place };
+        let mut features = features_of(features);
+        if seats > 1 {
+            features.push("dist_to_other_players".into());
+        }
+        compare(&Params { seats, layout, horizon, capacity, time, common, features }, options, seed);
     }
+}
+
+fn features_of(bits: u32) -> Vec<String> {
+    let chosen = FEATURES.iter().enumerate();
+    let chosen = chosen.filter(|(index, _)| bits >> index & 1 == 1);
+    chosen.map(|(_, &name)| name.into()).collect()
 }
 
 #[test]
@@ -302,6 +245,7 @@ fn cook(seats: usize, layout: &[&str]) -> f32 {
         capacity: 1,
         time: 2,
         common: true,
+        features: features_of((1 << 11) - 1),
     };
     let options = BatchOptions {
         instances: 130,

@@ -1,38 +1,17 @@
 //! One step of a block: the arithmetic of all lanes together, without a branch on the actions of a lane.
 //!
-//! Each loop below runs over the lanes and has no dependence between them, so that the compiler makes vector
-//! instructions of it. A mask is a byte of ones or of zeros. The order is that of `env_core::grid`: timers, movement,
-//! hands seat by seat, rewards.
+//! The order is that of `env_core::grid`: timers, movement, hands seat by seat, rewards.
 
 use env_core::Action;
 use env_core::grid::{Act, EMPTY};
 
-use super::block::{Block, Bytes, LANES};
+use super::block::{Block, Contents};
 use super::plan::{LaneReward, Plan, Pot, REACH, code};
+use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
+use crate::lanes::gains::Gains;
 
 /// No cell: what a hand that does not act faces.
 const NOWHERE: u8 = 255;
-
-/// The gains of a step of a block.
-#[derive(Clone, Debug)]
-pub(super) struct Gains<const SEATS: usize> {
-    pub(super) rewards: [[f32; LANES]; SEATS],
-    /// Bit `w` for reward `w`, by seat.
-    pub(super) earned: [[u32; LANES]; SEATS],
-    /// True if any lane got anything.
-    pub(super) any: bool,
-    /// Lanes that have reached the horizon.
-    pub(super) over: Bytes,
-}
-
-impl<const SEATS: usize> Gains<SEATS> {
-    pub(super) const NONE: Self = Self {
-        rewards: [[0.0; LANES]; SEATS],
-        earned: [[0; LANES]; SEATS],
-        any: false,
-        over: Bytes::ZERO,
-    };
-}
 
 /// The acts of a seat's hands.
 struct Interactions {
@@ -40,29 +19,6 @@ struct Interactions {
     item: Bytes,
     /// The kind that it is done to.
     at: Bytes,
-}
-
-#[inline(always)]
-fn mask(is: bool) -> u8 {
-    u8::from(is).wrapping_neg()
-}
-
-#[inline(always)]
-fn select(mask: u8, yes: u8, no: u8) -> u8 {
-    (yes & mask) | (no & !mask)
-}
-
-/// Calls `f` for each lane.
-#[inline(always)]
-fn lanes(mut f: impl FnMut(usize)) {
-    for lane in 0..LANES {
-        f(lane);
-    }
-}
-
-#[inline(always)]
-fn map(f: impl FnMut(usize) -> u8) -> Bytes {
-    Bytes(std::array::from_fn(f))
 }
 
 /// Advances every lane; `actions` is `[lane, seat]`.
@@ -74,9 +30,6 @@ pub(super) fn step<const SEATS: usize>(
     gains: &mut Gains<SEATS>,
 ) {
     let actions: [Bytes; SEATS] = std::array::from_fn(|seat| map(|lane| actions[lane][seat] as u8));
-    if gains.any {
-        *gains = Gains::NONE;
-    }
     tick(plan, block);
     walk(plan, block, &actions);
     let mut scored = [0.0; LANES];
@@ -88,14 +41,8 @@ pub(super) fn step<const SEATS: usize>(
     }
     if gains.any {
         lanes(|lane| block.score[lane] += scored[lane]);
-        for (sums, rewards) in block.returns.iter_mut().zip(&gains.rewards) {
-            lanes(|lane| sums[lane] += rewards[lane]);
-        }
     }
-    lanes(|lane| {
-        block.steps[lane] = block.steps[lane].saturating_add(1);
-        block.length[lane] = block.length[lane].saturating_add(1);
-    });
+    lanes(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
     gains.over = map(|lane| u8::from(block.steps[lane] >= plan.horizon));
 }
 
@@ -113,7 +60,7 @@ fn tick<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>) {
 
 /// The cell in front of a cell; nobody stands at the border.
 #[inline(always)]
-fn front(cols: u8, cell: u8, facing: u8) -> u8 {
+pub(super) fn front(cols: u8, cell: u8, facing: u8) -> u8 {
     let stride = select(mask(facing & 1 == 1), cols, 1);
     let stride = select(mask(facing & 2 == 2), stride.wrapping_neg(), stride);
     cell.wrapping_add(stride)
@@ -310,7 +257,7 @@ fn deliver(plan: &Plan, faced: &Bytes, held: &Bytes, done: &mut Interactions) {
 #[inline(always)]
 fn cook(
     pot: &Pot,
-    contents: &mut super::block::Contents,
+    contents: &mut Contents,
     faced: &Bytes,
     held: &Bytes,
     done: &mut Interactions,
@@ -353,16 +300,6 @@ fn faces(faced: &Bytes, cells: &[u8]) -> Bytes {
     one_of(faced, cells)
 }
 
-/// Where a byte is one of these.
-#[inline(always)]
-fn one_of(bytes: &Bytes, these: &[u8]) -> Bytes {
-    let mut any = Bytes::ZERO;
-    for &this in these {
-        lanes(|lane| any.0[lane] |= mask(bytes.0[lane] == this));
-    }
-    any
-}
-
 /// Pays a reward for the interactions of a seat.
 #[inline(always)]
 fn pay<const SEATS: usize>(
@@ -385,9 +322,8 @@ fn pay<const SEATS: usize>(
     if !due.any() {
         return;
     }
-    gains.any = true;
     for lane in due.set() {
-        gains.earned[seat][lane] |= 1 << number;
+        gains.note(lane, seat, number, reward.worth);
         for (other, rewards) in gains.rewards.iter_mut().enumerate() {
             if reward.common || other == seat {
                 rewards[lane] += reward.worth;

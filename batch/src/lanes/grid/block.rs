@@ -4,40 +4,7 @@ use env_core::grid::{Agent, Draws, EMPTY, KindSet, State, state::Direction};
 use env_core::rng::Rng;
 
 use super::plan::Plan;
-use crate::episode::Episode;
-
-/// Instances of a block.
-pub(super) const LANES: usize = 64;
-
-/// A byte a lane.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-pub(super) struct Bytes(pub(super) [u8; LANES]);
-
-impl Bytes {
-    pub(super) const ZERO: Self = Self([0; LANES]);
-
-    /// Checks whether any lane has a byte that is not 0.
-    #[inline(always)]
-    pub(super) fn any(&self) -> bool {
-        self.0.iter().fold(0, |any, &byte| any | byte) != 0
-    }
-
-    /// The lanes whose byte is not 0; quick where there are few.
-    #[inline(always)]
-    pub(super) fn set(&self) -> impl Iterator<Item = usize> {
-        let (words, _) = self.0.as_chunks::<8>();
-        let full = |&(_, word): &(usize, &[u8; 8])| *word != [0; 8];
-        words
-            .iter()
-            .enumerate()
-            .filter(full)
-            .flat_map(|(number, word)| {
-                let set = word.iter().enumerate().filter(|(_, byte)| **byte != 0);
-                set.map(move |(lane, _)| 8 * number + lane)
-            })
-    }
-}
+use crate::lanes::bytes::{Bytes, LANES};
 
 /// The contents of a container.
 #[derive(Clone, Copy, Debug)]
@@ -48,9 +15,18 @@ pub(super) struct Contents {
     pub(super) kind: Bytes,
 }
 
+/// The contents of an array of observations.
+#[derive(Clone, Debug)]
+pub(super) struct Screen {
+    /// 1 where it is known.
+    pub(super) known: Bytes,
+    /// The thing in each place of the plan.
+    pub(super) lying: Vec<Bytes>,
+}
+
 /// Instances side by side.
 #[derive(Clone, Debug)]
-pub(super) struct Block<const SEATS: usize> {
+pub(crate) struct Block<const SEATS: usize> {
     pub(super) cell: [Bytes; SEATS],
     /// The number of the direction.
     pub(super) facing: [Bytes; SEATS],
@@ -62,11 +38,8 @@ pub(super) struct Block<const SEATS: usize> {
     pub(super) steps: [u32; LANES],
     pub(super) score: [f32; LANES],
     pub(super) draws: [Rng; LANES],
-    /// 1 where a step is not what lanes do: the episode is over.
-    pub(super) odd: Bytes,
-    /// Of the episode, see [`Episode`].
-    pub(super) length: [u32; LANES],
-    pub(super) returns: [[f32; LANES]; SEATS],
+    /// The arrays of `f32` and of bytes.
+    pub(super) screens: [Screen; 2],
 }
 
 /// Bytes of a fixture in the memory of a state, see [`env_core::grid::Fixture`].
@@ -93,9 +66,10 @@ impl<const SEATS: usize> Block<SEATS> {
             steps: [0; LANES],
             score: [0.0; LANES],
             draws: std::array::from_fn(|_| Rng::new(0)),
-            odd: Bytes::ZERO,
-            length: [0; LANES],
-            returns: [[0.0; LANES]; SEATS],
+            screens: std::array::from_fn(|_| Screen {
+                known: Bytes::ZERO,
+                lying: vec![Bytes::ZERO; plan.places.len()],
+            }),
         }
     }
 
@@ -106,7 +80,6 @@ impl<const SEATS: usize> Block<SEATS> {
         stride: usize,
         lane: usize,
         state: &State<X>,
-        episode: &Episode,
     ) -> bool {
         let Draws::Xoshiro(draws) = &state.draws else {
             return false;
@@ -135,21 +108,14 @@ impl<const SEATS: usize> Block<SEATS> {
         }
         (self.steps[lane], self.score[lane]) = (state.steps, state.score);
         self.draws[lane] = draws.clone();
-        self.odd.0[lane] = u8::from(state.done != 0 || episode.over);
-        self.length[lane] = episode.length;
-        (0..SEATS).for_each(|seat| self.returns[seat][lane] = episode.returns[seat]);
+        for screen in &mut self.screens {
+            screen.known.0[lane] = 0;
+        }
         true
     }
 
     /// Writes an instance back over its original state.
-    pub(super) fn extract<X>(
-        &self,
-        plan: &Plan,
-        stride: usize,
-        lane: usize,
-        state: &mut State<X>,
-        episode: &mut Episode,
-    ) {
+    pub(super) fn extract<X>(&self, plan: &Plan, stride: usize, lane: usize, state: &mut State<X>) {
         for (seat, agent) in state.agents[..SEATS].iter_mut().enumerate() {
             *agent = Agent {
                 cell: u16::from(self.cell[seat].0[lane]),
@@ -174,13 +140,6 @@ impl<const SEATS: usize> Block<SEATS> {
         }
         (state.steps, state.score) = (self.steps[lane], self.score[lane]);
         state.draws = Draws::Xoshiro(self.draws[lane].clone());
-        self.episode(lane, episode);
-    }
-
-    /// Writes what changes of an episode while lanes play it.
-    pub(super) fn episode(&self, lane: usize, episode: &mut Episode) {
-        episode.length = self.length[lane];
-        (0..SEATS).for_each(|seat| episode.returns[seat] = self.returns[seat][lane]);
     }
 }
 
