@@ -36,6 +36,7 @@ use std::sync::Arc;
 use env_core::World;
 use env_core::contract::ParamError;
 use env_core::envs::overcooked_ai::OvercookedAi;
+use env_core::envs::overcooked_jaxmarl_v2::OvercookedJaxmarlV2;
 use env_core::envs::{NativeEnvironment, Visitor, visit};
 use env_core::grid::{CogridRules, Grid, GridWorld};
 
@@ -44,6 +45,7 @@ use chunk::OneByOne;
 use instances::{Natives, Worlds};
 use lanes::grid::GridGame;
 use lanes::kitchen::KitchenGame;
+use lanes::kitchen_v2::KitchenGameV2;
 use lanes::{Game, Lanes};
 use vector::Batch;
 
@@ -71,6 +73,9 @@ pub fn open(id: &str, params: &str, options: BatchOptions) -> Result<Box<dyn Vec
         }
         fn visit_kitchen(self, kitchen: OvercookedAi) -> Self::Output {
             of_kitchen(kitchen, self.0)
+        }
+        fn visit_kitchen_v2(self, kitchen: OvercookedJaxmarlV2) -> Self::Output {
+            of_kitchen_v2(kitchen, self.0)
         }
     }
     visit(id, params, Open(options))?
@@ -132,6 +137,25 @@ pub fn of_kitchen(
         2 => in_lanes::<_, _, 2>(kitchen, game, options),
         3 => in_lanes::<_, _, 3>(kitchen, game, options),
         4 => in_lanes::<_, _, 4>(kitchen, game, options),
+        _ => of_environment(kitchen, options),
+    }
+}
+
+/// Makes a batch of a kitchen of JaxMARL's Overcooked V2; many instances with one or two cooks are stepped together.
+/// Instance `i` begins with seed `i`.
+///
+/// # Errors
+/// [`ParamError`] for the options.
+pub fn of_kitchen_v2(
+    kitchen: OvercookedJaxmarlV2,
+    options: BatchOptions,
+) -> Result<Box<dyn Vector>, ParamError> {
+    let Some(game) = KitchenGameV2::new(&kitchen).filter(|_| options.instances >= FEW) else {
+        return of_environment(kitchen, options);
+    };
+    match kitchen.kitchen().starts.len() {
+        1 => in_lanes::<_, _, 1>(kitchen, game, options),
+        2 => in_lanes::<_, _, 2>(kitchen, game, options),
         _ => of_environment(kitchen, options),
     }
 }

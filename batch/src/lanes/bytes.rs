@@ -11,6 +11,12 @@ pub(super) const LANES: usize = 64;
 #[repr(align(64))]
 pub(super) struct Bytes(pub(super) [u8; LANES]);
 
+impl Default for Bytes {
+    fn default() -> Self {
+        Self::ZERO
+    }
+}
+
 impl Bytes {
     pub(super) const ZERO: Self = Self([0; LANES]);
 

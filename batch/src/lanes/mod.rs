@@ -8,6 +8,8 @@ mod bytes;
 mod gains;
 pub(crate) mod grid;
 pub(crate) mod kitchen;
+pub(crate) mod kitchen_v2;
+mod walk;
 
 use env_core::contract::StateError;
 use env_core::{Action, Value};
@@ -288,6 +290,24 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
                 let is_earlier = self.one_by_one.follow_compact(instances);
                 observe(&self.game, block, is_earlier, scratch, &mut out[rows]);
             }
+        }
+    }
+}
+
+/// Writes the same values into every map of a length, at a place of it.
+#[inline(always)]
+fn put<V: Copy, const N: usize, const M: usize>(
+    maps: &mut [V],
+    len: usize,
+    place: usize,
+    values: &[[V; N]; M],
+) {
+    for map in maps.chunks_exact_mut(len) {
+        let Some((here, _)) = map.get_mut(place..).map(<[V]>::as_chunks_mut::<N>) else {
+            continue;
+        };
+        if let Some(here) = here.first_chunk_mut() {
+            *here = *values;
         }
     }
 }

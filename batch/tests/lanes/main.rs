@@ -3,4 +3,5 @@
 
 mod grid;
 mod kitchen;
+mod kitchen_v2;
 mod player;

@@ -36,9 +36,9 @@ use overcooked_v2::OvercookedV2;
 use search_rescue::SearchRescue;
 
 macro_rules! environments {
-    (grids: $($grid:ty),+; kitchen: $kitchen:ty; others: $($other:ty),+ $(,)?) => {
+    (grids: $($grid:ty),+; kitchens: $kitchen:ty, $second:ty; others: $($other:ty),+ $(,)?) => {
         /// The ids that [`open`] knows.
-        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ <$kitchen>::ID, $(<$other>::ID),+];
+        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ <$kitchen>::ID, <$second>::ID, $(<$other>::ID),+];
 
         /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
         ///
@@ -48,6 +48,7 @@ macro_rules! environments {
             Ok(match id {
                 $(<$grid>::ID => visitor.visit_grid(build::<$grid>(params.as_bytes())?),)+
                 <$kitchen>::ID => visitor.visit_kitchen(build::<$kitchen>(params.as_bytes())?),
+                <$second>::ID => visitor.visit_kitchen_v2(build::<$second>(params.as_bytes())?),
                 $(<$other>::ID => visitor.visit(build::<$other>(params.as_bytes())?),)+
                 _ => {
                     return Err(ParamError {
@@ -62,8 +63,8 @@ macro_rules! environments {
 
 environments![
     grids: Overcooked, OvercookedV2, GoalFinding, GoalSeeking, SearchRescue, GridFile;
-    kitchen: OvercookedAi;
-    others: DualDestination, Hanabi, OvercookedJaxmarlV2,
+    kitchens: OvercookedAi, OvercookedJaxmarlV2;
+    others: DualDestination, Hanabi,
 ];
 
 /// Opens an environment natively, at the first state of seed 0.
@@ -115,6 +116,13 @@ pub trait Visitor {
     }
     /// Works with a kitchen of the published agents.
     fn visit_kitchen(self, kitchen: OvercookedAi) -> Self::Output
+    where
+        Self: Sized,
+    {
+        self.visit(kitchen)
+    }
+    /// Works with a kitchen of JaxMARL's Overcooked V2.
+    fn visit_kitchen_v2(self, kitchen: OvercookedJaxmarlV2) -> Self::Output
     where
         Self: Sized,
     {

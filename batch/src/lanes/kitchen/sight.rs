@@ -8,6 +8,7 @@ use env_core::{Forms, Value};
 use super::block::{Block, Screen};
 use super::plan::Plan;
 use crate::lanes::bytes::{Bytes, lanes, map, mask};
+use crate::lanes::put;
 
 /// Numbers of items: nothing, onion, tomato, dish, soups.
 const ONION: u8 = 1;
@@ -172,7 +173,7 @@ impl Sight {
                 let shown = shown.0[lane];
                 if is_whole || shown != old.0[lane] {
                     let row = &side.counter[usize::from(shown)];
-                    put(rows, len, start + COOK_CHANNELS, row);
+                    put(rows, len, start + COOK_CHANNELS, &[*row]);
                 }
             }
             let pots = self.pots.iter().zip(&scratch.pots);
@@ -180,18 +181,23 @@ impl Sight {
                 let [look, steps] = shown.each_ref().map(|byte| byte.0[lane]);
                 if is_whole || [look, steps] != old.each_ref().map(|byte| byte.0[lane]) {
                     let row = &side.pot[usize::from(look)];
-                    put(rows, len, start + COOK_CHANNELS, row);
+                    put(rows, len, start + COOK_CHANNELS, &[*row]);
                     let steps = V::whole(i32::from(steps) * self.tables.factor);
-                    put(rows, len, start + self.tables.number_channel, &[steps]);
+                    put(rows, len, start + self.tables.number_channel, &[[steps]]);
                 }
             }
             for cook in 0..SEATS {
                 let start = self.tables.starts[usize::from(cell[cook].0[lane])];
                 let way = usize::from(facing[cook].0[lane] & 3);
                 let item = usize::from(held[cook].0[lane]);
-                put(rows, len, start + COOK_CHANNELS, &side.floor[item]);
+                put(rows, len, start + COOK_CHANNELS, &[side.floor[item]]);
                 for (seat, map) in rows.chunks_exact_mut(len).enumerate() {
-                    put(map, len, start, &cooks[4 * usize::from(seat != cook) + way]);
+                    put(
+                        map,
+                        len,
+                        start,
+                        &[cooks[4 * usize::from(seat != cook) + way]],
+                    );
                 }
             }
         }
@@ -211,18 +217,13 @@ impl Sight {
     ) {
         for cells in &screen.cells {
             let start = self.tables.starts[usize::from(cells.0[lane])];
-            put(rows, self.tables.len, start, &[V::ZERO; COOK_CHANNELS]);
-            put(rows, self.tables.len, start + COOK_CHANNELS, &side.floor[0]);
-        }
-    }
-}
-
-/// Writes the same values into every map, at a place of it.
-#[inline(always)]
-fn put<V: Copy, const N: usize>(maps: &mut [V], len: usize, place: usize, values: &[V; N]) {
-    for map in maps.chunks_exact_mut(len) {
-        if let Some(here) = map.get_mut(place..).and_then(<[V]>::first_chunk_mut) {
-            *here = *values;
+            put(rows, self.tables.len, start, &[[V::ZERO; COOK_CHANNELS]]);
+            put(
+                rows,
+                self.tables.len,
+                start + COOK_CHANNELS,
+                &[side.floor[0]],
+            );
         }
     }
 }

@@ -7,6 +7,7 @@ use super::block::{Block, PotLanes};
 use super::plan::{DishPay, Plan};
 use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
 use crate::lanes::gains::Gains;
+use crate::lanes::walk::{ahead, walk};
 
 /// No cell: what a hand that does not act faces.
 const NOWHERE: u8 = 255;
@@ -48,7 +49,17 @@ pub(super) fn step<const SEATS: usize>(
         let deeds = interact(plan, block, seat, action, &before);
         pay(plan, block, seat, &held, &deeds, gains);
     }
-    walk(plan, block, &actions);
+    let turns = actions
+        .each_ref()
+        .map(|action| map(|lane| mask(action.0[lane] < STAY as u8)));
+    walk(
+        plan.cols,
+        &plan.floor,
+        &turns,
+        &actions,
+        &mut block.cell,
+        &mut block.facing,
+    );
     lanes(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
     for pot in &mut block.pots {
         cook(plan, pot);
@@ -74,16 +85,6 @@ fn wanting<const SEATS: usize>(plan: &Plan, block: &Block<SEATS>, is_before: boo
         });
     }
     wanting
-}
-
-/// The cell in a direction: 0 north, 1 south, 2 east, 3 west.
-#[inline(always)]
-fn ahead(cols: u8, cell: u8, facing: u8) -> u8 {
-    let across = mask(facing & 2 != 0);
-    let stride = select(across, 1, cols);
-    // Back are north, which is even, and west, which is odd.
-    let back = mask(facing & 1 == 1) ^ !across;
-    cell.wrapping_add(select(back, stride.wrapping_neg(), stride))
 }
 
 /// Carries out the interact of a cook, as the cooks before it left everything.
@@ -281,39 +282,6 @@ fn pay<const SEATS: usize>(
         for lane in lanes.set() {
             gains.earn(lane, seat, amount);
         }
-    }
-}
-
-/// Moves the cooks at the same time: each turns, and all stay where they are if two of them collide or swap.
-#[inline(always)]
-fn walk<const SEATS: usize>(plan: &Plan, block: &mut Block<SEATS>, actions: &[Bytes; SEATS]) {
-    let mut targets = [Bytes::ZERO; SEATS];
-    for seat in 0..SEATS {
-        let (action, cell, old) = (&actions[seat], block.cell[seat], block.facing[seat]);
-        let turns = map(|lane| mask(action.0[lane] < STAY as u8));
-        let facing = map(|lane| select(turns.0[lane], action.0[lane], old.0[lane]));
-        let front = map(|lane| ahead(plan.cols, cell.0[lane], facing.0[lane]));
-        let free = one_of(&front, &plan.floor);
-        targets[seat] = map(|lane| {
-            let walks = turns.0[lane] & free.0[lane];
-            select(walks, front.0[lane], cell.0[lane])
-        });
-        block.facing[seat] = facing;
-    }
-    let mut collide = Bytes::ZERO;
-    for one in 0..SEATS {
-        for other in 0..one {
-            let (here, there) = (&block.cell[one], &block.cell[other]);
-            let (target, second) = (&targets[one], &targets[other]);
-            lanes(|lane| {
-                let swap = (target.0[lane] == there.0[lane]) & (second.0[lane] == here.0[lane]);
-                collide.0[lane] |= mask((target.0[lane] == second.0[lane]) | swap);
-            });
-        }
-    }
-    for (cell, target) in block.cell.iter_mut().zip(&targets) {
-        let old = *cell;
-        *cell = map(|lane| select(collide.0[lane], old.0[lane], target.0[lane]));
     }
 }
 

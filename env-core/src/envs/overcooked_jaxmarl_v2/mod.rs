@@ -24,6 +24,7 @@ use crate::observer::{BatchObserver, Trail};
 pub use kitchen::{Kitchen, Tile};
 pub use layouts::{LAYOUTS, NamedLayout};
 pub use names::name_layer;
+pub use observe::KitchenLayers;
 use observe::Observer;
 pub use params::Params;
 pub use state::{Cell, Cook, State};
@@ -132,6 +133,11 @@ impl OvercookedJaxmarlV2 {
     /// The parameters.
     pub fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Finds the layers of its observations; `None` if each cook sees a part of the kitchen only.
+    pub fn find_layers(&self) -> Option<KitchenLayers> {
+        self.observer.find_layers()
     }
 
     fn is_over(&self, state: &State) -> bool {

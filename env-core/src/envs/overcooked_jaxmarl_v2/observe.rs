@@ -199,6 +199,59 @@ impl Observer {
     }
 }
 
+/// The layers of the whole kitchen, for batches that write many observations together.
+#[derive(Clone, Debug)]
+pub struct KitchenLayers {
+    /// Number of values.
+    pub len: usize,
+    /// The place of the first layer of each cell.
+    pub starts: Vec<usize>,
+    /// Layers of an item: plate, cooked, and the count of each ingredient.
+    pub item_len: usize,
+    /// Layers of a cook before its item: place and direction. Those of the cook itself come first, then those of others.
+    pub cook_len: usize,
+    /// The first layer of what lies there.
+    pub thing: usize,
+    /// The first layer of the wanted recipe, where it is shown.
+    pub recipe: usize,
+    /// The layer of the clock of a pot.
+    pub clock: usize,
+    /// The layer of a delivery at a goal, if there is one.
+    pub delivery: Option<usize>,
+    /// The values that no step changes.
+    pub ground: Forms,
+}
+
+impl Observer {
+    /// Finds the layers; `None` if each cook sees a part of the kitchen only.
+    pub(super) fn find_layers(&self) -> Option<KitchenLayers> {
+        if self.radius.is_some() {
+            return None;
+        }
+        let [thing, recipe, clock] = self.things_at();
+        Some(KitchenLayers {
+            len: self.len(),
+            starts: (0..self.places.len())
+                .map(|cell| cell * self.shape[2])
+                .collect(),
+            item_len: self.item_len(),
+            cook_len: COOK,
+            thing,
+            recipe,
+            clock,
+            delivery: self.shows_delivery.then_some(clock + 1),
+            ground: self.ground.clone(),
+        })
+    }
+
+    /// The first layers of what lies somewhere, of recipes that are shown, and of clocks.
+    fn things_at(&self) -> [usize; 3] {
+        let things = self.tiles_at() + TILES.len() + usize::from(self.ingredients);
+        let recipe = things + self.item_len();
+        [things, recipe, recipe + self.item_len()]
+    }
+}
+
 /// The part of a kitchen that a cook sees, in the making.
 struct Window<'a, V> {
     observer: &'a Observer,
@@ -237,9 +290,7 @@ impl<V: Value> Window<'_, V> {
     /// Things in cells, recipes that are shown, clocks and deliveries.
     fn put_things(&mut self, state: &State) {
         let observer = self.observer;
-        let things = observer.tiles_at() + TILES.len() + usize::from(observer.ingredients);
-        let recipe = things + observer.item_len();
-        let clock = recipe + observer.item_len();
+        let [things, recipe, clock] = observer.things_at();
         for (at, cell) in state.cells.iter().enumerate() {
             if cell.items != 0
                 && let Some(start) = self.start(at)

@@ -108,6 +108,10 @@ impl Observer {
             part.encoding,
             Encoding::Neurips2019 | Encoding::Neurips2019X255
         );
+        // With more than two cooks, some see nobody else there.
+        if is_2019 && kitchen.start.cooks.len() > 2 {
+            return None;
+        }
         // Whatever steps change has a place in the map.
         let changes = |tile: &Tile| matches!(tile, Tile::Floor | Tile::Counter | Tile::Pot);
         let mut tiles = kitchen.ground.tiles().iter().zip(&map.starts);
