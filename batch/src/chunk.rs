@@ -139,7 +139,7 @@ impl<I: Instances> OneByOne<I> {
         }
     }
 
-    fn write_masks(&mut self, index: usize, masks: &mut [u8]) {
+    pub(crate) fn write_masks(&mut self, index: usize, masks: &mut [u8]) {
         let Shape { seats, actions, .. } = self.shape;
         let rows = &mut masks[index * seats * actions..][..seats * actions];
         for (seat, row) in rows.chunks_exact_mut(actions).enumerate() {

@@ -10,6 +10,7 @@ pub(crate) mod grid;
 pub(crate) mod kitchen;
 pub(crate) mod kitchen_v2;
 mod walk;
+mod wide;
 
 use env_core::contract::StateError;
 use env_core::{Action, Value};
@@ -64,6 +65,9 @@ pub(crate) trait Game<const SEATS: usize>: Send + Sized {
         actions: &[[Action; SEATS]; LANES],
         gains: &mut Gains<SEATS>,
     );
+
+    /// Writes which actions may have an effect, `[lane, seat, action]`.
+    fn write_masks(&self, block: &mut Self::Block, masks: &mut [u8]);
 
     /// Writes the observations, `[lane, seat, value]`. The array has earlier ones if `is_earlier`; it then need not write
     /// what never changes.
@@ -165,12 +169,30 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
     /// Advances a group, whose first instance has this number, and writes its rows.
     fn step_group(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
         let observations = std::mem::take(&mut arrays.observations);
+        let masks = arrays.masks.take();
         self.step_states(first, actions, arrays);
-        arrays.observations = observations;
-        self.observe_group(first, actions.len() / SEATS, &mut arrays.observations);
+        (arrays.observations, arrays.masks) = (observations, masks);
+        let used = actions.len() / SEATS;
+        self.observe_group(first, used, &mut arrays.observations);
+        if let Some(masks) = &mut arrays.masks {
+            self.mask_group(first, used, masks);
+        }
     }
 
-    /// Advances the states of a group, and writes everything but observations.
+    /// Writes the masks of a group.
+    fn mask_group(&mut self, first: usize, used: usize, masks: &mut [u8]) {
+        if !self.active {
+            // An instance went back to what lanes cannot hold.
+            return (first..first + used)
+                .for_each(|index| self.one_by_one.write_masks(index, masks));
+        }
+        let row = SEATS * self.one_by_one.shape.actions;
+        let rows = &mut masks[first * row..][..used * row];
+        let block = &mut self.groups[first / LANES].block;
+        self.game.write_masks(block, rows);
+    }
+
+    /// Advances the states of a group, and writes everything but observations and masks.
     fn step_states(&mut self, first: usize, actions: &[Action], arrays: &mut Arrays<'_>) {
         let odd = self.groups[first / LANES].odd;
         let (actions, _) = actions.as_chunks::<SEATS>();
@@ -181,12 +203,12 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
         let group = &mut self.groups[first / LANES];
         self.gains.clear();
         match actions.first_chunk() {
-            Some(actions) => step(&self.game, &mut group.block, actions, &mut self.gains),
+            Some(actions) => self.game.step(&mut group.block, actions, &mut self.gains),
             None => {
                 // Lanes that nobody uses do nothing.
                 let mut all = [[self.game.noop(); SEATS]; LANES];
                 all[..actions.len()].copy_from_slice(actions);
-                step(&self.game, &mut group.block, &all, &mut self.gains);
+                self.game.step(&mut group.block, &all, &mut self.gains);
             }
         }
         group.tally.add(&self.gains);
@@ -284,11 +306,13 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
             Observations::None => {}
             Observations::F32(out) => {
                 let is_earlier = self.one_by_one.follow(instances);
-                observe(&self.game, block, is_earlier, scratch, &mut out[rows]);
+                self.game
+                    .observe(block, is_earlier, scratch, &mut out[rows]);
             }
             Observations::Compact(out) => {
                 let is_earlier = self.one_by_one.follow_compact(instances);
-                observe(&self.game, block, is_earlier, scratch, &mut out[rows]);
+                self.game
+                    .observe(block, is_earlier, scratch, &mut out[rows]);
             }
         }
     }
@@ -318,68 +342,6 @@ fn write_episode<const SEATS: usize>(tally: &Tally<SEATS>, lane: usize, episode:
     (0..SEATS).for_each(|seat| episode.returns[seat] = tally.returns[seat][lane]);
 }
 
-/// Advances a block with the widest instructions that the processor has; all give the same bits.
-#[expect(
-    unsafe_code,
-    reason = "what a processor can do is known only while the program runs"
-)]
-fn step<G: Game<SEATS>, const SEATS: usize>(
-    game: &G,
-    block: &mut G::Block,
-    actions: &[[Action; SEATS]; LANES],
-    gains: &mut Gains<SEATS>,
-) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
-        return unsafe { step_avx2(game, block, actions, gains) };
-    }
-    game.step(block, actions, gains);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn step_avx2<G: Game<SEATS>, const SEATS: usize>(
-    game: &G,
-    block: &mut G::Block,
-    actions: &[[Action; SEATS]; LANES],
-    gains: &mut Gains<SEATS>,
-) {
-    game.step(block, actions, gains);
-}
-
-/// Writes the observations of a block with the widest instructions that the processor has.
-#[expect(
-    unsafe_code,
-    reason = "what a processor can do is known only while the program runs"
-)]
-fn observe<G: Game<SEATS>, V: Value, const SEATS: usize>(
-    game: &G,
-    block: &mut G::Block,
-    is_earlier: bool,
-    scratch: &mut G::Scratch,
-    out: &mut [V],
-) {
-    #[cfg(target_arch = "x86_64")]
-    if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
-        return unsafe { observe_avx2(game, block, is_earlier, scratch, out) };
-    }
-    game.observe(block, is_earlier, scratch, out);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn observe_avx2<G: Game<SEATS>, V: Value, const SEATS: usize>(
-    game: &G,
-    block: &mut G::Block,
-    is_earlier: bool,
-    scratch: &mut G::Scratch,
-    out: &mut [V],
-) {
-    game.observe(block, is_earlier, scratch, out);
-}
-
 impl<G: Game<SEATS>, const SEATS: usize> Chunk for Lanes<G, SEATS> {
     const GRAIN: usize = LANES;
 
@@ -392,7 +354,7 @@ impl<G: Game<SEATS>, const SEATS: usize> Chunk for Lanes<G, SEATS> {
 
     fn step(&mut self, actions: &[Action], mut arrays: Arrays<'_>) {
         let is_seen = !matches!(arrays.observations, Observations::None);
-        if (is_seen && self.scratch.is_none()) || arrays.masks.is_some() || !self.activate() {
+        if (is_seen && self.scratch.is_none()) || !self.activate() {
             self.deactivate();
             return self.one_by_one.step(actions, arrays);
         }

@@ -31,6 +31,7 @@ struct Written {
     /// Those after the step, and the last of episodes.
     wide: [Vec<u32>; 2],
     compact: [Vec<i8>; 2],
+    masks: Vec<u8>,
 }
 
 impl Written {
@@ -44,6 +45,7 @@ impl Written {
             ("events", self.events == other.events),
             ("f32 observations", self.wide == other.wide),
             ("compact observations", self.compact == other.compact),
+            ("masks", self.masks == other.masks),
         ];
         let different = fields.into_iter().find(|(_, is_equal)| !is_equal);
         different.map(|(field, _)| field)
@@ -60,6 +62,7 @@ struct Player {
     events: Vec<f32>,
     wide: [Vec<f32>; 2],
     compact: [Vec<i8>; 2],
+    masks: Vec<u8>,
 }
 
 impl Player {
@@ -68,6 +71,7 @@ impl Player {
         let rows = n * usize::from(batch.spec().seats);
         let (kinds, values) = (batch.spec().events.len(), batch.spec().observation_len());
         Self {
+            masks: vec![9; rows * batch.spec().actions.len()],
             batch,
             rewards: vec![9.0; rows],
             ends: [vec![9; rows], vec![9; rows]],
@@ -79,7 +83,12 @@ impl Player {
         }
     }
 
-    fn call(&mut self, look: Look, work: impl FnOnce(&mut dyn Vector, Arrays<'_>)) -> Written {
+    fn call(
+        &mut self,
+        look: Look,
+        is_masked: bool,
+        work: impl FnOnce(&mut dyn Vector, Arrays<'_>),
+    ) -> Written {
         let [terminated, truncated] = &mut self.ends;
         let mut arrays = Arrays::new(&mut self.rewards, terminated, truncated);
         arrays.infos = Some(Infos {
@@ -95,6 +104,7 @@ impl Player {
                 .each_mut()
                 .map(|out| Observations::Compact(out)),
         };
+        arrays.masks = is_masked.then_some(&mut self.masks);
         work(&mut *self.batch, arrays);
         let bits = |values: &[f32]| {
             values
@@ -110,6 +120,7 @@ impl Player {
             events: bits(&self.events),
             wide: self.wide.each_ref().map(|values| bits(values)),
             compact: self.compact.clone(),
+            masks: self.masks.clone(),
         }
     }
 
@@ -149,6 +160,7 @@ pub(crate) fn compare_batches(
         if rng.below(12) == 0 {
             look = looks[rng.below(3) as usize];
         }
+        let is_masked = rng.below(3) == 0;
         let kind = rng.below(steps as u32 / 2);
         let seeds: Vec<u64> = (0..n).map(|_| rng.bits()).collect();
         let which: Vec<bool> = (0..n).map(|_| rng.below(4) == 0).collect();
@@ -156,7 +168,7 @@ pub(crate) fn compare_batches(
             .map(|_| actions[rng.below(actions.len() as u32) as usize])
             .collect();
         let [ours, theirs] = players.each_mut().map(|player| {
-            player.call(look, |batch, arrays| match kind {
+            player.call(look, is_masked, |batch, arrays| match kind {
                 0 => batch.reset(&seeds, Some(&which), arrays).unwrap(),
                 1 => batch.reset(&seeds, None, arrays).unwrap(),
                 _ => batch.step(&actions, arrays).unwrap(),

@@ -35,6 +35,11 @@ pub(crate) struct Block<const SEATS: usize> {
     pub(super) lying: Vec<Bytes>,
     /// The contents of each container of the plan.
     pub(super) pots: Vec<Contents>,
+    /// Both as they were before somebody tries a hand.
+    pub(super) kept_lying: Vec<Bytes>,
+    pub(super) kept_pots: Vec<Contents>,
+    /// 1 where the episode is over.
+    pub(super) over: Bytes,
     pub(super) steps: [u32; LANES],
     pub(super) score: [f32; LANES],
     pub(super) draws: [Rng; LANES],
@@ -63,6 +68,9 @@ impl<const SEATS: usize> Block<SEATS> {
             held: [Bytes::ZERO; SEATS],
             lying: vec![Bytes::ZERO; plan.places.len()],
             pots: vec![pot; plan.pots.len()],
+            kept_lying: vec![Bytes::ZERO; plan.places.len()],
+            kept_pots: vec![pot; plan.pots.len()],
+            over: Bytes::ZERO,
             steps: [0; LANES],
             score: [0.0; LANES],
             draws: std::array::from_fn(|_| Rng::new(0)),
@@ -108,6 +116,7 @@ impl<const SEATS: usize> Block<SEATS> {
         }
         (self.steps[lane], self.score[lane]) = (state.steps, state.score);
         self.draws[lane] = draws.clone();
+        self.over.0[lane] = u8::from(state.done != 0);
         for screen in &mut self.screens {
             screen.known.0[lane] = 0;
         }

@@ -97,6 +97,8 @@ pub(super) const WALKS: [Direction; 4] = [
 ];
 /// The action that picks up and drops.
 pub(super) const REACH: u8 = 4;
+/// Actions of every grid that lanes play.
+pub(super) const ACTIONS: usize = 7;
 /// The action that does nothing in every grid that lanes play.
 pub(super) const STAY: Action = 6;
 

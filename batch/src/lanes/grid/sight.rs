@@ -342,9 +342,45 @@ fn find_stages(capacity: u8, contents: &Contents) -> [Bytes; STAGES] {
     [stage(0), stage(1), stage(2), stage(3)]
 }
 
+/// Writes the observations of a block with the widest instructions that the processor has.
+///
+/// Other than [`crate::lanes::wide`], it takes arguments: the compiler then knows that they do not overlap.
+#[expect(
+    unsafe_code,
+    reason = "what a processor can do is known only while the program runs"
+)]
+pub(super) fn observe_wide<V: Value, const SEATS: usize>(
+    plan: &Plan,
+    sight: &Sight,
+    block: &mut Block<SEATS>,
+    is_earlier: bool,
+    scratch: &mut Scratch<SEATS>,
+    out: &mut [V],
+) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has these instructions, as was just asked; the function is safe in all else.
+        return unsafe { observe_avx2(plan, sight, block, is_earlier, scratch, out) };
+    }
+    observe(plan, sight, block, is_earlier, scratch, out);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn observe_avx2<V: Value, const SEATS: usize>(
+    plan: &Plan,
+    sight: &Sight,
+    block: &mut Block<SEATS>,
+    is_earlier: bool,
+    scratch: &mut Scratch<SEATS>,
+    out: &mut [V],
+) {
+    observe(plan, sight, block, is_earlier, scratch, out);
+}
+
 /// Writes the observations of a block, `[lane, seat, value]`: all values, or those that change.
 #[inline(always)]
-pub(super) fn observe<V: Value, const SEATS: usize>(
+fn observe<V: Value, const SEATS: usize>(
     plan: &Plan,
     sight: &Sight,
     block: &mut Block<SEATS>,

@@ -6,7 +6,7 @@ use env_core::Action;
 use env_core::grid::{Act, EMPTY};
 
 use super::block::{Block, Contents};
-use super::plan::{LaneReward, Plan, Pot, REACH, code};
+use super::plan::{ACTIONS, LaneReward, Plan, Pot, REACH, code};
 use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
 use crate::lanes::gains::Gains;
 
@@ -44,6 +44,35 @@ pub(super) fn step<const SEATS: usize>(
     }
     lanes(|lane| block.steps[lane] = block.steps[lane].saturating_add(1));
     gains.over = map(|lane| u8::from(block.steps[lane] >= plan.horizon));
+}
+
+/// Writes which actions may have an effect, `[lane, seat, action]`, if nobody moves.
+#[inline(always)]
+pub(super) fn write_masks<const SEATS: usize>(
+    plan: &Plan,
+    block: &mut Block<SEATS>,
+    masks: &mut [u8],
+) {
+    let mut acts = [Bytes::ZERO; SEATS];
+    block.kept_lying.copy_from_slice(&block.lying);
+    block.kept_pots.copy_from_slice(&block.pots);
+    for (seat, acts) in acts.iter_mut().enumerate() {
+        // Each tries its hand after the timers, and everything is put back.
+        let held = block.held[seat];
+        tick(plan, block);
+        let done = act(plan, block, seat, &Bytes([REACH; LANES]));
+        *acts = map(|lane| u8::from((done.act.0[lane] != 0) & (block.over.0[lane] == 0)));
+        block.held[seat] = held;
+        block.lying.copy_from_slice(&block.kept_lying);
+        block.pots.copy_from_slice(&block.kept_pots);
+    }
+    let (rows, _) = masks.as_chunks_mut::<ACTIONS>();
+    for (lane, rows) in rows.chunks_exact_mut(SEATS).enumerate() {
+        for (row, acts) in rows.iter_mut().zip(&acts) {
+            // Everybody may turn and stay; nothing here can be toggled.
+            *row = [1, 1, 1, 1, acts.0[lane], 0, 1];
+        }
+    }
 }
 
 /// Containers that are full work.

@@ -1,6 +1,7 @@
 //! Kitchens of the published agents in lanes.
 
 mod block;
+mod masks;
 mod plan;
 mod sight;
 mod step;
@@ -11,6 +12,7 @@ use env_core::{Action, Value};
 use super::Game;
 use super::bytes::LANES;
 use super::gains::Gains;
+use super::wide::{Work, run_wide};
 use crate::instances::Natives;
 use block::Block;
 use plan::Plan;
@@ -76,17 +78,28 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGame {
         state.steps >= self.plan.horizon
     }
 
-    #[inline(always)]
     fn step(
         &self,
         block: &mut Block<SEATS>,
         actions: &[[Action; SEATS]; LANES],
         gains: &mut Gains<SEATS>,
     ) {
-        step::step(&self.plan, block, actions, gains);
+        run_wide(Step {
+            plan: &self.plan,
+            block,
+            actions,
+            gains,
+        });
     }
 
-    #[inline(always)]
+    fn write_masks(&self, block: &mut Block<SEATS>, masks: &mut [u8]) {
+        run_wide(Mask {
+            plan: &self.plan,
+            block,
+            masks,
+        });
+    }
+
     fn observe<V: Value>(
         &self,
         block: &mut Block<SEATS>,
@@ -97,5 +110,34 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGame {
         if let Some(sight) = &self.sight {
             sight.observe(&self.plan, block, is_earlier, scratch, out);
         }
+    }
+}
+
+/// A step of a block.
+struct Step<'a, const SEATS: usize> {
+    plan: &'a Plan,
+    block: &'a mut Block<SEATS>,
+    actions: &'a [[Action; SEATS]; LANES],
+    gains: &'a mut Gains<SEATS>,
+}
+
+impl<const SEATS: usize> Work for Step<'_, SEATS> {
+    #[inline(always)]
+    fn run(self) {
+        step::step(self.plan, self.block, self.actions, self.gains);
+    }
+}
+
+/// A look at the actions of a block.
+struct Mask<'a, const SEATS: usize> {
+    plan: &'a Plan,
+    block: &'a Block<SEATS>,
+    masks: &'a mut [u8],
+}
+
+impl<const SEATS: usize> Work for Mask<'_, SEATS> {
+    #[inline(always)]
+    fn run(self) {
+        masks::write_masks(self.plan, self.block, self.masks);
     }
 }

@@ -72,7 +72,6 @@ impl Sight {
     }
 
     /// Writes the observations of a block, `[lane, seat, value]`.
-    #[inline(always)]
     pub(super) fn observe<V: Value, const SEATS: usize>(
         &self,
         plan: &Plan,
@@ -90,7 +89,6 @@ impl Sight {
     }
 
     /// Finds what is in each cell.
-    #[inline(always)]
     fn look<const SEATS: usize>(&self, plan: &Plan, block: &Block<SEATS>, scratch: &mut Scratch) {
         let urgent = self.tables.urgent;
         let near = |lane: usize| plan.horizon.saturating_sub(block.steps[lane]) < urgent;
@@ -138,7 +136,6 @@ impl Sight {
     }
 
     /// Writes rows of a cell that have this many values.
-    #[inline(always)]
     fn write<V: Value, const ROW: usize, const SEATS: usize>(
         &self,
         block: &mut Block<SEATS>,

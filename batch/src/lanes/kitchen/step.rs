@@ -13,9 +13,9 @@ use crate::lanes::walk::{ahead, walk};
 const NOWHERE: u8 = 255;
 const ONION: u8 = 1;
 const TOMATO: u8 = 2;
-const DISH: u8 = 3;
+pub(super) const DISH: u8 = 3;
 /// The number of the first soup.
-const SOUP: u8 = 4;
+pub(super) const SOUP: u8 = 4;
 /// The event of a delivery.
 const DELIVERY: usize = 15;
 /// The ingredients with which a pot of old dynamics starts.
@@ -68,7 +68,7 @@ pub(super) fn step<const SEATS: usize>(
 }
 
 #[inline(always)]
-fn count_of(contents: u8) -> u8 {
+pub(super) fn count_of(contents: u8) -> u8 {
     (contents >> 2 & 3) + (contents & 3)
 }
 

@@ -11,6 +11,7 @@ use env_core::{Action, Value};
 use super::Game;
 use super::bytes::LANES;
 use super::gains::Gains;
+use super::wide::{Work, run_wide};
 use crate::instances::Natives;
 use block::Block;
 use plan::Plan;
@@ -71,17 +72,24 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGameV2 {
         state.steps >= self.plan.horizon
     }
 
-    #[inline(always)]
     fn step(
         &self,
         block: &mut Block<SEATS>,
         actions: &[[Action; SEATS]; LANES],
         gains: &mut Gains<SEATS>,
     ) {
-        step::step(&self.plan, block, actions, gains);
+        run_wide(Step {
+            plan: &self.plan,
+            block,
+            actions,
+            gains,
+        });
     }
 
-    #[inline(always)]
+    fn write_masks(&self, _: &mut Block<SEATS>, masks: &mut [u8]) {
+        masks.fill(1);
+    }
+
     fn observe<V: Value>(
         &self,
         block: &mut Block<SEATS>,
@@ -92,5 +100,20 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGameV2 {
         if let Some(sight) = &self.sight {
             sight.observe(block, is_earlier, out);
         }
+    }
+}
+
+/// A step of a block.
+struct Step<'a, const SEATS: usize> {
+    plan: &'a Plan,
+    block: &'a mut Block<SEATS>,
+    actions: &'a [[Action; SEATS]; LANES],
+    gains: &'a mut Gains<SEATS>,
+}
+
+impl<const SEATS: usize> Work for Step<'_, SEATS> {
+    #[inline(always)]
+    fn run(self) {
+        step::step(self.plan, self.block, self.actions, self.gains);
     }
 }

@@ -61,7 +61,6 @@ impl Sight {
     }
 
     /// Writes the observations of a block, `[lane, seat, value]`.
-    #[inline(always)]
     pub(super) fn observe<V: Value, const SEATS: usize>(
         &self,
         block: &mut Block<SEATS>,
@@ -76,7 +75,6 @@ impl Sight {
     }
 
     /// Writes items of this many layers.
-    #[inline(always)]
     fn write<V: Value, const ITEM: usize, const SEATS: usize>(
         &self,
         block: &mut Block<SEATS>,
@@ -119,7 +117,6 @@ impl Sight {
     }
 
     /// Writes things that are others than before.
-    #[inline(always)]
     fn write_things<V: Value, const ITEM: usize, const SEATS: usize>(
         &self,
         now: &super::block::Things,
