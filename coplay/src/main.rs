@@ -30,6 +30,7 @@ use coplay::cli::{
 use coplay::{import, manual, pyodide, python_env, retain, site, template};
 use dataset::pay;
 use dataset::pay::PaymentOrder;
+use mimalloc::MiMalloc;
 use rehearsal::RehearsalMode;
 use serde::Serialize;
 use server_core::limits::Limits;
@@ -42,6 +43,10 @@ use store::identifier_key::{KeyPlace, choose_place};
 use store::study_version::OnStudyChange;
 use study::plural::count;
 use tracing_subscriber::EnvFilter;
+
+/// Many threads ask for memory here, and the allocator of musl, with which the released program is linked, is slow then.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The command line or the study file is wrong.
 const USAGE: u8 = 2;
