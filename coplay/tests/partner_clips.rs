@@ -97,6 +97,11 @@ fn a_clip_that_cannot_be_played_is_refused_at_its_place_with_the_fix() {
             "timeline[1].clips[0].seed: belongs to an episode of AI partners",
         ),
         (
+            "env: overcooked_jaxmarl_v2@1.0.0,",
+            "env: {gymnasium: CartPole-v1},",
+            "timeline[1].clips[0].env: a clip of AI partners needs a built-in environment",
+        ),
+        (
             "seed: 8}",
             "seed: 8, view: own}",
             "timeline[0].clips[1].view: the participant has no seat",

@@ -214,7 +214,7 @@ pub(super) fn read(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Env> {
     fields.about(DOC);
     let environment = fields.key("env", ENV);
     let environment = environment.need("overcooked@2.0.0", |place| {
-        environment::environment_of(source, &place)
+        environment::environment_of(source, &place, true)
     });
     let module = fields
         .key("module", MODULE)

@@ -33,11 +33,21 @@ pub(super) struct Environment {
     pub(super) python: Option<PythonWorld>,
 }
 
-pub(super) fn environment_of(source: Source<'_>, place: &Cursor<'_>) -> Option<Environment> {
-    let is_python = python::NAMES.iter().any(|name| place.at(name).is_some());
+/// Returns whether a block names an environment in Python.
+pub(super) fn is_python(place: &Cursor<'_>) -> bool {
+    python::NAMES.iter().any(|name| place.at(name).is_some())
+}
+
+/// Reads an environment. One in Python is described and read only where it `may_be_python`.
+pub(super) fn environment_of(
+    source: Source<'_>,
+    place: &Cursor<'_>,
+    may_be_python: bool,
+) -> Option<Environment> {
+    let is_python = may_be_python && is_python(place);
     let is_grid = place.is_block() && !is_python;
     let file = (place.may(is_grid)).then(|| world::read(source, place));
-    let python = (place.may(is_python)).then(|| python::read(source, place));
+    let python = (may_be_python && place.may(is_python)).then(|| python::read(source, place));
     let named = (place.may(!place.is_block())).then(|| env_id(place));
     if let Some(named) = named {
         return Some(Environment {

@@ -8,7 +8,7 @@ use crate::limits::{MAX_EPISODES, MAX_SEATS};
 use crate::read::{Cursor, Fields};
 use crate::stage::ai_partner::{self, AiPartner};
 use crate::stage::env::{Env, RunOn};
-use crate::stage::environment::{environment_of, over, read_config};
+use crate::stage::environment::{environment_of, is_python, over, read_config};
 use crate::stage::module_file::{self, ModuleFile};
 use crate::stage::players::Player;
 use crate::stage::world::WorldFile;
@@ -94,6 +94,10 @@ pub enum ClipView {
     Whole,
 }
 
+/// The message about an environment in Python.
+const IN_PYTHON: &str = "a clip of AI partners needs a built-in environment, a grid world or a module; an environment in Python \
+                         can be shown as an episode of the participant";
+
 /// The keys of an episode of AI partners, beside `env`.
 const OF_PARTNERS: [&str; 4] = ["module", "config", "players", "seed"];
 
@@ -105,8 +109,8 @@ pub(super) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<WatchClip> 
                default, the last one.";
     let episode = (fields.key("episode", doc)).maybe(|place| place.whole(1..=MAX_EPISODES, ""));
     let partners = partner_episode(source, &mut fields);
-    let doc = "The picture: as the participant's seat could see the world (`own`), or the whole world (`whole`). An episode of \
-               AI partners is always shown whole.";
+    let doc = "The picture: as the participant's seat could see the world (`own`), or the whole world (`whole`). By default \
+               `own`. An episode of AI partners is always shown whole.";
     let view = fields.key("view", doc).maybe(|place| {
         let views = [("own", ClipView::Own), ("whole", ClipView::Whole)];
         place.word("view", &views)
@@ -174,9 +178,13 @@ fn fault(has_stage: bool, has_env: bool, has_episode: bool) -> (&'static str, &'
 fn partner_episode(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Option<PartnerEpisode>> {
     let doc = "The environment and its exact version, for an episode that AI partners play by themselves; as in an env stage, \
                but not in Python.";
-    let environment = fields
-        .key("env", doc)
-        .maybe(|place| environment_of(source, &place));
+    let environment = fields.key("env", doc).maybe(|place| {
+        if is_python(&place) {
+            place.wrong(IN_PYTHON);
+            return None;
+        }
+        environment_of(source, &place, false)
+    });
     let doc = "The file of your own environment module in the study folder, as in an env stage.";
     let module = fields
         .key("module", doc)
@@ -208,11 +216,6 @@ fn partner_episode(source: Source<'_>, fields: &mut Fields<'_>) -> Option<Option
             None => Some(None),
         };
     };
-    if environment.python.is_some() {
-        place.wrong_at("env", "a clip of AI partners needs a built-in environment, a grid world or a module; an environment in \
-                               Python can be shown as an episode of the participant");
-        return None;
-    }
     let Some(players) = players else {
         place.wrong_at("", "who plays? Write one AI partner a seat, such as `players: [{policy: cook}, {policy: agent.onnx}]`");
         return None;
