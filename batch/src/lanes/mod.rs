@@ -22,20 +22,23 @@ use crate::instances::Instances;
 use crate::options::Autoreset;
 use bytes::{Bytes, LANES};
 use gains::{Gains, Tally};
+use wide::Rules;
 
 /// The most seats of a game in lanes.
 pub(crate) const MOST_SEATS: usize = 4;
 
-/// A game that lanes play: its tables, and how sixty-four of its states step and observe.
+/// A game that lanes play: its rules, how its states enter lanes, and how they observe there.
 pub(crate) trait Game<const SEATS: usize>: Send + Sized {
     type Instances: Instances;
-    /// Sixty-four states side by side.
-    type Block: Send;
+    type Rules: Rules<SEATS>;
     /// Memory for the observations of a block.
     type Scratch: Send;
 
+    /// The rules: they do not depend on the type of the states, so that they are compiled once.
+    fn rules(&self) -> &Self::Rules;
+
     /// A block of lanes that nobody uses: they are stepped as well, and do nothing.
-    fn new_block(&self) -> Self::Block;
+    fn new_block(&self) -> BlockOf<Self, SEATS>;
 
     /// Memory for observations; `None` if lanes cannot observe.
     fn new_scratch(&self) -> Option<Self::Scratch>;
@@ -47,10 +50,15 @@ pub(crate) trait Game<const SEATS: usize>: Send + Sized {
     fn noop(&self) -> Action;
 
     /// Takes up a state; false if lanes cannot hold it, and then nothing is changed.
-    fn insert(&self, block: &mut Self::Block, lane: usize, state: &SlotOf<Self, SEATS>) -> bool;
+    fn insert(
+        &self,
+        block: &mut BlockOf<Self, SEATS>,
+        lane: usize,
+        state: &SlotOf<Self, SEATS>,
+    ) -> bool;
 
     /// Writes a state back over its original.
-    fn extract(&self, block: &Self::Block, lane: usize, state: &mut SlotOf<Self, SEATS>);
+    fn extract(&self, block: &BlockOf<Self, SEATS>, lane: usize, state: &mut SlotOf<Self, SEATS>);
 
     /// Notes in a state that its horizon is reached.
     fn finish(&self, state: &mut SlotOf<Self, SEATS>);
@@ -58,27 +66,19 @@ pub(crate) trait Game<const SEATS: usize>: Send + Sized {
     /// Checks whether a step of a state is not what lanes do.
     fn is_over(&self, state: &SlotOf<Self, SEATS>) -> bool;
 
-    /// Advances every lane; `actions` is `[lane, seat]`.
-    fn step(
-        &self,
-        block: &mut Self::Block,
-        actions: &[[Action; SEATS]; LANES],
-        gains: &mut Gains<SEATS>,
-    );
-
-    /// Writes which actions may have an effect, `[lane, seat, action]`.
-    fn write_masks(&self, block: &mut Self::Block, masks: &mut [u8]);
-
     /// Writes the observations, `[lane, seat, value]`. The array has earlier ones if `is_earlier`; it then need not write
     /// what never changes.
     fn observe<V: Value>(
         &self,
-        block: &mut Self::Block,
+        block: &mut BlockOf<Self, SEATS>,
         is_earlier: bool,
         scratch: &mut Self::Scratch,
         out: &mut [V],
     );
 }
+
+/// Sixty-four states of a game side by side.
+type BlockOf<G, const SEATS: usize> = <<G as Game<SEATS>>::Rules as Rules<SEATS>>::Block;
 
 /// One instance of a game by itself.
 type SlotOf<G, const SEATS: usize> = <<G as Game<SEATS>>::Instances as Instances>::Slot;
@@ -95,7 +95,7 @@ struct Group<B, const SEATS: usize> {
 pub(crate) struct Lanes<G: Game<SEATS>, const SEATS: usize> {
     one_by_one: OneByOne<G::Instances>,
     game: G,
-    groups: Vec<Group<G::Block, SEATS>>,
+    groups: Vec<Group<BlockOf<G, SEATS>, SEATS>>,
     /// True if the groups have the instances; the states are then the older ones from before.
     active: bool,
     gains: Box<Gains<SEATS>>,
@@ -189,7 +189,7 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
         let row = SEATS * self.one_by_one.shape.actions;
         let rows = &mut masks[first * row..][..used * row];
         let block = &mut self.groups[first / LANES].block;
-        self.game.write_masks(block, rows);
+        wide::write_masks(self.game.rules(), block, rows);
     }
 
     /// Advances the states of a group, and writes everything but observations and masks.
@@ -203,12 +203,17 @@ impl<G: Game<SEATS>, const SEATS: usize> Lanes<G, SEATS> {
         let group = &mut self.groups[first / LANES];
         self.gains.clear();
         match actions.first_chunk() {
-            Some(actions) => self.game.step(&mut group.block, actions, &mut self.gains),
+            Some(actions) => wide::step(
+                self.game.rules(),
+                &mut group.block,
+                actions,
+                &mut self.gains,
+            ),
             None => {
                 // Lanes that nobody uses do nothing.
                 let mut all = [[self.game.noop(); SEATS]; LANES];
                 all[..actions.len()].copy_from_slice(actions);
-                self.game.step(&mut group.block, &all, &mut self.gains);
+                wide::step(self.game.rules(), &mut group.block, &all, &mut self.gains);
             }
         }
         group.tally.add(&self.gains);

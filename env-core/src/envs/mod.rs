@@ -38,7 +38,7 @@ use search_rescue::SearchRescue;
 macro_rules! environments {
     (grids: $($grid:ty),+; kitchens: $kitchen:ty, $second:ty; others: $($other:ty),+ $(,)?) => {
         /// The ids that [`open`] knows.
-        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ <$kitchen>::ID, <$second>::ID, $(<$other>::ID),+];
+        pub const IDS: &[&str] = &[$(<$grid>::ID,)+ <$kitchen>::ID, $(<$other>::ID,)+ <$second>::ID];
 
         /// Builds the environment with this id and these parameters (JSON), and hands it to a visitor with its own type.
         ///

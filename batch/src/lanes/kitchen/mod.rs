@@ -12,7 +12,7 @@ use env_core::{Action, Value};
 use super::Game;
 use super::bytes::LANES;
 use super::gains::Gains;
-use super::wide::{Work, run_wide};
+use super::wide::Rules;
 use crate::instances::Natives;
 use block::Block;
 use plan::Plan;
@@ -44,8 +44,12 @@ impl KitchenGame {
 
 impl<const SEATS: usize> Game<SEATS> for KitchenGame {
     type Instances = Natives<OvercookedAi>;
-    type Block = Block<SEATS>;
+    type Rules = Plan;
     type Scratch = Scratch;
+
+    fn rules(&self) -> &Plan {
+        &self.plan
+    }
 
     fn new_block(&self) -> Block<SEATS> {
         Block::new(&self.plan)
@@ -78,28 +82,6 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGame {
         state.steps >= self.plan.horizon
     }
 
-    fn step(
-        &self,
-        block: &mut Block<SEATS>,
-        actions: &[[Action; SEATS]; LANES],
-        gains: &mut Gains<SEATS>,
-    ) {
-        run_wide(Step {
-            plan: &self.plan,
-            block,
-            actions,
-            gains,
-        });
-    }
-
-    fn write_masks(&self, block: &mut Block<SEATS>, masks: &mut [u8]) {
-        run_wide(Mask {
-            plan: &self.plan,
-            block,
-            masks,
-        });
-    }
-
     fn observe<V: Value>(
         &self,
         block: &mut Block<SEATS>,
@@ -113,31 +95,21 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGame {
     }
 }
 
-/// A step of a block.
-struct Step<'a, const SEATS: usize> {
-    plan: &'a Plan,
-    block: &'a mut Block<SEATS>,
-    actions: &'a [[Action; SEATS]; LANES],
-    gains: &'a mut Gains<SEATS>,
-}
+impl<const SEATS: usize> Rules<SEATS> for Plan {
+    type Block = Block<SEATS>;
 
-impl<const SEATS: usize> Work for Step<'_, SEATS> {
     #[inline(always)]
-    fn run(self) {
-        step::step(self.plan, self.block, self.actions, self.gains);
+    fn step(
+        &self,
+        block: &mut Block<SEATS>,
+        actions: &[[Action; SEATS]; LANES],
+        gains: &mut Gains<SEATS>,
+    ) {
+        step::step(self, block, actions, gains);
     }
-}
 
-/// A look at the actions of a block.
-struct Mask<'a, const SEATS: usize> {
-    plan: &'a Plan,
-    block: &'a Block<SEATS>,
-    masks: &'a mut [u8],
-}
-
-impl<const SEATS: usize> Work for Mask<'_, SEATS> {
     #[inline(always)]
-    fn run(self) {
-        masks::write_masks(self.plan, self.block, self.masks);
+    fn write_masks(&self, block: &mut Block<SEATS>, masks: &mut [u8]) {
+        masks::write_masks(self, block, masks);
     }
 }

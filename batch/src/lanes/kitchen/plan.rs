@@ -1,6 +1,7 @@
 //! The tables of a kitchen, as lanes read them.
 
 use env_core::envs::overcooked_ai::ground::Tile;
+use env_core::envs::overcooked_ai::recipes::Recipes;
 use env_core::envs::overcooked_ai::{
     Dialect, OvercookedAi, RECIPE_NUMBERS, Recipe, number_recipe, recipe_of,
 };
@@ -25,7 +26,7 @@ pub(super) enum DishPay {
 
 /// Everything that a step of a block reads. Recipes have the numbers of [`number_recipe`].
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) seats: usize,
     pub(super) horizon: u32,
     pub(super) cols: u8,
@@ -91,24 +92,6 @@ impl Plan {
             .map(|number| (number, recipes.time(recipe_of(number)) as u8));
         let times: Vec<_> = times.collect();
         let first = times.first().map_or(0, |&(_, time)| time);
-        let pays = |from: Recipe, to: Recipe| match rules {
-            Dialect::Zsc => recipes.best(from) == recipes.best(to) || recipes.best(to) > 0.0,
-            _ => true,
-        };
-        let mut placement = [[0.0; 2]; RECIPE_NUMBERS];
-        for (number, amount) in (0..).zip(&mut placement) {
-            let from = recipe_of(number);
-            for (ingredient, amount) in amount.iter_mut().enumerate() {
-                let mut to = from;
-                match ingredient {
-                    0 => to.onions += 1,
-                    _ => to.tomatoes += 1,
-                }
-                if from.count() < recipes.full && pays(from, to) {
-                    *amount = amounts[0];
-                }
-            }
-        }
         Some(Self {
             seats,
             horizon: params.horizon,
@@ -136,7 +119,7 @@ impl Plan {
                 Dialect::Neurips2019 => DishPay::Before,
                 Dialect::Jaxmarl => DishPay::Now,
             },
-            placement,
+            placement: find_placement(recipes, rules, amounts[0]),
             dish: amounts[1],
             soup: amounts[2],
         })
@@ -146,4 +129,25 @@ impl Plan {
     pub(super) fn holds(&self, recipe: Recipe) -> bool {
         recipe_of(number_recipe(recipe)) == recipe && recipe.count() <= self.full
     }
+}
+
+/// Finds what an ingredient in a pot is paid, by the contents before and the ingredient (onion, tomato).
+fn find_placement(recipes: &Recipes, rules: Dialect, amount: f32) -> [[f32; 2]; RECIPE_NUMBERS] {
+    let pays = |from: Recipe, to: Recipe| match rules {
+        Dialect::Zsc => recipes.best(from) == recipes.best(to) || recipes.best(to) > 0.0,
+        _ => true,
+    };
+    std::array::from_fn(|number| {
+        let from = recipe_of(number as u8);
+        [[1, 0], [0, 1]].map(|[onions, tomatoes]| {
+            let to = Recipe {
+                onions: from.onions + onions,
+                tomatoes: from.tomatoes + tomatoes,
+            };
+            match from.count() < recipes.full && pays(from, to) {
+                true => amount,
+                false => 0.0,
+            }
+        })
+    })
 }

@@ -11,7 +11,7 @@ use env_core::{Action, Value};
 use super::Game;
 use super::bytes::LANES;
 use super::gains::Gains;
-use super::wide::{Work, run_wide};
+use super::wide::Rules;
 use crate::instances::Natives;
 use block::Block;
 use plan::Plan;
@@ -38,8 +38,12 @@ impl KitchenGameV2 {
 
 impl<const SEATS: usize> Game<SEATS> for KitchenGameV2 {
     type Instances = Natives<OvercookedJaxmarlV2>;
-    type Block = Block<SEATS>;
+    type Rules = Plan;
     type Scratch = ();
+
+    fn rules(&self) -> &Plan {
+        &self.plan
+    }
 
     fn new_block(&self) -> Block<SEATS> {
         Block::new(&self.plan)
@@ -72,24 +76,6 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGameV2 {
         state.steps >= self.plan.horizon
     }
 
-    fn step(
-        &self,
-        block: &mut Block<SEATS>,
-        actions: &[[Action; SEATS]; LANES],
-        gains: &mut Gains<SEATS>,
-    ) {
-        run_wide(Step {
-            plan: &self.plan,
-            block,
-            actions,
-            gains,
-        });
-    }
-
-    fn write_masks(&self, _: &mut Block<SEATS>, masks: &mut [u8]) {
-        masks.fill(1);
-    }
-
     fn observe<V: Value>(
         &self,
         block: &mut Block<SEATS>,
@@ -103,17 +89,21 @@ impl<const SEATS: usize> Game<SEATS> for KitchenGameV2 {
     }
 }
 
-/// A step of a block.
-struct Step<'a, const SEATS: usize> {
-    plan: &'a Plan,
-    block: &'a mut Block<SEATS>,
-    actions: &'a [[Action; SEATS]; LANES],
-    gains: &'a mut Gains<SEATS>,
-}
+impl<const SEATS: usize> Rules<SEATS> for Plan {
+    type Block = Block<SEATS>;
 
-impl<const SEATS: usize> Work for Step<'_, SEATS> {
     #[inline(always)]
-    fn run(self) {
-        step::step(self.plan, self.block, self.actions, self.gains);
+    fn step(
+        &self,
+        block: &mut Block<SEATS>,
+        actions: &[[Action; SEATS]; LANES],
+        gains: &mut Gains<SEATS>,
+    ) {
+        step::step(self, block, actions, gains);
+    }
+
+    #[inline(always)]
+    fn write_masks(&self, _: &mut Block<SEATS>, masks: &mut [u8]) {
+        masks.fill(1);
     }
 }

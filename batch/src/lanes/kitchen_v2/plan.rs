@@ -9,7 +9,7 @@ const MOST_COOKS: usize = 2;
 
 /// Everything that a step of a block reads.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
+pub(crate) struct Plan {
     pub(super) seats: usize,
     pub(super) horizon: u32,
     pub(super) cols: u8,
