@@ -17,8 +17,8 @@ const TRY: &str = include_str!("try.py");
 /// The most bytes of a wheel: 30 MB.
 const WHEEL_BYTES: u64 = 30_000_000;
 
-/// The most bytes of the program: 70 MB. With tables of a debugger it had 139.
-const PROGRAM_BYTES: usize = 70_000_000;
+/// The most bytes of the program: 60 MB. With tables of a debugger it had 139.
+const PROGRAM_BYTES: usize = 60_000_000;
 
 /// Looks at every file of a release, installs the wheel, and tries it.
 ///
