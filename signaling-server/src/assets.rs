@@ -1,16 +1,60 @@
 //! The files of the front end: embedded in the binary, or read from a folder.
 
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Mutex;
 
+use brotli_decompressor::Decompressor;
 use rust_embed::RustEmbed;
 use store::data_folder::Bytes;
 
-/// `dist/` at the time of the build of the binary; a debug build reads it from the disk.
+/// `dist/` at the time of the build of the binary; a debug build reads it from the disk. Of the large files it has the
+/// packed form alone.
 #[derive(RustEmbed)]
 #[folder = "../dist"]
+#[exclude = "*.js"]
+#[exclude = "*.wasm"]
 #[allow_missing = true]
 struct Embedded;
+
+impl Embedded {
+    fn read(path: &str) -> Option<Bytes> {
+        match Self::get(path) {
+            Some(file) => Some(file.data),
+            None => Self::unpack(path).map(Cow::Borrowed),
+        }
+    }
+
+    /// Unpacks a file at its first use, and keeps it: the front end is a few megabytes.
+    fn unpack(path: &str) -> Option<&'static [u8]> {
+        static UNPACKED: Mutex<BTreeMap<String, &'static [u8]>> = Mutex::new(BTreeMap::new());
+        let mut unpacked = UNPACKED.lock().unwrap_or_else(|broken| broken.into_inner());
+        if let Some(bytes) = unpacked.get(path) {
+            return Some(bytes);
+        }
+        let packed = Self::get(&format!("{path}{PACKED}"))?;
+        let mut bytes = Vec::new();
+        Decompressor::new(&*packed.data, 1 << 16)
+            .read_to_end(&mut bytes)
+            .ok()?;
+        let bytes: &'static [u8] = bytes.leak();
+        unpacked.insert(path.to_owned(), bytes);
+        Some(bytes)
+    }
+
+    fn list() -> Vec<String> {
+        let listed: BTreeSet<_> = Self::iter().collect();
+        let unpacked = listed.iter().filter_map(|name| name.strip_suffix(PACKED));
+        let unpacked = unpacked.filter(|name| !listed.contains(*name));
+        let all = unpacked.chain(listed.iter().map(AsRef::as_ref));
+        all.map(str::to_owned).collect()
+    }
+}
+
+/// The end of the name of a file in the form of Brotli.
+const PACKED: &str = ".br";
 
 /// The source of the front end.
 #[derive(Clone, Debug)]
@@ -28,15 +72,15 @@ impl Assets {
             return None;
         }
         match self {
-            Self::Embedded => Embedded::get(path).map(|file| file.data),
+            Self::Embedded => Embedded::read(path),
             Self::Folder(dir) => std::fs::read(dir.join(path)).ok().map(Cow::Owned),
         }
     }
 
     /// The paths of all files below `dist/`, in order.
     pub fn list(&self) -> Vec<String> {
-        let mut names: Vec<String> = match self {
-            Self::Embedded => Embedded::iter().map(Cow::into_owned).collect(),
+        let mut names = match self {
+            Self::Embedded => Embedded::list(),
             Self::Folder(dir) => list_files(dir),
         };
         names.sort();
@@ -108,6 +152,20 @@ mod tests {
             assert!(!is_plain(bad), "{bad}");
         }
         assert!(is_plain("modules/overcooked.wasm"));
+    }
+
+    #[test]
+    fn the_program_gives_the_files_of_the_built_page() {
+        let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../dist");
+        let folder = Assets::Folder(dist);
+        let names = Assets::Embedded.list();
+        assert_eq!(names, folder.list());
+        for name in names {
+            assert!(
+                Assets::Embedded.read(&name) == folder.read(&name),
+                "{name} differs"
+            );
+        }
     }
 
     #[test]

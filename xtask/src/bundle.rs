@@ -174,7 +174,7 @@ fn bindings(client: &Path, dev: bool) -> Result<Files> {
     Ok(files)
 }
 
-/// Puts a Brotli twin beside every file that gets smaller by it.
+/// Puts a Brotli twin beside every file of text or code. The server has the twin alone of the large ones.
 fn compress(files: &mut Files, quality: i32) -> Result<()> {
     let params = brotli::enc::BrotliEncoderParams {
         quality,
@@ -186,9 +186,7 @@ fn compress(files: &mut Files, quality: i32) -> Result<()> {
         let mut twin = Vec::new();
         brotli::BrotliCompress(&mut bytes.as_slice(), &mut twin, &params)
             .with_context(|| format!("compressing {name}"))?;
-        if twin.len() < bytes.len() {
-            twins.insert(format!("{name}.br"), twin);
-        }
+        twins.insert(format!("{name}.br"), twin);
     }
     files.append(&mut twins);
     Ok(())
