@@ -141,7 +141,7 @@ pub fn of_kitchen(
     }
 }
 
-/// Makes a batch of a kitchen of JaxMARL's Overcooked V2; many instances with one or two cooks are stepped together.
+/// Makes a batch of a kitchen of JaxMARL's Overcooked V2; many instances with up to four cooks are stepped together.
 /// Instance `i` begins with seed `i`.
 ///
 /// # Errors
@@ -156,6 +156,8 @@ pub fn of_kitchen_v2(
     match kitchen.kitchen().starts.len() {
         1 => in_lanes::<_, _, 1>(kitchen, game, options),
         2 => in_lanes::<_, _, 2>(kitchen, game, options),
+        3 => in_lanes::<_, _, 3>(kitchen, game, options),
+        4 => in_lanes::<_, _, 4>(kitchen, game, options),
         _ => of_environment(kitchen, options),
     }
 }

@@ -12,7 +12,7 @@ use study::{EnvFactsByStage, Outcome, Outline, Problem, Stage, StageKind, Study,
 
 use crate::hosted_worlds::check_hosts;
 use crate::odd_worlds::warn_of_worlds;
-use crate::partner_models::{PartnerModelOutline, outline_models};
+use crate::partner_models::{PartnerModelOutline, outline_models, warn_of_certificates};
 use crate::training_rules::warn_of_training_rules;
 use crate::{python, read_study};
 
@@ -56,13 +56,15 @@ pub fn lint(dir: &Path) -> Linted {
                 broken.extend(study.list_server_needs());
             }
             let is_fine = broken.is_empty();
+            let models = outline_models(&study, &playable);
             let mut warnings = list_warnings(&study, &playable);
             warnings.extend(hosts.warnings);
+            warnings.extend(warn_of_certificates(&study, &models));
             Linted {
                 faults: found(dir, broken),
                 warnings: found(dir, warnings),
                 outline: is_fine.then(|| study.outline(&playable)),
-                models: outline_models(&study, &playable),
+                models,
             }
         }
         Err(problems) => Linted {
@@ -261,9 +263,9 @@ fn of_model(model: &PartnerModelOutline) -> String {
     } else {
         ""
     };
-    let certificate = match model.is_certified {
-        true => "with a certificate",
-        false => "without a certificate",
+    let certificate = match &model.certificate {
+        Some(certificate) => format!("certificate: {certificate}"),
+        None => "without a certificate".to_owned(),
     };
     let taken = match &model.observation[..] {
         [one, other, .., _, _] => {

@@ -8,13 +8,14 @@ use protocol::hash::sha256_hex;
 use study::Study;
 use study::stage::{CompiledModel, Env, Model};
 
+use crate::agent::Certificate;
 use crate::open_world;
 
 /// Makes a network of a model, for an environment. Returns the name under which it plays, and its bytes; nothing if the
 /// environment cannot be opened.
 ///
 /// # Errors
-/// The reason why it cannot play, and the fix.
+/// The reason why it cannot play, or why its certificate is not its own, and the fix.
 pub fn lower(
     file: &str,
     model: &Model,
@@ -23,6 +24,9 @@ pub fn lower(
     let Ok(world) = open_world(env) else {
         return Ok(None);
     };
+    if let Some(certificate) = &model.certificate {
+        Certificate::read(file, &model.sha256, certificate)?;
+    }
     let spec = world.spec();
     let choice = ActionChoice {
         every: model.every_ticks,

@@ -1,10 +1,14 @@
 //! The models of AI partners, as `coplay lint` reports them: which part of the observation each of them takes.
 
+use std::fmt;
+
 use env_core::{Spec, World};
 use policy::{Network, sha256_of};
 use serde::Serialize;
-use study::{EnvFactsByStage, StageKind, Study};
+use serde_json::Value;
+use study::{EnvFactsByStage, Problem, StageKind, Study};
 
+use crate::agent::{Certificate, Tally};
 use crate::open_world;
 
 /// A model that plays in a study.
@@ -18,8 +22,57 @@ pub struct PartnerModelOutline {
     pub observation: Vec<String>,
     /// True if it chooses by the action mask.
     pub is_masked: bool,
-    /// True if it has a certificate.
-    pub is_certified: bool,
+    /// The result that its certificate states; `None` without a certificate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<CertificateOutline>,
+}
+
+/// The result that a certificate states.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CertificateOutline {
+    /// The environment and its version.
+    pub env: String,
+    /// The rules that were played, if the environment has several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rules: Option<String>,
+    /// Observations that were compared; none without a replay.
+    pub observations: Tally,
+    /// Actions that were compared.
+    pub actions: Tally,
+    /// True if all of them were equal.
+    pub is_fine: bool,
+}
+
+impl CertificateOutline {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let read: Certificate = serde_json::from_slice(bytes).ok()?;
+        Some(Self {
+            is_fine: read.is_fine(),
+            rules: (read.params.get("rules").and_then(Value::as_str)).map(str::to_owned),
+            env: read.env,
+            observations: read.observations,
+            actions: read.actions,
+        })
+    }
+}
+
+impl fmt::Display for CertificateOutline {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tally = |tally: Tally| format!("{} of {}", tally.equal, tally.compared);
+        match self.observations.compared {
+            0 => write!(f, "{} actions", tally(self.actions))?,
+            _ => write!(
+                f,
+                "{} observations and {} actions",
+                tally(self.observations),
+                tally(self.actions)
+            )?,
+        }
+        match &self.rules {
+            Some(rules) => write!(f, " were equal in {} by the rules {rules}", self.env),
+            None => write!(f, " were equal in {}", self.env),
+        }
+    }
 }
 
 /// Outlines every model of a study, in the order in which its stages call them, with the observation of the first
@@ -58,12 +111,33 @@ pub(crate) fn outline_models(
                     None => list_played(&network, open_stage(study, playable, index)),
                 },
                 is_masked: network.wants_mask(),
-                is_certified: compiled.certificate.is_some(),
+                certificate: compiled
+                    .certificate
+                    .as_deref()
+                    .and_then(CertificateOutline::of),
             };
             add(&mut outlined, outline);
         }
     }
     outlined
+}
+
+/// Warns about models whose certificates state differences.
+pub(crate) fn warn_of_certificates(study: &Study, models: &[PartnerModelOutline]) -> Vec<Problem> {
+    let warn = |model: &PartnerModelOutline| {
+        let certificate = model.certificate.as_ref().filter(|it| !it.is_fine)?;
+        let stage = study
+            .timeline
+            .iter()
+            .position(|stage| model.stages.contains(&stage.id))?;
+        let message = format!(
+            "`{}` does not play here as it did where it was trained: by its certificate, {certificate}; find the cause \
+             with `coplay agent check` (docs/agents.md), or leave it so if the study is about it",
+            model.model
+        );
+        Some(study.stage_problem(stage as u16, &message))
+    };
+    models.iter().filter_map(warn).collect()
 }
 
 fn add(outlined: &mut Vec<PartnerModelOutline>, outline: PartnerModelOutline) {

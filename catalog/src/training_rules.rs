@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use env_core::envs;
 use serde_json::Value;
 use study::stage::Env;
-use study::{EnvFactsByStage, Problem, StageKind, Study, TrainedPartner};
+use study::{EnvFactsByStage, Problem, StageKind, Study, TrainedPartner, hint};
 
+use crate::agent::list_rules;
 use crate::env;
 
 /// The parameter of environments that can play several rules.
@@ -37,17 +39,31 @@ pub(crate) fn warn_of_training_rules(study: &Study, playable: &EnvFactsByStage) 
         .into_values()
         .filter(|(_, found)| !found.is_empty());
     let problem = |(partner, found): (&TrainedPartner, Vec<String>)| {
-        let message = format!(
-            "`{}` was trained on the rules `{}`, and plays {}; write `config: {{rules: {}}}` there if the environment has \
-             these rules, or leave it so if the study is about it",
-            partner.name,
-            partner.rules,
-            found.join(" and "),
-            partner.rules
-        );
+        let (name, rules) = (&partner.name, &partner.rules);
+        let plays = found.join(" and ");
+        let known = list_known_rules();
+        let id = rules.split('@').next().unwrap_or(rules);
+        let message = match known.iter().any(|known| known == id) {
+            true => format!(
+                "`{name}` was trained on the rules `{rules}`, and plays {plays}; write `config: {{rules: {rules}}}` there, or \
+                 leave it so if the study is about it"
+            ),
+            false => format!(
+                "`{name}` was trained on the rules `{rules}`, which this version of Coplay does not know, and plays {plays}; \
+                 {}; or leave it so if the name is right",
+                hint(rules, &known.iter().map(String::as_str).collect::<Vec<_>>())
+            ),
+        };
         study.training_problem(partner, &message)
     };
     odd.map(problem).collect()
+}
+
+/// The names of rules: those of environments that can play several, and the environments themselves.
+fn list_known_rules() -> Vec<String> {
+    let of_games = list_rules().into_iter().flat_map(|(_, rules)| rules);
+    let environments = envs::IDS.iter().map(|id| (*id).to_owned());
+    of_games.chain(environments).collect()
 }
 
 /// Returns true if a partner was trained on these rules of an environment. Those without other rules are named by the

@@ -16,7 +16,7 @@ use env_core::{Spec, World as _, envs};
 use onnx::{OnnxError, read, read_for};
 use policy::network::ActionChoice;
 use policy::{Network, Partners};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The models that `exports.py` makes.
 const EXPORTS: [&str; 15] = [
@@ -103,6 +103,7 @@ fn difference(path: &Path) -> f32 {
     assert_eq!(again, network, "{name}");
     let mut memory = vec![0.0; network.remembered()];
     let mut greatest = 0.0_f32;
+    let mut kept = Vec::new();
     for decision in golden["decisions"].as_array().unwrap() {
         let mask = decision["mask"].as_array();
         let bits = mask.into_iter().flatten().enumerate();
@@ -110,7 +111,10 @@ fn difference(path: &Path) -> f32 {
             .map(|(at, bit)| bit.as_u64().unwrap() << at)
             .reduce(|a, b| a | b);
         let mask = mask.unwrap_or(u64::MAX);
-        let found = network.values(&floats(&decision["observation"]), mask, &mut memory);
+        let observation = floats(&decision["observation"]);
+        let found = network.values(&observation, mask, &mut memory);
+        let bits: Vec<u32> = found.iter().map(|value| value.to_bits()).collect();
+        kept.push(json!({"observation": observation, "mask": mask.to_string(), "bits": bits}));
         let expected = floats(&decision["logits"]);
         assert_eq!(found.len(), expected.len(), "{name}");
         // A softmax at the end is left out: it does not change the order, so the test applies it.
@@ -121,7 +125,19 @@ fn difference(path: &Path) -> f32 {
             greatest = greatest.max(apart);
         }
     }
+    keep_for_browsers(path, &network, &kept);
     greatest
+}
+
+/// Keeps a network and the bits of its values, for the test that computes them in browsers
+/// (`tests/e2e/networks.test.mjs`).
+fn keep_for_browsers(model: &Path, network: &Network, decisions: &[Value]) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("networks");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join(model.file_name().unwrap());
+    std::fs::write(file.with_extension("network"), network.encode().unwrap()).unwrap();
+    let text = Value::from(decisions).to_string();
+    std::fs::write(file.with_extension("json"), text).unwrap();
 }
 
 /// Values as they are, or as probabilities or their logarithms if those expected are such.
@@ -197,10 +213,8 @@ fn only_what_decides_is_kept() {
 #[test]
 fn a_model_without_a_value_for_each_action_says_what_it_has() {
     let error = read(&model("mlp"), &spec(12, 7), ActionChoice::default()).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "no output has 7 values, one for each action; there are `value` [1, 1], `logits` [1, 6]"
-    );
+    let told = "no output has 7 values, one for each action; there are `value` [1, 1], `logits` [1, 6]. Choose the environment";
+    assert!(error.to_string().starts_with(told), "{error}");
 }
 
 #[test]
@@ -246,10 +260,9 @@ fn a_model_takes_the_field_that_has_its_shape_and_no_other() {
          `observation: grid`"
     );
     assert_eq!(taken(&conv, &both, Some("bright")).unwrap(), ["bright"]);
-    assert_eq!(
-        taken(&conv, &both, Some("brigt")).unwrap_err().to_string(),
-        "`lab` gives no observation `brigt` here; it gives `grid` [4, 5, 6], `bright` [4, 5, 6]"
-    );
+    let wrong = taken(&conv, &both, Some("brigt")).unwrap_err().to_string();
+    let told = "`lab` gives no observation `brigt` here; it gives `grid` [4, 5, 6], `bright` [4, 5, 6]. Add";
+    assert!(wrong.starts_with(told), "{wrong}");
     // A row of numbers has to be named, as it can fit by chance.
     let rows = [field("features", &[12]), field("pots", &[3])];
     let error = taken(&model("mlp"), &rows, None).unwrap_err().to_string();

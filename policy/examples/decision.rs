@@ -1,9 +1,9 @@
-//! The part of `cargo xtask bench agents` that runs in a browser: a model, as a page gets it, decides on observations.
+//! What tests and `cargo xtask bench agents` run in a browser: a model, as a page gets it, decides on observations.
 #![cfg(target_arch = "wasm32")]
 
 use env_core::contract::{ActionSpec, FieldSpec};
 use env_core::{Policy, Spec};
-use policy::Partners;
+use policy::{Network, Partners};
 use wasm_bindgen::prelude::*;
 
 /// A model in a seat.
@@ -52,5 +52,31 @@ impl Player {
     /// The action for an observation.
     pub fn act(&mut self, observation: &[f32]) -> u16 {
         self.0.act(observation)
+    }
+}
+
+/// A model that tells the values of actions.
+#[wasm_bindgen]
+pub struct Values {
+    network: Network,
+    memory: Vec<f32>,
+}
+
+#[wasm_bindgen]
+impl Values {
+    /// Opens a compiled model.
+    ///
+    /// # Errors
+    /// The bytes are none.
+    #[wasm_bindgen(constructor)]
+    pub fn new(model: &[u8]) -> Result<Self, String> {
+        let network = Network::decode(model).map_err(|error| error.to_string())?;
+        let memory = vec![0.0; network.remembered()];
+        Ok(Self { network, memory })
+    }
+
+    /// The values for an observation, after those before it; `mask` has the actions that may have an effect, as bits.
+    pub fn next(&mut self, observation: &[f32], mask: u64) -> Vec<f32> {
+        self.network.values(observation, mask, &mut self.memory)
     }
 }

@@ -25,10 +25,16 @@ def stable_baselines3(
 ) -> Path:
     """Exports a policy of Stable-Baselines3 or its contrib package: PPO, A2C, DQN, MaskablePPO, …
 
-    Its output are the logits, or the values of the actions of DQN.
+    Its output are the logits, or the values of the actions of DQN. `ValueError` for RecurrentPPO, whose memory needs
+    `torch`.
     """
     nn = _library("torch", "pip install torch").nn
     policy = model.policy
+    if hasattr(policy, "lstm_actor"):
+        raise ValueError(
+            f"{type(model).__name__} has a memory, which this call would leave out; export it with "
+            "`export.torch(module, path, observation, memory=[…])` and a module that gives the memory of the next step"
+        )
 
     class Logits(nn.Module):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:

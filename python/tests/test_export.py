@@ -87,6 +87,15 @@ def test_a_model_of_another_environment_is_refused(tmp_path):
         coplay.make("overcooked", partners="nowhere.onnx")
 
 
+def test_a_memory_of_stable_baselines_is_not_left_out(tmp_path):
+    from stable_baselines3 import PPO
+
+    model = PPO("MlpPolicy", kitchen(), n_steps=32)
+    model.policy.lstm_actor = model.policy.action_net
+    with pytest.raises(ValueError, match="has a memory, which this call would leave out"):
+        export.stable_baselines3(model, tmp_path / "recurrent.onnx")
+
+
 def test_what_is_not_installed_is_named():
     with pytest.raises(ImportError, match="install it: pip install nowhere"):
         export._library("nowhere_to_be_found", "pip install nowhere")

@@ -1,6 +1,8 @@
 """`examples/train-overcooked/train.py`: a shortened training learns, and its file plays here as it did there."""
 
 import importlib.util
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +17,7 @@ pytest.importorskip("onnx")
 
 SCRIPT = Path(__file__).parents[2] / "examples/train-overcooked/train.py"
 SHIPPED = SCRIPT.with_name("self_play.onnx")
+PROGRAM = os.environ.get("COPLAY_PROGRAM")
 SMALL = {"layout": "cramped_room", "horizon": 100}
 
 
@@ -58,6 +61,24 @@ def test_the_exported_file_chooses_what_the_recording_says(script, tmp_path):
             assert np.array_equal(seen, trace["observations"][step, seat])
             assert agent.act(seen) == trace["chosen"][step, seat]
         world.step(trace["actions"][step].tolist())
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="COPLAY_PROGRAM names no program")
+def test_a_trained_agent_is_certified_and_drops_into_a_study(script, tmp_path):
+    plan = plan_of(script, 1024)
+    path = script.save(script.train(plan).agent, tmp_path / "agent.onnx", plan, [])
+
+    def coplay_program(*args):
+        done = subprocess.run([PROGRAM, *args], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    certificate = "agent.onnx.certificate.json"
+    told = coplay_program("agent", "check", path, "--env", "overcooked", "--against", "agent.npz", "--out", certificate)
+    assert "400 of 400 equal" in told
+    coplay_program("new", "human-ai", "study", "--agents", path, "cook", "--layouts", "cramped_room")
+    told = coplay_program("lint", "study")
+    assert "certificate: 400 of 400 observations and 400 of 400 actions were equal in overcooked" in told
 
 
 def test_a_best_response_and_a_population_come_from_the_same_file(script, tmp_path):

@@ -66,7 +66,7 @@ pub use outcome::Outcome;
 pub use outline::Outline;
 pub use page::TextPage;
 pub use payment::Payment;
-pub use problem::Problem;
+pub use problem::{Problem, hint};
 pub use progress::{
     Company, Episode, GroupVisit, ParticipantFacts, PartnerKind, Progress, ProgressEvent,
     ProgressStep, SeatTotals,

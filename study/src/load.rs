@@ -84,6 +84,7 @@ pub(crate) fn read_parts(dir: &StudyFolder, root: &Cursor<'_>) -> Option<Parts> 
     let partners = fields.key("partners", doc);
     let partners = partners.or(Partners::default(), |place| partners::read(source, &place));
     let known = partners.clone().unwrap_or_default();
+    let partners = partners.filter(Partners::is_whole);
     let source = Source {
         partners: &known,
         ..source

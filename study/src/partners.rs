@@ -29,8 +29,9 @@ pub(crate) struct Partners(BTreeMap<String, Entry>);
 /// A partner, and its looks.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct Entry {
+    /// `None` if it has faults, which are reported once, where the partner stands.
     #[serde(flatten)]
-    kind: NamedPartner,
+    kind: Option<NamedPartner>,
     /// The block that a level with its name stands for: the name, and everything that participants may see of the
     /// partner.
     shown: Map<String, Value>,
@@ -66,7 +67,24 @@ pub(crate) static NO_PARTNERS: Partners = Partners(BTreeMap::new());
 impl Partners {
     /// The partner of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&NamedPartner> {
-        self.0.get(name).map(|entry| &entry.kind)
+        self.0.get(name)?.kind.as_ref()
+    }
+
+    /// Returns whether none of the partners has a fault.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.0.values().all(|entry| entry.kind.is_some())
+    }
+
+    /// Returns the problem of a name that no partner has; `None` for that of a partner with faults, which are reported
+    /// already.
+    pub(crate) fn describe_unknown(&self, name: &str) -> Option<String> {
+        let message = || format!("unknown partner `{name}`; {}", self.hint(name));
+        (!self.is_faulty(name)).then(message)
+    }
+
+    /// Returns whether a partner of this name has faults.
+    pub(crate) fn is_faulty(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|entry| entry.kind.is_none())
     }
 
     /// Returns whether the study names none.
@@ -102,8 +120,8 @@ impl Partners {
     /// The pools, for the design: each participant draws from them.
     pub(crate) fn pools(&self) -> Vec<Pool> {
         let pools = self.0.iter().filter_map(|(name, entry)| match &entry.kind {
-            NamedPartner::Pool(pool) => Some((name, pool)),
-            NamedPartner::Ai(_) | NamedPartner::Person | NamedPartner::Assistant(_) => None,
+            Some(NamedPartner::Pool(pool)) => Some((name, pool)),
+            _ => None,
         });
         let pool = |(name, pool): (&String, &NamedPool)| Pool {
             name: name.clone(),
@@ -159,20 +177,27 @@ pub(crate) fn read(source: Source<'_>, place: &Cursor<'_>) -> Option<Partners> {
         ));
         return None;
     }
-    let partner = |(name, place): &(&str, Cursor<'_>)| {
+    let entry = |(name, place): &(&str, Cursor<'_>)| {
         let is_named = design::is_name(name, place);
-        let entry = entry(source, name, place);
-        Some(((*name).to_owned(), entry?)).filter(|_| is_named)
+        let mut looks = Map::from_iter([("name".to_owned(), json!(name))]);
+        let kind = read_kind(source, name, place, &mut looks).filter(|_| is_named);
+        let entry = Entry { kind, shown: looks };
+        ((*name).to_owned(), entry)
     };
-    let partners: Vec<_> = entries.iter().map(partner).collect();
-    let is_whole = partners.iter().all(Option::is_some);
-    let partners = Partners(partners.into_iter().flatten().collect());
-    let known: BTreeSet<&str> = entries.iter().map(|(name, _)| *name).collect();
-    let are_good = check_pools(&partners, &known, place);
-    (is_whole && are_good).then_some(partners)
+    let mut partners = Partners(entries.iter().map(entry).collect());
+    for name in find_faulty_pools(&partners, place) {
+        partners.0.entry(name).and_modify(|entry| entry.kind = None);
+    }
+    Some(partners)
 }
 
-fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
+/// Reads a partner, and adds what participants may see of it.
+fn read_kind(
+    source: Source<'_>,
+    name: &str,
+    place: &Cursor<'_>,
+    looks: &mut Map<String, Value>,
+) -> Option<NamedPartner> {
     let mut fields = place.fields("a partner")?;
     let doc = "In the place of `policy`: a pool, of which a participant gets one. A list of names of AI partners, at \
                least two. Who has drawn which is balanced over those who completed the study.";
@@ -191,7 +216,8 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
     let draw = fields.key("draw", doc);
     let has_draw = draw.place.is_some();
     let draw = draw.or(PoolDraw::Once, |place| place.word("way to draw", &draws));
-    let shown = shown(name, &mut fields);
+    let shown = shown(&mut fields);
+    looks.extend(shown.clone().unwrap_or_default());
     let origin = origin(name, &mut fields);
     let doc = "A language model that writes messages, and tells the policy what to do if the policy takes directives. \
                Without `policy`, the partner has no seat: an `assistant` ([language-models.md](language-models.md)).";
@@ -281,19 +307,18 @@ fn entry(source: Source<'_>, name: &str, place: &Cursor<'_>) -> Option<Entry> {
         place.wrong_at("buttons", message);
         return None;
     }
-    let (kind, shown) = (kind?, shown?);
-    is_fit.then_some(Entry { kind, shown })
+    kind.filter(|_| is_fit && shown.is_some())
 }
 
-/// Reads all that participants may see of a partner.
-fn shown(name: &str, fields: &mut Fields<'_>) -> Option<Map<String, Value>> {
+/// Reads what participants may see of a partner.
+fn shown(fields: &mut Fields<'_>) -> Option<Map<String, Value>> {
     let doc = "The blinded name: what participants read for this partner. `{{ factor.shown_as }}` puts it into \
                texts, forms, numbers beside the picture and the `config` of an environment.";
     let shown_as = fields.key("shown_as", doc).maybe(|place| place.text(60));
     let doc = "The blinded look: any value that the environment takes for what a player looks like, such as a number \
                of `appearance`. `{{ factor.look }}` puts it into `config`.";
     let look = fields.key("look", doc).maybe(|place| Some(place.json()));
-    let mut shown = Map::from_iter([("name".to_owned(), json!(name))]);
+    let mut shown = Map::new();
     shown.extend(shown_as?.map(|text| ("shown_as".to_owned(), json!(text))));
     shown.extend(look?.map(|look| ("look".to_owned(), look)));
     Some(shown)
@@ -323,32 +348,30 @@ fn origin(name: &str, fields: &mut Fields<'_>) -> Option<PartnerOrigin> {
     })
 }
 
-/// Reports members of pools that are not AI partners, and duplicates. Returns whether all are valid.
-fn check_pools(partners: &Partners, known: &BTreeSet<&str>, place: &Cursor<'_>) -> bool {
-    let mut are_good = true;
+/// Reports members of pools that are not AI partners, and duplicates. Returns the names of the pools that have some.
+fn find_faulty_pools(partners: &Partners, place: &Cursor<'_>) -> BTreeSet<String> {
+    let mut faulty = BTreeSet::new();
     for (name, entry) in &partners.0 {
-        let NamedPartner::Pool(pool) = &entry.kind else {
+        let Some(NamedPartner::Pool(pool)) = &entry.kind else {
             continue;
         };
         let mut seen = BTreeSet::new();
         for (at, member) in pool.members.iter().enumerate() {
-            let path = format!("{name}.pool[{at}]");
-            let is_ai = matches!(partners.get(member), Some(NamedPartner::Ai(_)));
-            let message = match (is_ai, seen.insert(member)) {
-                (true, true) => continue,
-                (true, false) => format!("`{member}` is in this pool twice; remove it here"),
-                // A partner that has faults already is not checked a second time.
-                (false, _) if known.contains(member.as_str()) && partners.get(member).is_none() => {
-                    continue;
+            let message = match (partners.get(member), seen.insert(member)) {
+                (Some(NamedPartner::Ai(_)), true) => None,
+                (Some(NamedPartner::Ai(_)), false) => {
+                    Some(format!("`{member}` is in this pool twice; remove it here"))
                 }
-                (false, _) if known.contains(member.as_str()) => format!(
+                (Some(_), _) => Some(format!(
                     "`{member}` is no AI partner of its own; write the names of AI partners, each with a `policy`"
-                ),
-                (false, _) => format!("unknown partner `{member}`; {}", partners.hint(member)),
+                )),
+                (None, _) => partners.describe_unknown(member),
             };
-            place.wrong_at(&path, message);
-            are_good = false;
+            if let Some(message) = message {
+                place.wrong_at(&format!("{name}.pool[{at}]"), message);
+                faulty.insert(name.clone());
+            }
         }
     }
-    are_good
+    faulty
 }

@@ -164,7 +164,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
 }
 
 /// Returns `; did you mean …?` or, if no known name is similar, the list of known names.
-pub(crate) fn hint(wrong: &str, known: &[&str]) -> String {
+pub fn hint(wrong: &str, known: &[&str]) -> String {
     // `required` is more likely `isRequired` than `requiredIf`.
     let is = format!("is{wrong}");
     let same = |word: &&&str| word.eq_ignore_ascii_case(&is);

@@ -139,7 +139,7 @@ impl Study {
     }
 
     /// A problem of a stage.
-    pub(crate) fn stage_problem(&self, stage: u16, message: &str) -> Problem {
+    pub fn stage_problem(&self, stage: u16, message: &str) -> Problem {
         let path = self.paths.get(usize::from(stage));
         self.key_problem(path.map_or("", String::as_str), message)
     }

@@ -251,6 +251,21 @@ fn a_simulated_waiting_room_must_be_revealed_and_must_not_disclose() {
 }
 
 #[test]
+fn a_fault_of_a_partner_is_told_once() {
+    for (name, partners) in [
+        ("gone", PARTNERS.replace("sp_2, sp_3]", "sp_2, sp_3, sp_4]")),
+        ("bare", PARTNERS.replace("policy: random, ", "")),
+    ] {
+        let direct = STUDY.replace("\"{{ partner }}\"", "sp");
+        for rest in [STUDY, &direct] {
+            let found = faults(name, &partners, rest);
+            let told = found.lines().filter(|line| line.contains("study.yaml:"));
+            assert_eq!(told.count(), 1, "{found}");
+        }
+    }
+}
+
+#[test]
 fn what_no_partner_can_be_is_refused_with_its_place_and_a_fix() {
     let good = PARTNERS.to_owned();
     for (name, partners, rest, wanted) in [
@@ -346,6 +361,20 @@ fn what_no_partner_can_be_is_refused_with_its_place_and_a_fix() {
             good.clone(),
             STUDY.replace("{{ partner }}", "{{ partne }}"),
             "timeline[0].players[1]: `partne` stands for nothing here; did you mean `partner`?",
+        ),
+        (
+            "self",
+            good.clone(),
+            STUDY
+                .replace(
+                    "side: {levels: [0, 1]}",
+                    "side: {levels: [{name: left, me: self}, {name: right, me: self}]}",
+                )
+                .replace(
+                    "[self, \"{{ partner }}\"]",
+                    "[\"{{ side.me }}\", \"{{ partner }}\"]",
+                ),
+            "A factor chooses the participant's seat by `seat: \"{{ side }}\"`",
         ),
     ] {
         let found = faults(name, &partners, &rest);

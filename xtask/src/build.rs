@@ -197,21 +197,39 @@ pub(crate) fn bundler(workspace: &Workspace) -> Command {
     cargo
 }
 
-/// Builds an example of a crate to wasm, generates its bindings for JavaScript, and gives their folder.
+/// Builds an example of a crate to wasm, for a measurement, and gives the folder of its bindings for JavaScript.
 pub(crate) fn bindings(workspace: &Workspace, package: &str, example: &str) -> Result<PathBuf> {
     setup::wasm(workspace)?;
     let mut cargo = workspace.cargo(&["build", "-p", package, "--example", example]);
     cargo.args(["--profile", "bench", "--target", WASM]);
     run("building it to wasm", &mut cargo)?;
     let built = workspace.target.join(WASM).join("release/examples");
+    bind(workspace, bundler(workspace), &built, example)
+}
+
+/// Builds the program that decides in browsers as it is in the page, for the tests.
+pub(crate) fn decision(workspace: &Workspace, bundler: Command) -> Result<PathBuf> {
+    let order = ["-p", "policy", "--example", "decision"];
+    run(
+        "building the program that decides",
+        &mut wasm(workspace, "wasm-release", &order),
+    )?;
+    let built = workspace.target.join(WASM).join("wasm-release/examples");
+    bind(workspace, bundler, &built, "decision")
+}
+
+/// Generates the bindings of an example for JavaScript, and gives their folder.
+fn bind(
+    workspace: &Workspace,
+    mut bundler: Command,
+    built: &Path,
+    example: &str,
+) -> Result<PathBuf> {
     let out = workspace.target.join(example);
     fs::create_dir_all(&out)?;
-    let mut bundle = bundler(workspace);
-    bundle
-        .arg("--client")
-        .arg(built.join(format!("{example}.wasm")));
-    bundle.arg("--out").arg(&out);
-    run("generating the bindings", bundle.arg("--dev"))?;
+    let client = built.join(format!("{example}.wasm"));
+    bundler.arg("--client").arg(client).arg("--out").arg(&out);
+    run("generating the bindings", bundler.arg("--dev"))?;
     Ok(out)
 }
 

@@ -144,8 +144,9 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     })?;
     tally.finish(page)?;
     tally.step("put the page together (bundle)", |_| {
-        let bundler = workspace.command(workspace.checked("bundle"));
-        build::bundle(workspace, bundler, false)
+        let bundler = || workspace.command(workspace.checked("bundle"));
+        build::bundle(workspace, bundler(), false)?;
+        build::decision(workspace, bundler()).map(drop)
     })?;
     tally.finish(others)?;
     let chromium = setup::browser(workspace)?;

@@ -75,6 +75,7 @@ impl Workspace {
             .env("COPLAY_BIN", self.server())
             .env("COPLAY_NET", self.checked("coplay-net"))
             .env("COPLAY_HONEST", self.checked("honest"))
+            .env("COPLAY_TARGET", &self.target)
             .env("COPLAY_TEMPLATES", self.target.join("templates"))
             .env("COPLAY_PYTHON", self.root.join(".venv/bin/python"))
             .env("COPLAY_HOME", self.target.join("tmp/page-python"));

@@ -2,6 +2,9 @@
 
 use super::bytes::{Bytes, lanes, map, mask, one_of, select};
 
+/// No cell: what a hand that does not act faces.
+const NOWHERE: u8 = 255;
+
 /// The cell in a direction: 0 north, 1 south, 2 east, 3 west.
 #[inline(always)]
 pub(super) fn ahead(cols: u8, cell: u8, facing: u8) -> u8 {
@@ -12,29 +15,53 @@ pub(super) fn ahead(cols: u8, cell: u8, facing: u8) -> u8 {
     cell.wrapping_add(select(back, stride.wrapping_neg(), stride))
 }
 
+/// The cells that hands reach: those in front of the cooks who take this action.
+#[inline(always)]
+pub(super) fn reach(
+    cols: u8,
+    (cell, facing): (&Bytes, &Bytes),
+    actions: &Bytes,
+    interact: u8,
+) -> Bytes {
+    map(|lane| {
+        let front = ahead(cols, cell.0[lane], facing.0[lane]);
+        select(mask(actions.0[lane] == interact), front, NOWHERE)
+    })
+}
+
+/// Turns the cooks, and finds where each would go if it were alone. A way that is no direction is none.
+#[inline(always)]
+fn turn<const SEATS: usize>(
+    cols: u8,
+    floor: &[u8],
+    ways: &[Bytes; SEATS],
+    cells: &[Bytes; SEATS],
+    facings: &mut [Bytes; SEATS],
+) -> [Bytes; SEATS] {
+    std::array::from_fn(|seat| {
+        let (way, cell, old) = (&ways[seat], &cells[seat], facings[seat]);
+        let turns = map(|lane| mask(way.0[lane] < 4));
+        let facing = map(|lane| select(turns.0[lane], way.0[lane], old.0[lane]));
+        let front = map(|lane| ahead(cols, cell.0[lane], facing.0[lane]));
+        let free = one_of(&front, floor);
+        facings[seat] = facing;
+        map(|lane| {
+            let walks = turns.0[lane] & free.0[lane];
+            select(walks, front.0[lane], cell.0[lane])
+        })
+    })
+}
+
 /// Moves the cooks at the same time: each turns, and all stay where they are if two of them collide or swap.
 #[inline(always)]
 pub(super) fn walk<const SEATS: usize>(
     cols: u8,
     floor: &[u8],
-    turns: &[Bytes; SEATS],
-    directions: &[Bytes; SEATS],
+    ways: &[Bytes; SEATS],
     cells: &mut [Bytes; SEATS],
     facings: &mut [Bytes; SEATS],
 ) {
-    let mut targets = [Bytes::ZERO; SEATS];
-    for seat in 0..SEATS {
-        let (turns, way, cell) = (&turns[seat], &directions[seat], cells[seat]);
-        let old = facings[seat];
-        let facing = map(|lane| select(turns.0[lane], way.0[lane], old.0[lane]));
-        let front = map(|lane| ahead(cols, cell.0[lane], facing.0[lane]));
-        let free = one_of(&front, floor);
-        targets[seat] = map(|lane| {
-            let walks = turns.0[lane] & free.0[lane];
-            select(walks, front.0[lane], cell.0[lane])
-        });
-        facings[seat] = facing;
-    }
+    let targets = turn(cols, floor, ways, cells, facings);
     let mut collide = Bytes::ZERO;
     for one in 0..SEATS {
         for other in 0..one {
@@ -49,5 +76,56 @@ pub(super) fn walk<const SEATS: usize>(
     for (cell, target) in cells.iter_mut().zip(&targets) {
         let old = *cell;
         *cell = map(|lane| select(collide.0[lane], old.0[lane], target.0[lane]));
+    }
+}
+
+/// Moves the cooks at the same time: each turns, and only those who collide or swap stay where they are.
+#[inline(always)]
+pub(super) fn walk_each<const SEATS: usize>(
+    cols: u8,
+    floor: &[u8],
+    ways: &[Bytes; SEATS],
+    cells: &mut [Bytes; SEATS],
+    facings: &mut [Bytes; SEATS],
+) {
+    let mut targets = turn(cols, floor, ways, cells, facings);
+    // A cook who goes back may be in the way of another. Each round sends back at least one who still walks.
+    for _ in 1..SEATS {
+        let back = find_pairs(|one, other, lane| targets[one].0[lane] == targets[other].0[lane]);
+        send_back(&mut targets, cells, &back);
+    }
+    let swaps = find_pairs(|one, other, lane| {
+        (targets[one].0[lane] == cells[other].0[lane])
+            & (targets[other].0[lane] == cells[one].0[lane])
+    });
+    send_back(&mut targets, cells, &swaps);
+    *cells = targets;
+}
+
+/// Finds the cooks who are one of a pair.
+#[inline(always)]
+fn find_pairs<const SEATS: usize>(is_pair: impl Fn(usize, usize, usize) -> bool) -> [Bytes; SEATS] {
+    let mut found = [Bytes::ZERO; SEATS];
+    for one in 0..SEATS {
+        for other in 0..one {
+            let pair = map(|lane| mask(is_pair(one, other, lane)));
+            for seat in [one, other] {
+                lanes(|lane| found[seat].0[lane] |= pair.0[lane]);
+            }
+        }
+    }
+    found
+}
+
+/// Sends cooks back to the cells from which they came.
+#[inline(always)]
+fn send_back<const SEATS: usize>(
+    targets: &mut [Bytes; SEATS],
+    cells: &[Bytes; SEATS],
+    back: &[Bytes; SEATS],
+) {
+    for seat in 0..SEATS {
+        let target = targets[seat];
+        targets[seat] = map(|lane| select(back[seat].0[lane], cells[seat].0[lane], target.0[lane]));
     }
 }

@@ -11,6 +11,13 @@ use super::player::{compare_batches, whole};
 /// Right, down, left, up, stay, interact: hands are busier than feet.
 const ACTIONS: [u16; 9] = [0, 1, 2, 3, 4, 5, 5, 5, 5];
 
+/// Kitchens where three or four cooks follow each other, turn in a ring, and are in each other's way.
+const CROWDED: [&[&str]; 3] = [
+    &["WWWWWW", "0AAA W", "WWPWXB", "WWRWWW"],
+    &["WPWW", "0AAW", "WAAX", "WBRW"],
+    &["WWPWWW", "1A A W", "0 A AX", "WBLRWW"],
+];
+
 /// Plays a kitchen in lanes and one by one, and returns the earnings.
 fn compare(params: &Params, options: BatchOptions, steps: usize, seed: u64) -> f32 {
     let kitchen = || OvercookedJaxmarlV2::new(params.clone()).unwrap();
@@ -19,6 +26,12 @@ fn compare(params: &Params, options: BatchOptions, steps: usize, seed: u64) -> f
         batch::of_environment(kitchen(), whole(options)),
     ];
     compare_batches(batches.map(Result::unwrap), &ACTIONS, steps, seed)
+}
+
+/// The layout of a crowded kitchen.
+fn crowded(number: usize) -> Chart {
+    let rows = CROWDED[number % CROWDED.len()];
+    Chart::Rows(rows.iter().map(|&row| row.into()).collect())
 }
 
 proptest! {
@@ -30,8 +43,12 @@ proptest! {
     ) {
         let autoreset = [Autoreset::NextStep, Autoreset::SameStep, Autoreset::Disabled][mode];
         let is_on = |bit: u8| switches >> bit & 1 == 1;
+        let number = layout.index(LAYOUTS.len() + 2 * CROWDED.len());
         let params = Params {
-            layout: Chart::named(LAYOUTS[layout.index(LAYOUTS.len())].name),
+            layout: match LAYOUTS.get(number) {
+                Some(layout) => Chart::named(layout.name),
+                None => crowded(number - LAYOUTS.len()),
+            },
             view_radius: (switches >> 6 == 3).then_some(2),
             start_cooking_interaction: is_on(0),
             negative_rewards: is_on(1),
@@ -45,6 +62,24 @@ proptest! {
         };
         let options = BatchOptions { instances, threads, autoreset, in_place };
         compare(&params, options, 60, seed);
+    }
+}
+
+#[test]
+fn crowds_of_v2_in_lanes_equal_single_instances() {
+    for number in 0..CROWDED.len() {
+        let params = Params {
+            layout: crowded(number),
+            shaping: 1.0,
+            ..Params::default()
+        };
+        let options = BatchOptions {
+            instances: 130,
+            threads: 2,
+            ..BatchOptions::default()
+        };
+        let earned = compare(&params, options, 500, 2);
+        assert!(earned.abs() > 0.0, "{number}");
     }
 }
 

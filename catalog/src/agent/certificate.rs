@@ -1,7 +1,7 @@
 //! The parity certificate: a recording from an agent's own Python, played again here and compared number by number.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use env_core::{Action, Spec, World};
@@ -9,9 +9,10 @@ use policy::Network;
 use protocol::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use study::stage::CERTIFICATE;
 
 use super::places::{check_axes, is_exchanged, name_place};
-use super::rules::{Played, check_recorded, find_played, rules_of};
+use super::rules::{Played, check_package, check_recorded, find_played, rules_of};
 use super::trace::Trace;
 
 /// The two sides of a comparison.
@@ -76,6 +77,9 @@ pub struct Certificate {
     pub env: String,
     /// Its parameters.
     pub params: Map<String, Value>,
+    /// Name and version of the package that recorded, if the recording says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
     /// SHA-256 of the recording.
     pub trace_sha256: String,
     /// Episodes of the recording.
@@ -94,12 +98,57 @@ pub struct Certificate {
     pub first_action_difference: Option<Difference>,
 }
 
+/// The version of the format of certificates.
+const FORMAT: u32 = 1;
+
 impl Certificate {
+    /// Reads the certificate that lies beside a model.
+    ///
+    /// # Errors
+    /// It is none, or that of another model; with the fix.
+    pub fn read(model: &str, model_sha256: &str, bytes: &[u8]) -> Result<Self, String> {
+        let fix = format!(
+            "make it again with `coplay agent check {model} --env ENV --against trace.npz --out {model}{CERTIFICATE}`, or \
+             remove the file"
+        );
+        let read: Self = serde_json::from_slice(bytes)
+            .map_err(|error| format!("{model}{CERTIFICATE} is no certificate ({error}); {fix}"))?;
+        if read.format != FORMAT {
+            return Err(format!(
+                "{model}{CERTIFICATE} has the format {}, and this version of Coplay reads {FORMAT}; {fix}",
+                read.format
+            ));
+        }
+        if read.agent_sha256 != model_sha256 {
+            return Err(format!(
+                "{model}{CERTIFICATE} is the certificate of another model, with the SHA-256 {}…, and that of {model} is \
+                 {}…; {fix}",
+                read.agent_sha256.get(..12).unwrap_or(&read.agent_sha256),
+                &model_sha256[..12]
+            ));
+        }
+        Ok(read)
+    }
+
     /// True if something was compared, and everything was equal.
     pub fn is_fine(&self) -> bool {
         let all = [self.observations, self.actions];
         all.iter().all(|it| it.equal == it.compared) && all.iter().any(|it| it.compared > 0)
     }
+}
+
+/// Checks that the certificate beside a model, if there is one, is its own.
+///
+/// # Errors
+/// It is not, or a file cannot be read.
+pub fn check_beside(model: &Path) -> anyhow::Result<()> {
+    let name = model.display().to_string();
+    let certificate = PathBuf::from(format!("{name}{CERTIFICATE}"));
+    if certificate.is_file() {
+        let (sha256, bytes) = (sha256_hex(&super::read(model)?), super::read(&certificate)?);
+        Certificate::read(&name, &sha256, &bytes).map_err(anyhow::Error::msg)?;
+    }
+    Ok(())
 }
 
 /// Plays a recording again, and compares observations and actions.
@@ -116,16 +165,18 @@ pub fn check(order: &CheckOrder) -> anyhow::Result<Certificate> {
         let axes = check_axes(world.spec(), &trace.shape);
         axes.with_context(|| order.trace.display().to_string())?;
     }
-    let (network, encoded) = super::compile(&model, &*world, order.is_masked)?;
+    let compiled = super::compile(&model, &*world, order.is_masked);
+    let (network, encoded) = compiled.with_context(|| order.agent.display().to_string())?;
     let spec = world.spec().clone();
-    fits(&trace, &spec, &network, order)?;
+    fits(&trace, &spec, &network, order).with_context(|| order.trace.display().to_string())?;
     let mut certificate = Certificate {
-        format: 1,
+        format: FORMAT,
         coplay: env!("CARGO_PKG_VERSION").into(),
         agent_sha256: sha256_hex(&model),
         network_sha256: sha256_hex(&encoded),
         env: format!("{}@{}", spec.id, spec.version),
         params: params.clone(),
+        package: trace.package.clone(),
         trace_sha256: sha256_hex(&trace_bytes),
         episodes: trace.starts.len(),
         steps: trace.steps,
@@ -176,6 +227,7 @@ fn find_env(order: &CheckOrder, trace: &Trace) -> anyhow::Result<Played> {
     check_recorded(&order.trace, recorded, rules_of(&asked))?;
     let mut params = trace.params.clone();
     params.extend(asked);
+    check_package(&order.trace, trace.package.as_deref(), rules_of(&params))?;
     find_played(&order.env, params)
 }
 
@@ -184,7 +236,7 @@ fn fits(trace: &Trace, spec: &Spec, network: &Network, order: &CheckOrder) -> an
     let (seats, actions) = (usize::from(spec.seats), spec.actions.len());
     if let Some(seat) = trace.seats.iter().find(|seat| **seat >= seats) {
         bail!(
-            "the trace names seat {seat}; `{}` has seats 0 to {}",
+            "the trace names seat {seat}; `{}` has seats 0 to {}: choose the layout with --params",
             spec.id,
             seats - 1
         );
@@ -192,7 +244,8 @@ fn fits(trace: &Trace, spec: &Spec, network: &Network, order: &CheckOrder) -> an
     let (observed, taken) = (spec.observation_len(), network.inputs());
     ensure!(
         trace.observed == taken || trace.observed == observed,
-        "an observation of the trace has {} values; `{}` gives {observed}, and the agent takes {taken}",
+        "an observation of the trace has {} values; `{}` gives {observed}, and the agent takes {taken}: choose layout, rules \
+         and encodings with --params and --rules as they were for the trace",
         trace.observed,
         spec.id
     );
@@ -206,7 +259,7 @@ fn fits(trace: &Trace, spec: &Spec, network: &Network, order: &CheckOrder) -> an
         if let Some(table) = table {
             ensure!(
                 table.width == wanted,
-                "`{name}` has {} values for each step, and {wanted} are needed",
+                "`{name}` has {} values for each step, and {wanted} are needed: record one row for each seat of `seats`",
                 table.width
             );
         }

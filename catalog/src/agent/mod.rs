@@ -18,8 +18,9 @@ use protocol::hash::sha256_hex;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub use certificate::{Certificate, CheckOrder, Difference, Tally, check};
+pub use certificate::{Certificate, CheckOrder, Difference, Tally, check, check_beside};
 pub use recipes::{PACKAGES, recipe};
+pub(crate) use rules::list_rules;
 
 use self::rules::Played;
 pub(crate) use self::rules::find_played;

@@ -18,6 +18,14 @@ const GAME: &str = "overcooked";
 /// Rules that are an environment by themselves, which has no parameter for them.
 const WHOLE: [(&str, &str); 1] = [("jaxmarl-v2", "overcooked_jaxmarl_v2")];
 
+/// The packages whose rules are played, with their versions.
+const RECORDED: [(&str, &str); 4] = [
+    ("jaxmarl-0.2.0", "jaxmarl 0.2.0"),
+    ("jaxmarl-v2", "jaxmarl 0.2.0"),
+    ("overcooked-ai-1.1.0", "overcooked-ai 1.1.0"),
+    ("overcooked-ai-old", "overcooked 0.2.1"),
+];
+
 /// An environment with the parameters that it is opened with.
 #[derive(Clone, Debug)]
 pub(crate) struct Played {
@@ -91,8 +99,28 @@ pub(super) fn check_recorded(
     Ok(())
 }
 
+/// Refuses a trace that another version of a package has recorded than the one whose rules are played.
+pub(super) fn check_package(
+    trace: &Path,
+    package: Option<&str>,
+    rules: Option<&str>,
+) -> anyhow::Result<()> {
+    let (Some(package), Some(rules)) = (package, rules) else {
+        return Ok(());
+    };
+    let known = RECORDED.iter().find(|(of, _)| *of == rules);
+    if let Some((_, known)) = known.filter(|(_, known)| *known != package) {
+        bail!(
+            "{} was recorded with the package {package}, and the rules `{rules}` are those of {known}: install {known} and \
+             record it there; if both versions play by the same rules, leave `package` out of the trace",
+            trace.display()
+        );
+    }
+    Ok(())
+}
+
 /// The environments of the game, with the names of their rules.
-fn list_rules() -> Vec<(&'static str, Vec<String>)> {
+pub(crate) fn list_rules() -> Vec<(&'static str, Vec<String>)> {
     let named = |id: &&'static str| {
         let whole = WHOLE.iter().filter(|(_, env)| env == id);
         let whole = whole.map(|(rules, _)| (*rules).to_owned());

@@ -11,7 +11,7 @@ use super::npz::{Array, Arrays};
 /// The arrays that a trace can have, for messages.
 const KNOWN: &str = "observations [step, ...] or [step, seat, ...], actions [step, seat], is_first [step], \
                      seats [recorded seat], chosen [step, recorded seat], logits [step, recorded seat, action], \
-                     masks [step, recorded seat, action], seeds [episode], params (JSON)";
+                     masks [step, recorded seat, action], seeds [episode], package, params (JSON)";
 
 /// A recording. Arrays are flat; the first axis is the step, the second the recorded seat.
 pub(super) struct Trace {
@@ -32,6 +32,8 @@ pub(super) struct Trace {
     /// The first steps of episodes.
     pub starts: Vec<usize>,
     pub seeds: Vec<u64>,
+    /// Name and version of the package that played, such as `jaxmarl 0.2.0`.
+    pub package: Option<String>,
     pub params: Map<String, Value>,
     /// The parameters of each episode, over those of all.
     pub episode_params: Vec<Map<String, Value>>,
@@ -121,6 +123,7 @@ impl Trace {
             Some(text) => serde_json::from_value(object("episode_params", &text)?)
                 .context("`episode_params` is no JSON list of objects")?,
         };
+        let package = arrays.text("package")?.filter(|text| !text.is_empty());
         let observed = width / seats.len();
         // Without an axis for the seats, the second one is the first of the observation.
         let sides = &observations.shape[1..];
@@ -144,6 +147,7 @@ impl Trace {
             seeds: seeds.unwrap_or_else(|| (0..starts.len() as u64).collect()),
             seats,
             starts,
+            package,
             params,
             episode_params,
         })

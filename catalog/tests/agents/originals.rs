@@ -13,6 +13,7 @@ const STEPS: usize = 30;
 
 /// A trace of both seats, in one episode.
 struct Trace {
+    package: &'static str,
     params: String,
     shape: Vec<usize>,
     observations: Vec<f32>,
@@ -38,6 +39,7 @@ impl Trace {
             world.step(&joint);
         }
         Self {
+            package: "",
             params: params.into(),
             shape,
             observations,
@@ -67,6 +69,7 @@ impl Trace {
             ("actions", npy_whole(&[STEPS, 2], &self.actions)),
             ("seats", npy_whole(&[2], &[0, 1])),
             ("seeds", npy_whole(&[1], &[0])),
+            ("package", npy_text(self.package)),
             ("params", npy_text(&self.params)),
         ];
         write_npz(path, &arrays, true);
@@ -170,6 +173,31 @@ fn rules_that_do_not_exist_or_belong_elsewhere_are_refused_with_those_that_do() 
         elsewhere.contains("write --env overcooked_jaxmarl_v2"),
         "{elsewhere}"
     );
+}
+
+#[test]
+fn a_trace_of_another_version_of_a_package_is_refused_with_both() {
+    for (rules, own, other) in [
+        ("jaxmarl-0.2.0", "jaxmarl 0.2.0", "jaxmarl 0.0.5"),
+        (
+            "overcooked-ai-old",
+            "overcooked 0.2.1",
+            "overcooked-ai 1.1.0",
+        ),
+    ] {
+        let mut trace = Trace::play("overcooked_ai", &own_params(rules, "cramped_room"));
+        trace.package = own;
+        let found = trace.check("overcooked", None).unwrap();
+        assert_eq!(found.package.as_deref(), Some(own));
+        trace.package = other;
+        let why = trace.why_not("overcooked", None);
+        for part in [
+            format!("trace.npz was recorded with the package {other}"),
+            format!("install {own} and record it there"),
+        ] {
+            assert!(why.contains(&part), "{part} in {why}");
+        }
+    }
 }
 
 #[test]

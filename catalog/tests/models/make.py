@@ -1,5 +1,5 @@
-"""Writes the models of these tests: what policies of overcooked-ai and of JaxMARL take of Cramped Room, of JaxMARL's
-Overcooked V2 with the whole room and with two cells in each direction, and six values.
+"""Writes the models of these tests: what policies of overcooked-ai and of JaxMARL take of Cramped Room, and both of a
+square kitchen, of JaxMARL's Overcooked V2 with the whole room and with two cells in each direction, and six values.
 
     python catalog/tests/models/make.py
 
@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 MODELS = {
     "lossless": [5, 4, 26],
     "jaxmarl": [4, 5, 26],
+    "ring": [5, 5, 26],
     "jaxmarl_v2": [4, 5, 30],
     "jaxmarl_v2_near": [5, 5, 40],
     "features": [96],

@@ -53,6 +53,8 @@ pub struct Written {
     dir: PathBuf,
     names: Vec<String>,
     layouts: Vec<String>,
+    /// Choices that the files of the models leave open.
+    notes: Vec<String>,
 }
 
 /// The study to write.
@@ -92,6 +94,9 @@ pub fn write(dir: &Path, order: &HumanAiOrder<'_>) -> anyhow::Result<Written> {
     );
     let minutes = MINUTES.0 + rounds * MINUTES.1;
     let words = kitchens.words(&layouts)?;
+    let mut files = agents.iter().filter_map(|agent| agent.file.as_deref());
+    files.try_for_each(catalog::agent::check_beside)?;
+    let notes = note_open_encodings(&agents, &layouts[0], &kitchens)?;
     fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     let fill = |text: &str| {
         let text = text.replace("@MINUTES@", &minutes.to_string());
@@ -131,7 +136,35 @@ pub fn write(dir: &Path, order: &HumanAiOrder<'_>) -> anyhow::Result<Written> {
         dir: dir.to_owned(),
         names: agents.into_iter().map(|agent| agent.name).collect(),
         layouts,
+        notes,
     })
+}
+
+/// Notes which models could take another observation of the same shape.
+fn note_open_encodings(
+    agents: &[Agent],
+    layout: &str,
+    kitchens: &Kitchens,
+) -> anyhow::Result<Vec<String>> {
+    let default = kitchens.default_encoding(layout)?;
+    let mut notes = Vec::new();
+    for agent in agents {
+        let Some(file) = &agent.file else { continue };
+        let fitting = kitchens.list_fitting(file, layout);
+        let taken = agent.encoding.unwrap_or(&default);
+        let others: Vec<&str> = fitting.into_iter().filter(|it| *it != taken).collect();
+        if !others.is_empty() {
+            notes.push(format!(
+                "`{}` takes `{taken}`, and `{}` has the same shape in `{layout}`. If it was trained on that, list it at \
+                 `observation` in each `config`, and write it at the partner: `observation: {}`. \
+                 `coplay agent check` tells for sure.",
+                agent.policy,
+                others.join("`, `"),
+                others[0]
+            ));
+        }
+    }
+    Ok(notes)
 }
 
 /// The certificate of a model, which stands beside it.
@@ -288,7 +321,10 @@ impl fmt::Display for Written {
             self.names.len(),
             self.names.join(", "),
             self.layouts.join(", ")
-        )
+        )?;
+        self.notes
+            .iter()
+            .try_for_each(|note| write!(f, "\n\n{note}"))
     }
 }
 
@@ -405,6 +441,37 @@ mod tests {
             "{}",
             why(Some("moon"))
         );
+    }
+
+    #[test]
+    fn a_choice_that_a_model_leaves_open_is_told_and_a_wrong_certificate_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalog/tests/models");
+        let model = home.path().join("ring.onnx");
+        fs::copy(models.join("ring.onnx"), &model).unwrap();
+        let agents = [model.display().to_string(), "cook".to_owned()];
+        let layouts = ["coord_ring".to_owned()];
+        let ordered = HumanAiOrder {
+            layouts: &layouts,
+            ..order(&agents, Some("jaxmarl-0.2.0"))
+        };
+        let told = write(&home.path().join("ring"), &ordered)
+            .unwrap()
+            .to_string();
+        assert!(
+            told.contains(
+                "`ring.onnx` takes `jaxmarl`, and `lossless` has the same shape in `coord_ring`"
+            ),
+            "{told}"
+        );
+        fs::write(with_certificate(&model), "{}").unwrap();
+        let refused = write(&home.path().join("other"), &ordered).unwrap_err();
+        let refused = format!("{refused:#}");
+        assert!(
+            refused.contains("ring.onnx.certificate.json is no certificate"),
+            "{refused}"
+        );
+        assert!(!home.path().join("other").exists());
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub(super) fn find_fields<'a>(
     if let Some(named) = encoding {
         let field = find(named).ok_or_else(|| {
             format!(
-                "`{}` gives no observation `{named}` here; it gives {}",
+                "`{}` gives no observation `{named}` here; it gives {}. Add `{named}` to `observation` in the `config` of \
+                 the environment if it has that encoding, or remove `observation: {named}`",
                 spec.id,
                 list(&spec.observation.iter().collect::<Vec<_>>())
             )

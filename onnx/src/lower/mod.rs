@@ -96,9 +96,13 @@ pub(crate) fn lower(
             Err(error) => return Err(error),
         }
     }
+    let names: Vec<&str> = spec.actions.iter().map(|it| it.name.as_str()).collect();
     Err(OnnxError::Whole(format!(
-        "no output has {actions} values, one for each action; there are {}",
-        found.join(", ")
+        "no output has {actions} values, one for each action; there are {}. Choose the environment and the rules in which \
+         the model was trained: the actions of `{}` are {}",
+        found.join(", "),
+        spec.id,
+        names.join(", ")
     )))
 }
 

@@ -118,7 +118,8 @@ pub enum NetworkError {
 pub enum Misfit {
     /// It wants another observation.
     #[error(
-        "it takes {found} values, and of the observation of `{env}` {wanted} are to be had; all of it is {fields}"
+        "it takes {found} values, and the observation of `{env}` has {wanted} for it ({fields}); open the environment with the \
+         layout, the rules and the encodings with which the model was trained"
     )]
     Observation {
         /// The environment.
@@ -145,7 +146,10 @@ pub enum Misfit {
         fields: String,
     },
     /// It knows other actions.
-    #[error("it chooses among {found} actions, and `{env}` has {wanted}: {actions}")]
+    #[error(
+        "it chooses among {found} actions, and `{env}` has {wanted} ({actions}); open the environment and the rules in which \
+         the model was trained"
+    )]
     Actions {
         /// The environment.
         env: String,

@@ -272,12 +272,14 @@ fn a_misfit_says_what_the_environment_has() {
     let observation = network.fits(&spec(5, 3)).unwrap_err().to_string();
     assert_eq!(
         observation,
-        "it takes 2 values, and of the observation of `lab` 5 are to be had; all of it is all [5]"
+        "it takes 2 values, and the observation of `lab` has 5 for it (all [5]); open the environment with the layout, the \
+         rules and the encodings with which the model was trained"
     );
     let actions = network.fits(&spec(2, 2)).unwrap_err().to_string();
     assert_eq!(
         actions,
-        "it chooses among 3 actions, and `lab` has 2: a0, a1"
+        "it chooses among 3 actions, and `lab` has 2 (a0, a1); open the environment and the rules in which the model was \
+         trained"
     );
 }
 

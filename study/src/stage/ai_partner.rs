@@ -226,10 +226,7 @@ fn named(source: Source<'_>, place: &Cursor<'_>) -> Option<AiPartner> {
             None
         }
         None => {
-            place.wrong(format!(
-                "unknown partner `{name}`; {}",
-                source.partners.hint(&name)
-            ));
+            place.wrong(source.partners.describe_unknown(&name)?);
             None
         }
     }

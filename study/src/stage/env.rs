@@ -352,7 +352,7 @@ fn assistant(source: Source<'_>, place: &Cursor<'_>) -> Option<Box<LanguageModel
         Some(_) => format!(
             "`{name}` has no language model; give it one, such as `language_model: {{provider: mock, …}}`"
         ),
-        None => format!("unknown partner `{name}`; {}", source.partners.hint(&name)),
+        None => source.partners.describe_unknown(&name)?,
     };
     place.wrong(message);
     None

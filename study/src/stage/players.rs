@@ -123,7 +123,7 @@ pub(super) fn read_players(source: Source<'_>, place: &Cursor<'_>) -> Option<Vec
         .filter(|player| **player == Player::Own)
         .count();
     if own != 1 {
-        place.wrong(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`"));
+        place.wrong(format!("`self` is there {own} times; write it once, and for each other seat `partner`, an AI such as `{{policy: cook}}`, or `vacant`: `[self, partner]`. A factor chooses the participant's seat by `seat: \"{{{{ side }}}}\"`, with the levels 0 and 1"));
         return None;
     }
     Some(players)
@@ -178,6 +178,7 @@ fn named_player(source: Source<'_>, place: &Cursor<'_>) -> Option<Player> {
         Some(NamedPartner::Pool(_) | NamedPartner::Person) => {
             Some(Player::Drawn(DrawnPartner::of(text)))
         }
+        None if source.partners.is_faulty(&text) => None,
         None => {
             let names = source.partners.names();
             let known: Vec<&str> = WORDS.into_iter().chain(names).collect();

@@ -119,6 +119,7 @@ impl Check<'_> {
                 Some(NamedPartner::Assistant(_)) => {
                     self.place.wrong_at(key, format!("`{word}` has no policy, so it cannot play; name it as the `assistant` of an env stage, or give it a `policy`"));
                 }
+                None if self.partners.is_faulty(&word) => {}
                 None => {
                     let text = &drawn.text;
                     let hint = self.partners.hint(&word);

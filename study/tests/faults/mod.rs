@@ -282,7 +282,8 @@ fn nobody_gets_stuck() {
     assert_eq!(
         fault("[self, partner]", "[partner, partner]"),
         "study.yaml:21:14: timeline[2].players: `self` is there 0 times; write it once, and for each other seat \
-         `partner`, an AI such as `{policy: cook}`, or `vacant`: `[self, partner]`"
+         `partner`, an AI such as `{policy: cook}`, or `vacant`: `[self, partner]`. A factor chooses the participant's \
+         seat by `seat: \"{{ side }}\"`, with the levels 0 and 1"
     );
     assert_eq!(
         fault("[self, partner]", "[self, vacnt]"),

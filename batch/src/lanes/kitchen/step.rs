@@ -1,16 +1,14 @@
 //! One step of a block of kitchens. The order is that of the originals: interacts seat by seat, movement, pots.
 
 use env_core::Action;
-use env_core::envs::overcooked_ai::{INTERACT, STAY};
+use env_core::envs::overcooked_ai::INTERACT;
 
 use super::block::{Block, PotLanes};
 use super::plan::{DishPay, Plan};
 use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
 use crate::lanes::gains::Gains;
-use crate::lanes::walk::{ahead, walk};
+use crate::lanes::walk::{reach, walk};
 
-/// No cell: what a hand that does not act faces.
-const NOWHERE: u8 = 255;
 const ONION: u8 = 1;
 const TOMATO: u8 = 2;
 pub(super) const DISH: u8 = 3;
@@ -49,13 +47,9 @@ pub(super) fn step<const SEATS: usize>(
         let deeds = interact(plan, block, seat, action, &before);
         pay(plan, block, seat, &held, &deeds, gains);
     }
-    let turns = actions
-        .each_ref()
-        .map(|action| map(|lane| mask(action.0[lane] < STAY as u8)));
     walk(
         plan.cols,
         &plan.floor,
-        &turns,
         &actions,
         &mut block.cell,
         &mut block.facing,
@@ -97,10 +91,7 @@ fn interact<const SEATS: usize>(
     before: &Bytes,
 ) -> Deeds {
     let (cell, facing, held) = (block.cell[seat], block.facing[seat], block.held[seat]);
-    let faced = map(|lane| {
-        let cell = ahead(plan.cols, cell.0[lane], facing.0[lane]);
-        select(mask(action.0[lane] == INTERACT as u8), cell, NOWHERE)
-    });
+    let faced = reach(plan.cols, (&cell, &facing), action, INTERACT as u8);
     let mut now = held;
     let dish = dispense(plan, block, &faced, &held, &mut now, before);
     lay(plan, block, &faced, &held, &mut now);

@@ -2,10 +2,10 @@
 
 use env_core::envs::overcooked_jaxmarl_v2::{OvercookedJaxmarlV2, Tile, items};
 
+use crate::lanes::MOST_SEATS;
+
 /// The most ingredients: an item is a byte.
 const MOST_INGREDIENTS: u8 = 3;
-/// The most cooks: more may send each other back.
-const MOST_COOKS: usize = 2;
 
 /// Everything that a step of a block reads.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Plan {
 impl Plan {
     /// Makes the plan of a kitchen; `None` if lanes cannot play it.
     ///
-    /// Lanes play one or two cooks in a closed kitchen of at most 255 cells with up to three ingredients.
+    /// Lanes play one to four cooks in a closed kitchen of at most 255 cells with up to three ingredients.
     pub(super) fn new(env: &OvercookedJaxmarlV2) -> Option<Self> {
         let (kitchen, params) = (env.kitchen(), env.params());
         let (rows, cols) = (kitchen.rows, kitchen.cols);
@@ -51,7 +51,7 @@ impl Plan {
         };
         if rows * cols > 255
             || kitchen.ingredients > MOST_INGREDIENTS
-            || !(1..=MOST_COOKS).contains(&kitchen.starts.len())
+            || !(1..=MOST_SEATS).contains(&kitchen.starts.len())
             || cells(Tile::Floor).iter().any(is_at_edge)
         {
             return None;

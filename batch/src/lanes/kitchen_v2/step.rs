@@ -7,10 +7,8 @@ use super::block::{Block, PotLanes};
 use super::plan::Plan;
 use crate::lanes::bytes::{Bytes, LANES, lanes, map, mask, one_of, select};
 use crate::lanes::gains::Gains;
-use crate::lanes::walk::{ahead, walk};
+use crate::lanes::walk::{reach, walk_each};
 
-/// No cell: what a hand that does not act faces.
-const NOWHERE: u8 = 255;
 const PLATE: u8 = items::PLATE as u8;
 const COOKED: u8 = items::COOKED as u8;
 const FULL: u8 = items::FULL as u8;
@@ -63,20 +61,17 @@ pub(super) fn step<const SEATS: usize>(
     gains: &mut Gains<SEATS>,
 ) {
     let actions: [Bytes; SEATS] = std::array::from_fn(|seat| map(|lane| actions[lane][seat] as u8));
-    let turns = actions
-        .each_ref()
-        .map(|action| map(|lane| mask(action.0[lane] < STAY as u8)));
     // Right, down, left, up are 2, 1, 3, 0 as directions.
     let ways = actions.each_ref().map(|action| {
         map(|lane| {
             let action = action.0[lane];
-            (mask(action == 0) & 2) | (mask(action == 1) & 1) | (mask(action == 2) & 3)
+            let way = (mask(action == 0) & 2) | (mask(action == 1) & 1) | (mask(action == 2) & 3);
+            select(mask(action < STAY as u8), way, action)
         })
     });
-    walk(
+    walk_each(
         plan.cols,
         &plan.floor,
-        &turns,
         &ways,
         &mut block.cell,
         &mut block.facing,
@@ -118,10 +113,7 @@ fn interact<const SEATS: usize>(
 ) -> Deeds {
     let (cell, facing, held) = (block.cell[seat], block.facing[seat], block.held[seat]);
     let recipe = block.things.recipe;
-    let faced = map(|lane| {
-        let cell = ahead(plan.cols, cell.0[lane], facing.0[lane]);
-        select(mask(action.0[lane] == INTERACT as u8), cell, NOWHERE)
-    });
+    let faced = reach(plan.cols, (&cell, &facing), action, INTERACT as u8);
     let useful = find_useful_plates(block, plates);
     let (mut deeds, mut now) = (Deeds::NONE, held);
     for (cells, item) in

@@ -11,6 +11,7 @@ from flax.core.frozen_dict import FrozenDict
 from jaxmarl.environments.overcooked.layouts import overcooked_layouts
 from jaxmarl.environments.overcooked.overcooked import Overcooked
 
+PACKAGE = ""
 LAYOUT, RULES = "coord_ring_9", "cec"
 EPISODES, STEPS = 3, 200
 SEATS = [0, 1]  # the seats that are compared

@@ -1,10 +1,12 @@
 """Records a trace of a policy in an environment of this package."""
 
 import json
+from importlib.metadata import version
 
 import coplay
 import numpy as np
 
+PACKAGE = "coplay " + version("coplay")
 ENVIRONMENT, LAYOUT, RULES = "overcooked", "cramped_room", "corrected"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

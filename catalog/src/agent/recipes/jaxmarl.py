@@ -1,12 +1,14 @@
 """Records a trace of a policy in the first Overcooked of JaxMARL (jaxmarl 0.2.0)."""
 
 import json
+from importlib.metadata import version
 
 import jax
 import jaxmarl
 import numpy as np
 from jaxmarl.environments.overcooked import overcooked_layouts
 
+PACKAGE = "jaxmarl " + version("jaxmarl")
 LAYOUT, RULES = "cramped_room", "jaxmarl-0.2.0"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

@@ -5,12 +5,14 @@ trace of `sample_recipe_on_delivery`, `random_agent_positions` or `random_reset`
 """
 
 import json
+from importlib.metadata import version
 
 import jax
 import jaxmarl
 import numpy as np
 from jaxmarl.environments.overcooked_v2.common import DynamicObject
 
+PACKAGE = "jaxmarl " + version("jaxmarl")
 LAYOUT, RULES = "cramped_room", "jaxmarl-v2"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

@@ -10,6 +10,7 @@ from overcooked_ai_py.mdp.actions import Action
 from overcooked_ai_py.mdp.overcooked_env import OvercookedEnv
 from overcooked_ai_py.mdp.overcooked_mdp import OvercookedGridworld
 
+PACKAGE = ""
 LAYOUT, RULES = "simple", "neurips2019"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

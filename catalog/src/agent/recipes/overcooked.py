@@ -4,11 +4,13 @@ The repository of overcooked_ai has the same classes, in `overcooked_ai_py`.
 """
 
 import json
+from importlib.metadata import version
 
 import numpy as np
 from overcooked.mdp.actions import Action
 from overcooked.mdp.overcooked_mdp import OvercookedGridworld
 
+PACKAGE = "overcooked " + version("overcooked")
 LAYOUT, RULES = "cramped_room", "overcooked-ai-old"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

@@ -1,11 +1,13 @@
 """Records a trace of a policy in overcooked_ai (overcooked-ai 1.1.0)."""
 
 import json
+from importlib.metadata import version
 
 import numpy as np
 from overcooked_ai_py.mdp.actions import Action
 from overcooked_ai_py.mdp.overcooked_mdp import OvercookedGridworld
 
+PACKAGE = "overcooked-ai " + version("overcooked-ai")
 LAYOUT, RULES = "cramped_room", "overcooked-ai-1.1.0"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

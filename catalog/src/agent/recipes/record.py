@@ -11,6 +11,6 @@ for seed in range(EPISODES):
         given = step(actions)
 
 arrays = {name: np.asarray(values) for name, values in rows.items()}
-params = {"params": json.dumps(PARAMS), "episode_params": json.dumps(EPISODE_PARAMS)}
+params = {"package": PACKAGE, "params": json.dumps(PARAMS), "episode_params": json.dumps(EPISODE_PARAMS)}
 np.savez_compressed("trace.npz", seats=np.asarray(SEATS), seeds=np.arange(EPISODES), **arrays, **params)
 print(f"trace.npz has {len(rows['actions'])} steps of {EPISODES} episodes")

@@ -10,6 +10,7 @@ import json
 import numpy as np
 from zsceval.envs.overcooked_new.Overcooked_Env import Overcooked
 
+PACKAGE = ""
 LAYOUT, RULES = "random3_m", "zsc-eval"
 EPISODES, STEPS = 3, 400
 SEATS = [0, 1]  # the seats that are compared

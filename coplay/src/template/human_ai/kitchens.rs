@@ -201,6 +201,15 @@ impl Kitchens {
         }
     }
 
+    /// Lists the observations that fit a model in a kitchen. In a square one, several have the same shape.
+    pub(super) fn list_fitting(&self, model: &Path, layout: &str) -> Vec<&'static str> {
+        let plays = |observation: &&str| {
+            let params = self.params(layout, Some(observation));
+            catalog::agent::describe_agent(model, Some((&self.env, &params))).is_ok()
+        };
+        observations(&self.env).filter(plays).collect()
+    }
+
     /// The observation of the rules by default.
     pub(super) fn default_encoding(&self, layout: &str) -> anyhow::Result<String> {
         Ok(self.describe(layout)?.observation)
