@@ -22,7 +22,7 @@ What is up to date is skipped.
 --dev    an unoptimised page with names and debug information: quicker to build,
          several times slower to run
 --page   the page and the modules alone, without the server
---wasm   what is compiled to wasm alone, not put together in dist/";
+--wasm   what is compiled to wasm alone, not put together in dist/, and what the tests run in browsers";
 
 /// `cargo xtask build`.
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
@@ -37,7 +37,8 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let (workspace, dev) = (Workspace::find()?, options.has("dev"));
     if options.has("wasm") {
         client(&workspace, dev)?;
-        modules(&workspace).map(drop)
+        modules(&workspace)?;
+        decision(&workspace).map(drop)
     } else if options.has("page") {
         page(&workspace, dev)
     } else {
@@ -207,15 +208,19 @@ pub(crate) fn bindings(workspace: &Workspace, package: &str, example: &str) -> R
     bind(workspace, bundler(workspace), &built, example)
 }
 
-/// Builds the program that decides in browsers as it is in the page, for the tests.
-pub(crate) fn decision(workspace: &Workspace, bundler: Command) -> Result<PathBuf> {
+/// Builds the program that decides in browsers, for the tests, as the page is built; gives its folder.
+fn decision(workspace: &Workspace) -> Result<PathBuf> {
     let order = ["-p", "policy", "--example", "decision"];
     run(
         "building the program that decides",
         &mut wasm(workspace, "wasm-release", &order),
     )?;
-    let built = workspace.target.join(WASM).join("wasm-release/examples");
-    bind(workspace, bundler, &built, "decision")
+    Ok(workspace.target.join(WASM).join("wasm-release/examples"))
+}
+
+/// Puts the program that decides in browsers together by this bundler, for the tests.
+pub(crate) fn bind_decision(workspace: &Workspace, bundler: Command) -> Result<()> {
+    bind(workspace, bundler, &decision(workspace)?, "decision").map(drop)
 }
 
 /// Generates the bindings of an example for JavaScript, and gives their folder.

@@ -146,7 +146,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     tally.step("put the page together (bundle)", |_| {
         let bundler = || workspace.command(workspace.checked("bundle"));
         build::bundle(workspace, bundler(), false)?;
-        build::decision(workspace, bundler()).map(drop)
+        build::bind_decision(workspace, bundler())
     })?;
     tally.finish(others)?;
     let chromium = setup::browser(workspace)?;
