@@ -1,4 +1,5 @@
-//! What tests and `cargo xtask bench agents` run in a browser: a model, as a page gets it, decides on observations.
+//! The part of a page that decides, for tests and for `cargo xtask bench agents`: a model, as a page gets it, decides on
+//! observations.
 #![cfg(target_arch = "wasm32")]
 
 use env_core::contract::{ActionSpec, FieldSpec};

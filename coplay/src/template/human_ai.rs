@@ -155,11 +155,11 @@ fn note_open_encodings(
         let others: Vec<&str> = fitting.into_iter().filter(|it| *it != taken).collect();
         if !others.is_empty() {
             notes.push(format!(
-                "`{}` takes `{taken}`, and `{}` has the same shape in `{layout}`. If it was trained on that, list it at \
-                 `observation` in each `config`, and write it at the partner: `observation: {}`. \
+                "`{}` gets the observation `{taken}`. In `{layout}`, `{}` has the same shape. If the agent was trained on \
+                 that, list it at `observation` in each `config`, and write it at the partner: `observation: {}`. \
                  `coplay agent check` tells for sure.",
                 agent.policy,
-                others.join("`, `"),
+                others.join("` or `"),
                 others[0]
             ));
         }
@@ -460,7 +460,7 @@ mod tests {
             .to_string();
         assert!(
             told.contains(
-                "`ring.onnx` takes `jaxmarl`, and `lossless` has the same shape in `coord_ring`"
+                "`ring.onnx` gets the observation `jaxmarl`. In `coord_ring`, `lossless` has the same shape."
             ),
             "{told}"
         );

@@ -201,13 +201,16 @@ impl Kitchens {
         }
     }
 
-    /// Lists the observations that fit a model in a kitchen. In a square one, several have the same shape.
+    /// Lists the observations that fit a model in a kitchen, those with other scales apart. In a square kitchen, several
+    /// have the same shape.
     pub(super) fn list_fitting(&self, model: &Path, layout: &str) -> Vec<&'static str> {
+        let is_scaled = |name: &&str| name.ends_with("_x255");
         let plays = |observation: &&str| {
             let params = self.params(layout, Some(observation));
             catalog::agent::describe_agent(model, Some((&self.env, &params))).is_ok()
         };
-        observations(&self.env).filter(plays).collect()
+        let all = observations(&self.env).filter(|it| !is_scaled(it));
+        all.filter(plays).collect()
     }
 
     /// The observation of the rules by default.
