@@ -7,6 +7,7 @@ Without a name, all of them. `cargo xtask exports` installs the libraries (`expo
 `golden.py` have. The default test compares the models in `exports/`. EXPORTS names another folder to write to.
 """
 
+import importlib.util
 import json
 import os
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
+EXPORT = Path(__file__).parents[2] / "python/coplay/export.py"
 FOLDER = Path(os.environ.get("EXPORTS", Path(__file__).parent / "exports"))
 STEPS = 3
 
@@ -60,6 +62,14 @@ def note(name, actions, shape, memory=(), scale=1.0, mask=None, own=None):
     (FOLDER / f"{name}.json").write_text(text + "\n")
     used = sorted({node.op_type for node in model.graph.node})
     print(f"{name}: {path.stat().st_size} bytes, {', '.join(used)}")
+
+
+def coplay_export():
+    """The module `coplay.export`, without the compiled part of its package."""
+    spec = importlib.util.spec_from_file_location("coplay_export", EXPORT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def tag(name, **entries):
@@ -179,43 +189,35 @@ def torch_models():
 
 def sb3_models():
     import gymnasium
-    import torch
+    from sb3_contrib import MaskablePPO, RecurrentPPO
     from stable_baselines3 import DQN, PPO
 
     class Env(gymnasium.Env):
         observation_space = gymnasium.spaces.Box(-1, 1, (9,), np.float32)
         action_space = gymnasium.spaces.Discrete(5)
 
-    class Logits(torch.nn.Module):
-        def __init__(self, policy):
-            super().__init__()
-            self.policy = policy
-
-        def forward(self, obs):
-            if hasattr(self.policy, "q_net"):
-                return self.policy.q_net(obs)
-            features = self.policy.extract_features(obs, self.policy.pi_features_extractor)
-            return self.policy.action_net(self.policy.mlp_extractor.forward_actor(features))
-
-    for name, kind in (("sb3_ppo", PPO), ("sb3_dqn", DQN)):
-        policy = kind("MlpPolicy", Env(), policy_kwargs={"net_arch": [10, 10]}, seed=4).policy
-        torch.onnx.export(
-            Logits(policy).eval(), (torch.zeros(1, 9),), str(FOLDER / f"{name}.onnx"),
-            input_names=["obs"], output_names=["logits"], dynamo=False, verbose=False,
-        )
+    export = coplay_export().stable_baselines3
+    for name, kind in (("sb3_ppo", PPO), ("sb3_dqn", DQN), ("sb3_maskable_ppo", MaskablePPO)):
+        model = kind("MlpPolicy", Env(), policy_kwargs={"net_arch": [10, 10]}, seed=4, device="cpu")
+        export(model, FOLDER / f"{name}.onnx")
         note(name, 5, (1, 9))
+    try:
+        export(RecurrentPPO("MlpLstmPolicy", Env(), device="cpu"), FOLDER / "left_out.onnx")
+    except ValueError as error:
+        assert "has a memory" in str(error), error
+    else:
+        raise AssertionError("the memory of RecurrentPPO was left out")
 
 
 def flax_models():
     import flax.linen as nn
     import jax
     import jax.numpy as jnp
-    from jax2onnx import to_onnx
 
-    def export(name, module, *given, entry=None):
+    def export(name, module, *given):
         params = module.init(jax.random.PRNGKey(5), *given)
-        model = to_onnx(lambda *it: module.apply(params, *it), list(given))
-        onnx.save(model, FOLDER / f"{name}.onnx")
+        observation, *memory = (it.shape[1:] for it in given)
+        coplay_export().flax(module, params, FOLDER / f"{name}.onnx", observation, memory=memory)
 
     class Conv(nn.Module):
         """As JaxMARL's network for kitchens."""

@@ -19,7 +19,7 @@ use policy::{Network, Partners};
 use serde_json::{Value, json};
 
 /// The models that `exports.py` makes.
-const EXPORTS: [&str; 15] = [
+const EXPORTS: [&str; 16] = [
     "flax_attention",
     "flax_conv",
     "flax_gru",
@@ -27,6 +27,7 @@ const EXPORTS: [&str; 15] = [
     "keras_conv",
     "keras_lstm",
     "sb3_dqn",
+    "sb3_maskable_ppo",
     "sb3_ppo",
     "torch_attention",
     "torch_attention_dynamo",
