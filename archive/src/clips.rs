@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use env_core::Action;
 use protocol::control::EndReason;
-use protocol::log::{Header, LogError, LogWriter, Record};
+use protocol::log::{Header, Log, LogError, LogWriter, Record};
 use protocol::rules::Rules;
 use protocol::{Controller, EnvWay, Seat};
 use study::stage::{ClipSource, PartnerEpisode, WatchClip};
@@ -68,16 +68,36 @@ pub fn play_clips(
                 && !is_made(&stage.id, number)
             {
                 let id = format!("{}-{number}", stage.id);
-                let header = header_of(study, [&stage.id, &id], episode);
+                let mut header = header_of(study, [&stage.id, &id], episode);
+                let brought = brought(study, episode);
+                header.tick_hz = world(&header, &brought)?.spec().tick_hz;
+                let until = find_end(clip, header.tick_hz);
                 played.push(PlayedClip {
                     stage: stage.id.clone(),
                     number,
-                    log: play(header, clip, brought(study, episode))?,
+                    log: play(&header, until, brought)?,
                 });
             }
         }
     }
     Ok(played)
+}
+
+/// Plays a clip again, as far as its log goes. The bytes are those of the log, unless somebody has changed it.
+///
+/// # Errors
+/// [`ClipError`]
+pub fn play_again(
+    log: &Log,
+    stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + 'static,
+) -> Result<Vec<u8>, ClipError> {
+    play(&log.header, log.through.0, stored)
+}
+
+/// The tick at which a clip ends, if its episode does not end before.
+fn find_end(clip: &WatchClip, tick_hz: u16) -> u32 {
+    let hz = u32::from(tick_hz.max(1));
+    clip.to_s.map_or(u32::MAX, |to_s| to_s.saturating_mul(hz))
 }
 
 /// Reads the modules and models that a study brings, by their SHA-256.
@@ -128,17 +148,14 @@ fn header_of(study: &Study, [stage, id]: [&str; 2], episode: &PartnerEpisode) ->
     }
 }
 
-/// Plays an episode up to the end of its clip, or to its own.
+/// Plays an episode up to a tick, or to its own end.
 fn play(
-    mut header: Header,
-    clip: &WatchClip,
+    header: &Header,
+    until: u32,
     stored: impl Fn(&str) -> io::Result<Vec<u8>> + Send + Clone + 'static,
 ) -> Result<Vec<u8>, ClipError> {
-    header.tick_hz = world(&header, &stored)?.spec().tick_hz;
-    let hz = u32::from(header.tick_hz.max(1));
-    let until = clip.to_s.map_or(u32::MAX, |to_s| to_s.saturating_mul(hz));
-    let mut replica = Replica::open(&header, stored)?;
-    let (mut writer, mut log) = LogWriter::begin(&header)?;
+    let mut replica = Replica::open(header, stored)?;
+    let (mut writer, mut log) = LogWriter::begin(header)?;
     let seats = header.controllers.len();
     while !replica.outcome().over && replica.ticks().0 < until {
         let first = replica.ticks();

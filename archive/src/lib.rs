@@ -47,7 +47,7 @@ use hosted::Hosted;
 use inputs::SeatInputs;
 
 pub use advisers::open_advisers;
-pub use clips::{ClipError, PlayedClip, play_clips};
+pub use clips::{ClipError, PlayedClip, play_again, play_clips};
 pub use file::{DiskFile, LogFile};
 pub use fingerprint::Fingerprint;
 pub use handover::{is_directive, lead};

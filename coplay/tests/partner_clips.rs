@@ -6,6 +6,7 @@ use std::process::Command;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
+use dataset::verify::{EpisodeVerdict, verify};
 use protocol::log::read_log;
 use server_core::limits::Limits;
 use signaling_server::assets::Assets;
@@ -214,6 +215,43 @@ async fn film(server: &Server, stage: &str, clip: usize) -> (StatusCode, Vec<u8>
     (status, body.unwrap().to_vec())
 }
 
+/// Verifies the clips of a data folder, as they are and after a change of each.
+async fn check_verified(data: &Path, clips: &BTreeSet<PathBuf>) {
+    let report = verify(data).await.unwrap();
+    assert!(
+        report.is_fine() && report.clips.len() == clips.len(),
+        "{report}"
+    );
+    assert!(
+        report
+            .to_string()
+            .contains("clip compare-1: 120 ticks: equal\n"),
+        "{report}"
+    );
+    for path in clips {
+        let good = std::fs::read(path).unwrap();
+        let last = clips.last().unwrap();
+        let other = std::fs::read(if path == last {
+            clips.first().unwrap()
+        } else {
+            last
+        })
+        .unwrap();
+        let mut changed = good.clone();
+        *changed.last_mut().unwrap() ^= 1;
+        for bytes in [&changed[..], &good[..good.len() / 2], &other[..]] {
+            std::fs::write(path, bytes).unwrap();
+            let report = verify(data).await.unwrap();
+            let wrong = report
+                .clips
+                .iter()
+                .filter(|clip| clip.verdict != EpisodeVerdict::Equal);
+            assert_eq!((wrong.count(), report.is_fine()), (1, false), "{report}");
+        }
+        std::fs::write(path, good).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn every_server_makes_the_same_episode_and_shows_it() {
     let mut logs = Vec::new();
@@ -254,6 +292,7 @@ async fn every_server_makes_the_same_episode_and_shows_it() {
             let replica = archive::replay(&log, stored, |_, _| {}).unwrap();
             assert_eq!(replica.ticks(), log.through);
         }
+        check_verified(&data, &clips).await;
         logs.push(all);
     }
     assert_eq!(logs[0], logs[1]);

@@ -3,6 +3,7 @@
 //!
 //! The folder is only read, also while a server writes to it.
 
+mod clips;
 mod display;
 mod frames;
 mod hosted;
@@ -32,6 +33,7 @@ use crate::progress::Progress;
 use notes::OwnInputs;
 use people::{EpisodePeople, check_people};
 
+pub use clips::VerifiedClip;
 pub use inputs::ShortSeat;
 pub(crate) use inputs::list_short_seats;
 pub use notes::FaultyNotes;
@@ -44,6 +46,9 @@ pub(crate) use record::{check_copy, check_record};
 pub struct VerifyReport {
     /// Every episode file, by name.
     pub episodes: Vec<Verified>,
+    /// Every clip of AI partners.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub clips: Vec<VerifiedClip>,
     /// Episodes that the database knows with an end, and that have no file.
     pub missing: Vec<String>,
     /// True if there are episodes and no database: nobody can know whether episodes are missing, or what the payments
@@ -163,6 +168,10 @@ impl VerifyReport {
             && !self.lacks_database
             && self.altered.is_empty()
             && self.episodes.iter().all(Verified::is_fine)
+            && self
+                .clips
+                .iter()
+                .all(|clip| clip.verdict == EpisodeVerdict::Equal)
     }
 
     /// Counts its episodes by their verdicts.
@@ -233,6 +242,7 @@ pub async fn verify(data: &Path) -> anyhow::Result<VerifyReport> {
     };
     let logs = report.read_ledger(store::ledger(data).await?);
     report.episodes = check_all(data, &files, &logs)?;
+    report.clips = clips::check_clips(data)?;
     ledger::name_altered(data, &mut report.episodes).await?;
     known.iter().for_each(|known| compare(&mut report, known));
     let is_unentered =

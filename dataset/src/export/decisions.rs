@@ -1,9 +1,14 @@
 //! Decisions of the models that play seats: re-simulation asks each model again, and tells the probabilities of all actions.
 
+use std::ops::Range;
+
 use archive::{ActionShares, Replica, open_advisers, replay_from};
+use env_core::shared::without_marks;
 use protocol::change::Change;
 use protocol::hash::model_sha256;
-use protocol::{Controller, EnvWay, Seat};
+use protocol::log::Header;
+use protocol::rules::SharedSeats;
+use protocol::{Controller, EnvWay, Seat, Tick};
 
 use super::column::row;
 use super::output::Output;
@@ -12,7 +17,7 @@ use super::simulation::{EpisodeTable, SimulatedEpisode};
 use super::table::{EpisodeKeys, Table};
 
 row! {
-    /// One row per decision of a model that plays a seat of its own from the first tick on.
+    /// One row per decision of a model that plays a seat, or shares one.
     struct DecisionRow<'a> {
         /// The number of ticks before the decision, from 0. Its action is that of tick `t`, or later by the reaction delay of
         /// the partner, unless noise replaced it.
@@ -33,8 +38,10 @@ pub(super) struct DecisionTable {
 /// A model in its seat.
 struct Seated<'a> {
     seat: Seat,
-    controller: &'a Controller,
     policy: &'a str,
+    /// The ticks in which it has the seat. In a shared one, it is asked in each tick.
+    ticks: Range<Tick>,
+    is_shared: bool,
     shares: ActionShares,
 }
 
@@ -56,14 +63,17 @@ impl DecisionTable {
         if tick >= episode.log.through {
             return Ok(());
         }
-        for model in models {
+        // The marks of shared seats are no actions of a model.
+        let spec = without_marks(replica.spec());
+        for model in models.iter_mut().filter(|it| it.ticks.contains(&tick)) {
             let mut observation = Vec::new();
             replica.observe(model.seat, &mut observation);
             let mask = replica.world().mask(model.seat.index());
             let is_decision = model.shares.decides();
-            let probabilities = model.shares.next(replica.spec(), &observation, mask);
+            let probabilities = model.shares.next(&spec, &observation, mask);
             let controller = archive::controller_at(header, changes, model.seat, tick);
-            if is_decision && controller == model.controller {
+            let is_there = !model.is_shared || *controller == Controller::Human;
+            if is_decision && is_there {
                 let row = DecisionRow {
                     tick: tick.0,
                     policy: model.policy,
@@ -76,25 +86,55 @@ impl DecisionTable {
     }
 }
 
-/// Seats every model of an episode, before the first tick.
-fn seat_models<'a>(episode: &'a SimulatedEpisode<'_>) -> anyhow::Result<Vec<Seated<'a>>> {
+/// Lists every model of an episode, with its seat and the ticks in which it has it: from the first tick on, after a
+/// change, or beside the person of a shared seat.
+fn list_models<'a>(
+    header: &'a Header,
+    changes: &'a [Change],
+) -> Vec<(Seat, &'a str, Range<Tick>, bool)> {
+    let mut models = Vec::new();
+    for (seat, first) in (0..).map(Seat).zip(&header.controllers) {
+        let own = changes.iter().filter(|change| change.seat == seat);
+        let later = own.map(|change| (change.tick, &change.controller));
+        let all: Vec<_> = [(Tick(0), first)].into_iter().chain(later).collect();
+        let ends = all[1..]
+            .iter()
+            .map(|(tick, _)| *tick)
+            .chain([Tick(u32::MAX)]);
+        for ((from, controller), end) in all.iter().zip(ends) {
+            if let Controller::Ai { policy } = controller {
+                models.push((seat, policy.as_str(), *from..end, false));
+            }
+        }
+    }
+    if let Some(shared) = &header.shared {
+        for seat in SharedSeats::list_seats(&header.controllers) {
+            let policies = shared.policies.iter().map(String::as_str);
+            let always = Tick(0)..Tick(u32::MAX);
+            models.extend(policies.map(|policy| (Seat(seat as u8), policy, always.clone(), true)));
+        }
+    }
+    // A script has no probabilities, and that of an environment in Python is not to be opened here.
+    models.retain(|(_, policy, ticks, _)| model_sha256(policy).is_some() && !ticks.is_empty());
+    models
+}
+
+/// Seats every model of an episode; each begins afresh in its first tick.
+fn seat_models<'a>(
+    episode: &'a SimulatedEpisode<'_>,
+    changes: &'a [Change],
+) -> anyhow::Result<Vec<Seated<'a>>> {
     let header = &episode.log.header;
     let stored = archive::stored(&episode.data.join(archive::FOLDER));
     let mut models = Vec::new();
-    for (seat, controller) in (0..).map(Seat).zip(&header.controllers) {
-        let Controller::Ai { policy } = controller else {
-            continue;
-        };
-        // A script has no probabilities, and that of an environment in Python is not to be opened here.
-        if model_sha256(policy).is_none() {
-            continue;
-        }
+    for (seat, policy, ticks, is_shared) in list_models(header, changes) {
         let minds = open_advisers(policy, header.seed, &episode.spec, &stored)?;
         if let Some(shares) = minds.into_iter().nth(seat.index()) {
             models.push(Seated {
                 seat,
-                controller,
                 policy,
+                ticks,
+                is_shared,
                 shares,
             });
         }
@@ -112,7 +152,8 @@ impl EpisodeTable for DecisionTable {
         if !episode.left_out.is_empty() || episode.log.header.way == EnvWay::Host {
             return Ok(());
         }
-        let mut models = match seat_models(episode) {
+        let changes: Vec<Change> = episode.log.changes().cloned().collect();
+        let mut models = match seat_models(episode, &changes) {
             Ok(models) => models,
             Err(error) => {
                 let (path, reason) = (episode.path.clone(), format!("decisions: {error:#}"));
@@ -123,7 +164,6 @@ impl EpisodeTable for DecisionTable {
         if models.is_empty() {
             return Ok(());
         }
-        let changes: Vec<Change> = episode.log.changes().cloned().collect();
         let mut replica = episode.open_again()?;
         self.add_state(episode, &changes, &mut models, &mut replica)?;
         let mut added = Ok(());

@@ -7,13 +7,16 @@ use study::plural::count;
 
 use super::{
     DivergedPage, EpisodeCounts, EpisodeVerdict, Equivocation, FaultyNotes, LedgerEnd, ShortSeat,
-    StoredModule, Verified, VerifyReport, way_name,
+    StoredModule, Verified, VerifiedClip, VerifyReport, way_name,
 };
 
 impl fmt::Display for VerifyReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for episode in &self.episodes {
             writeln!(f, "{episode}")?;
+        }
+        for clip in &self.clips {
+            writeln!(f, "{clip}")?;
         }
         for episode in &self.missing {
             writeln!(
@@ -42,6 +45,27 @@ impl fmt::Display for VerifyReport {
             writeln!(f, "ledger of payments: entry {entries}, hash {hash}")?;
         }
         write!(f, "{}", self.count())
+    }
+}
+
+impl fmt::Display for VerifiedClip {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = match self.clip.as_str() {
+            "" => self.path.display().to_string(),
+            clip => format!("clip {clip}"),
+        };
+        write!(f, "{name}: {} ticks: {}", self.ticks, self.verdict)
+    }
+}
+
+impl fmt::Display for EpisodeVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Equal => write!(f, "equal"),
+            Self::Recorded(because) => write!(f, "recorded, not verified: {because}"),
+            Self::Differs(because) => write!(f, "DIFFERS: {because}"),
+            Self::Unverified(because) => write!(f, "NOT VERIFIED: {because}"),
+        }
     }
 }
 
@@ -115,10 +139,7 @@ impl fmt::Display for Verified {
             EpisodeVerdict::Equal if self.way == way_name(EnvWay::Host) => {
                 write!(f, ": equal, run again")?;
             }
-            EpisodeVerdict::Equal => write!(f, ": equal")?,
-            EpisodeVerdict::Recorded(because) => write!(f, ": recorded, not verified: {because}")?,
-            EpisodeVerdict::Differs(because) => write!(f, ": DIFFERS: {because}")?,
-            EpisodeVerdict::Unverified(because) => write!(f, ": NOT VERIFIED: {because}")?,
+            verdict => write!(f, ": {verdict}")?,
         }
         match self.module {
             StoredModule::Present => write!(f, ", module stored"),

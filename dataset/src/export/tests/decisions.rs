@@ -38,6 +38,16 @@ fn model(choice: ActionChoice) -> Network {
     }
 }
 
+/// Keeps a model in a data folder, and gives its name.
+fn keep(data: &Path, network: &Network) -> String {
+    let bytes = network.encode().unwrap();
+    let sha256 = protocol::hash::sha256_hex(&bytes);
+    let networks = data.join("networks");
+    fs::create_dir_all(&networks).unwrap();
+    fs::write(networks.join(format!("{sha256}.network")), &bytes).unwrap();
+    policy::named("steady.onnx", &sha256)
+}
+
 #[tokio::test]
 async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
     let data = tempfile::tempdir().unwrap();
@@ -49,22 +59,16 @@ async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
         temperature: Some(1.0),
         is_masked: false,
     });
-    let bytes = network.encode().unwrap();
-    let sha256 = protocol::hash::sha256_hex(&bytes);
-    let name = policy::named("steady.onnx", &sha256);
+    let name = keep(data.path(), &network);
     let mut header = header([PERSON, ai(&name)], TICKS);
     header.participants[1].clear();
-    let given = bytes.clone();
-    let mut replica = Replica::open(&header, move |_: &str| Ok(given.clone())).unwrap();
+    let mut replica = Replica::open(&header, archive::stored(&dir)).unwrap();
     let mut rows = Vec::new();
     while !replica.outcome().over {
         let row = [0, replica.chosen(Seat(1)).unwrap()];
         replica.step(&row).unwrap();
         rows.extend(row);
     }
-    let networks = data.path().join("networks");
-    fs::create_dir_all(&networks).unwrap();
-    fs::write(networks.join(format!("{sha256}.network")), &bytes).unwrap();
     let actions = Record::Actions {
         first: Tick(0),
         rows,
@@ -102,4 +106,37 @@ async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
     let out = data.path().join("plain");
     let plain = export(data.path(), &out, &ExportOptions::default()).await;
     assert_eq!(plain.unwrap().count_rows("decisions"), None);
+}
+
+#[tokio::test]
+async fn a_model_that_takes_over_a_seat_is_asked_from_there_on() {
+    let data = tempfile::tempdir().unwrap();
+    let dir = data.path().join(archive::FOLDER);
+    fs::create_dir_all(&dir).unwrap();
+    StudyStore::open(data.path()).await.unwrap().close().await;
+    let network = model(ActionChoice {
+        every: 2,
+        ..ActionChoice::default()
+    });
+    let name = keep(data.path(), &network);
+    let mut episode = archive::Episode::create(&dir, header([PERSON, PERSON], TICKS)).unwrap();
+    let [mut one, mut two] = pages(episode.header());
+    let all = played(episode.header());
+    episode.append_upload(ZERO, &one.part(&all, 0, 11)).unwrap();
+    let other = two.part(&all, 0, 11);
+    episode.append_upload(Seat(1), &other).unwrap();
+    let change = episode.take_seat(Seat(1), ai(&name)).unwrap();
+    assert_eq!(change.tick, Tick(11));
+    let inputs = one.part(&all, 11, 20);
+    episode.append_upload(ZERO, &inputs).unwrap();
+    let options = ExportOptions {
+        decisions: true,
+        ..ExportOptions::default()
+    };
+    let report = export(data.path(), &data.path().join("out"), &options).await;
+    let report = report.unwrap();
+    assert_eq!(report.skipped, []);
+    let table = Cells::read(path(&report, "decisions"));
+    assert_eq!(table.column("tick"), ["11", "13", "15", "17", "19"]);
+    assert_eq!(table.cells(0, "seat policy"), ["1", &name]);
 }
