@@ -13,6 +13,7 @@ mod notes;
 mod order;
 mod people;
 mod record;
+mod verdict;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -40,6 +41,7 @@ pub use notes::FaultyNotes;
 pub(crate) use notes::list_faulty_keys;
 pub use order::{DivergedPage, Equivocation};
 pub(crate) use record::{check_copy, check_record};
+pub use verdict::EpisodeVerdict;
 
 /// The result of verifying a data folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -131,20 +133,6 @@ pub struct Verified {
     /// The verdict, with the reason in `because` unless everything is equal.
     #[serde(flatten)]
     pub verdict: EpisodeVerdict,
-}
-
-/// The result of the comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "verdict", content = "because")]
-pub enum EpisodeVerdict {
-    /// Re-simulation gives every recorded digest and the recorded end.
-    Equal,
-    /// On a host: the world does not repeat itself, so the file is its only record.
-    Recorded(String),
-    /// Something differs.
-    Differs(String),
-    /// This program cannot simulate it, and so cannot verify it.
-    Unverified(String),
 }
 
 /// The module of an episode in the data folder.

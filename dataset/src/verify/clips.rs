@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 use store::data_folder::clip_file;
 
-use super::EpisodeVerdict;
+use super::verdict::EpisodeVerdict;
 
 /// The result of verifying a clip of AI partners.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -58,17 +58,6 @@ impl fmt::Display for VerifiedClip {
     }
 }
 
-impl fmt::Display for EpisodeVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Equal => write!(f, "equal"),
-            Self::Recorded(because) => write!(f, "recorded, not verified: {because}"),
-            Self::Differs(because) => write!(f, "DIFFERS: {because}"),
-            Self::Unverified(because) => write!(f, "NOT VERIFIED: {because}"),
-        }
-    }
-}
-
 impl fmt::Display for EpisodeCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
