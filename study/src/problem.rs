@@ -163,7 +163,7 @@ pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
         .map(|(_, word)| word)
 }
 
-/// Returns `; did you mean …?` or, if no known name is similar, the list of known names.
+/// Returns the known name that is similar, if there is one, and all known names: `did you mean …? Known here: …`.
 pub fn hint(wrong: &str, known: &[&str]) -> String {
     // `required` is more likely `isRequired` than `requiredIf`.
     let is = format!("is{wrong}");

@@ -88,7 +88,7 @@ impl DecisionTable {
 
 /// Lists every model of an episode, with its seat and the ticks in which it has it: from the first tick on, after a
 /// change, or beside the person of a shared seat.
-fn list_models<'a>(
+pub(super) fn list_models<'a>(
     header: &'a Header,
     changes: &'a [Change],
 ) -> Vec<(Seat, &'a str, Range<Tick>, bool)> {

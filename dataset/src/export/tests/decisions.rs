@@ -2,7 +2,11 @@
 
 use archive::Replica;
 use policy::network::{ActionChoice, KernelStep, Network};
+use protocol::Life;
+use protocol::change::Change;
+use protocol::rules::SharedSeats;
 
+use super::super::decisions::list_models;
 use super::*;
 
 const TICKS: u32 = 40;
@@ -48,6 +52,17 @@ fn keep(data: &Path, network: &Network) -> String {
     policy::named("steady.onnx", &sha256)
 }
 
+/// Exports the table of decisions of a data folder.
+async fn export_decisions(data: &Path) -> Cells {
+    let options = ExportOptions {
+        decisions: true,
+        ..ExportOptions::default()
+    };
+    let report = export(data, &data.join("out"), &options).await.unwrap();
+    assert_eq!(report.skipped, []);
+    Cells::read(path(&report, "decisions"))
+}
+
 #[tokio::test]
 async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
     let data = tempfile::tempdir().unwrap();
@@ -78,14 +93,7 @@ async fn a_model_is_asked_again_for_the_probabilities_of_its_decisions() {
         vec![actions],
     ];
     fs::write(dir.join("e-1.coplay"), encode(&header, &records.concat())).unwrap();
-    let options = ExportOptions {
-        decisions: true,
-        ..ExportOptions::default()
-    };
-    let report = export(data.path(), &data.path().join("out"), &options).await;
-    let report = report.unwrap();
-    assert_eq!(report.skipped, []);
-    let table = Cells::read(path(&report, "decisions"));
+    let table = export_decisions(data.path()).await;
     let own = "tick policy probabilities";
     assert_eq!(table.names.join(" "), format!("{KEYS} {own}"));
     assert_eq!(
@@ -129,14 +137,37 @@ async fn a_model_that_takes_over_a_seat_is_asked_from_there_on() {
     assert_eq!(change.tick, Tick(11));
     let inputs = one.part(&all, 11, 20);
     episode.append_upload(ZERO, &inputs).unwrap();
-    let options = ExportOptions {
-        decisions: true,
-        ..ExportOptions::default()
-    };
-    let report = export(data.path(), &data.path().join("out"), &options).await;
-    let report = report.unwrap();
-    assert_eq!(report.skipped, []);
-    let table = Cells::read(path(&report, "decisions"));
+    let table = export_decisions(data.path()).await;
     assert_eq!(table.column("tick"), ["11", "13", "15", "17", "19"]);
     assert_eq!(table.cells(0, "seat policy"), ["1", &name]);
+}
+
+#[test]
+fn a_model_beside_a_person_is_asked_throughout_and_one_with_a_seat_while_it_has_it() {
+    let name = policy::named("steady.onnx", &"0".repeat(64));
+    let mut header = header([PERSON, ai(&name)], TICKS);
+    header.shared = Some(SharedSeats {
+        policies: vec!["cook".to_owned(), name.clone()],
+        ..SharedSeats::default()
+    });
+    let change = |tick: u32, controller| Change {
+        number: 0,
+        seat: Seat(1),
+        tick: Tick(tick),
+        controller,
+        life: Life(0),
+        from: Tick(tick),
+        inputs: Vec::new(),
+        key: None,
+    };
+    let changes = [change(10, PERSON), change(20, ai(&name))];
+    let (model, end) = (name.as_str(), Tick(u32::MAX));
+    assert_eq!(
+        list_models(&header, &changes),
+        [
+            (Seat(1), model, Tick(0)..Tick(10), false),
+            (Seat(1), model, Tick(20)..end, false),
+            (Seat(0), model, Tick(0)..end, true),
+        ]
+    );
 }
