@@ -81,6 +81,11 @@ const OF_OBJECTS: &str = "objects::";
 
 /// Runs the tests, where PostgreSQL is there.
 pub(crate) fn check_if_there(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
+    if find_programs().is_none()
+        && let Err(error) = setup::apt(workspace, "postgresql")
+    {
+        println!("    {error:#}");
+    }
     if find_programs().is_none() {
         for step in [STEP, OBJECTS] {
             println!("\n==> {step}: not checked, as there is no PostgreSQL server on this machine");

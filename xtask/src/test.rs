@@ -32,11 +32,11 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
 --quick    for while editing: format, house rules, and the lints and tests of the
            crates that differ from main (of the core crates if no file does); without
            browsers, tests in docs, rehearsals and crowds
---all      besides: 5,350 more seeds and 100 with all seats taken, models that PyTorch, Flax
+--all      besides: 2,850 more seeds and 100 with all seats taken, models that PyTorch, Flax
            and TensorFlow export today (some gigabytes the first time), a published study by
            validators of its standards, the analysis in R where R is, a release as `dist` makes
            it, installed and tried, and with its program every pairing of browsers and the
-           kill test of `rehearse`, two servers over PostgreSQL where that is installed, and
+           kill test of `rehearse`, two servers over PostgreSQL where that can be had, and
            the page by trunk. Puts the result into docs/testing.md";
 
 const LINTS: &str = "\
@@ -58,6 +58,9 @@ const CORE: [&str; 3] = ["env-core", "protocol", "rollback"];
 
 /// How many seeds the simulation of studies plays every time.
 const SEEDS: &str = "150";
+
+/// How many more seeds `--all` plays.
+const MORE_SEEDS: &str = "2850";
 
 /// All tests but those in docs. Examples are modules for wasm, which the page's build compiles.
 pub(crate) const TESTS: [&str; 3] = ["--lib", "--bins", "--tests"];
@@ -153,13 +156,8 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     // Some tests wait for a server that is started, killed and started again, and leave the processor to others.
     let words = ["python", "--profile", CHECKED];
     let python = beside_idle(workspace, "Python package (pytest)", &words)?;
-    let mut dst = idle(workspace, workspace.checked("dst"));
-    dst.args(["--seeds", SEEDS, "--kills", "1"]);
-    let dst = Beside::start(
-        "simulated studies (dst)",
-        dst,
-        workspace.target.join("beside-dst.log"),
-    )?;
+    let seeds = ["--seeds", SEEDS, "--kills", "1"];
+    let dst = simulate(workspace, "simulated studies (dst)", &seeds)?;
     tally.step("tests, laws, episodes, docs (cargo)", |count| {
         counted(
             tests(workspace, &TESTS)?.env("RUST_TEST_THREADS", "4"),
@@ -191,12 +189,11 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
 /// Runs the default tests and what takes too long for them, and puts the result into the page.
 fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let chromium = everything(workspace, tally)?;
-    tally.step("more seeds (dst)", |count| {
-        let more = ["--from", SEEDS, "--seeds", "5350"];
-        counted(&mut dst(workspace, &more), count)?;
-        let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
-        counted(&mut dst(workspace, &full), count)
-    })?;
+    // What follows waits for the network, or compiles on one core.
+    let more = ["--from", SEEDS, "--seeds", MORE_SEEDS];
+    let more = simulate(workspace, "more seeds (dst)", &more)?;
+    let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
+    let full = simulate(workspace, "all seats taken (dst)", &full)?;
     tally.step("exports beside onnxruntime", |count| {
         exports::check(workspace, count)
     })?;
@@ -211,6 +208,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     let coplay = tally.step("release, installed (dist)", |count| {
         dist::check(workspace, count)
     })?;
+    // The pages below keep time.
+    tally.finish(more)?;
+    tally.finish(full)?;
     tally.step("every pairing of browsers (node)", |count| {
         counted(&mut net::pairings(workspace, &chromium, &coplay)?, count)
     })?;
@@ -319,11 +319,14 @@ fn linted(workspace: &Workspace, mut cargo: Command) -> Result<Command> {
     Ok(cargo)
 }
 
-/// Simulated studies, by the program that the tests of `simulation` are compiled with.
-fn dst(workspace: &Workspace, options: &[&str]) -> Command {
-    let mut dst = workspace.command(workspace.checked("dst"));
-    dst.args(options);
-    dst
+/// Simulated studies beside other steps, by the program that the tests of `simulation` are compiled with.
+fn simulate(workspace: &Workspace, name: &'static str, options: &[&str]) -> Result<Beside> {
+    start(
+        workspace,
+        name,
+        idle(workspace, workspace.checked("dst")),
+        options,
+    )
 }
 
 /// Compiles the crates that differ once, as [`everything`] does, with their lints, and runs their tests.
