@@ -127,8 +127,8 @@ Examples:
     #[command(after_help = "\
 Lets bots take part: they read, agree, answer quizzes and surveys, wait, play, and reach the last page. Half of them
 follow a script of --faults in which something goes wrong.
-Everything runs in one process on a virtual clock, in seconds: the page, the server's logic and the database are those
-of the real program; the network is simulated. The same seed gives the same rehearsal.
+Everything runs in one process on a virtual clock, in about a minute: the page, the server's logic and the database are
+those of the real program; the network is simulated. The same seed gives the same rehearsal.
 With --process, the real program is started, bots use real sockets, and the server is killed with `kill -9`. Time then
 runs faster than real time, as fast as the machine allows.
 Then every session is compared with the data: it has a declared outcome, every acknowledged answer is in the tables,
@@ -136,7 +136,7 @@ every episode verifies, and no assignment has changed.
 The report shows outcomes, treatments, the duration of the study, and the waiting times at the arrival rate.
 Exits with 1, and prints the trace of the session, if a session is stuck or the data differ.
 Bots' packets travel through the server. With --webrtc, bots reach each other, and browsers, by WebRTC: directly, or
-through TURN if the study hides addresses; in episodes, time then runs at most 4 times as fast. The report counts the ways.
+through TURN if the study hides addresses; in episodes, time then runs at real speed. The report counts the ways.
 With --process --browsers, the first sessions use real pages in a headless Chromium, at real speed. These pages click,
 type and press keys, and reach each other by WebRTC.
 Ctrl-C stops the rehearsal and leaves nothing behind.

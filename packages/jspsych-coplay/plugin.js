@@ -34,7 +34,7 @@ const describe = ParameterType => ({
     outcome: { type: ParameterType.STRING },
     /** The completion code; empty if the study has none. */
     code: { type: ParameterType.STRING },
-    /** The number of the visit, by which the participant is found in the data of Coplay. */
+    /** The reference number of the session, by which the participant is found in the data of Coplay. */
     receipt: { type: ParameterType.STRING },
     /** The episodes that have ended, in order, each with its score. */
     episodes: { type: ParameterType.COMPLEX, array: true },

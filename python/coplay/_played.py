@@ -122,19 +122,29 @@ def _from_episode(data: Dataset, episode: Episode) -> Played | None:
         seed=episode.seed,
         actions=steps["action"].to_numpy(np.int64).reshape(shape),
         is_human=np.asarray(controllers == "human", np.bool_),
-        agents=tuple(_name_agent(column) for column in controllers.T),
+        agents=tuple(
+            _name_agent(column, row.get("partner"))
+            for column, row in zip(controllers.T, episode._seats, strict=True)
+        ),
         participants=tuple(episode.participants),
         missing=missing,
     )
 
 
-def _name_agent(controllers: NDArray[Any]) -> str | None:
-    """The player of a seat, by the controllers of all ticks; models go by their name, without their hash."""
+def _name_agent(controllers: NDArray[Any], partner: str | None) -> str | None:
+    """The player of a seat, by the controllers of all ticks; models go by their file name, without their hash.
+
+    Models that are not disclosed have no file name: they go by the partner's name in the study file, or by their hash.
+    """
     names = set(controllers)
     if len(names) != 1:
         return None
-    name = str(names.pop())
-    return PEOPLE if name == "human" else name.split("@")[0]
+    name, _, model = str(names.pop()).partition("@")
+    if name == "human":
+        return PEOPLE
+    if name == "ai" and model:
+        return partner or f"ai@{model[:8]}"
+    return name
 
 
 def choose(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import coplay
-from coplay._played import read_played
+from coplay._played import PEOPLE, _name_agent, read_played
 from coplay.evaluate import cross_play, interval, iqm
 
 KITCHEN = {"layout": "cramped_room", "horizon": 200}
@@ -116,3 +116,14 @@ def test_people_have_rows_beside_the_agents(tmp_path):
         cross_play("overcooked_ai", {"people": "idle"}, people=TRIALS, **params)
     with pytest.raises(ValueError, match="people: the data have no episode of overcooked with"):
         cross_play("overcooked", pool, episodes=1, people=TRIALS, **KITCHEN)
+
+
+def test_models_that_are_not_disclosed_keep_apart():
+    def named(controller, partner=None):
+        return _name_agent(np.array([controller, controller], object), partner)
+
+    assert named("human") == PEOPLE and named("cook", "helper") == "cook"
+    assert named("net.onnx@12345678abcd", "sp_1") == "net.onnx"
+    assert named("ai@12345678abcd", "sp_1") == "sp_1"
+    assert named("ai@12345678abcd~d3n50") == "ai@12345678"
+    assert _name_agent(np.array(["human", "cook"], object), None) is None
