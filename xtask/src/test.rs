@@ -62,6 +62,10 @@ const SEEDS: &str = "150";
 /// How many more seeds `--all` plays.
 const MORE_SEEDS: &str = "2850";
 
+/// How much of the processor what runs beside leaves to others (`nice`): what has the greater number comes last.
+const LOW: &str = "10";
+const LOWEST: &str = "19";
+
 /// All tests but those in docs. Examples are modules for wasm, which the page's build compiles.
 pub(crate) const TESTS: [&str; 3] = ["--lib", "--bins", "--tests"];
 
@@ -153,9 +157,10 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     })?;
     tally.finish(others)?;
     let chromium = setup::browser(workspace)?;
-    // Some tests wait for a server that is started, killed and started again, and leave the processor to others.
+    // Some tests wait for a server that is started, killed and started again, and leave the processor to others:
+    // first to the Python package, whose tests take one core, and then to the simulation, which takes every core.
     let words = ["python", "--profile", CHECKED];
-    let python = beside_idle(workspace, "Python package (pytest)", &words)?;
+    let python = beside_idle(workspace, "Python package (pytest)", LOW, &words)?;
     let seeds = ["--seeds", SEEDS, "--kills", "1"];
     let dst = simulate(workspace, "simulated studies (dst)", &seeds)?;
     tally.step("tests, laws, episodes, docs (cargo)", |count| {
@@ -177,6 +182,7 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     let lints = beside_idle(
         workspace,
         "lints of the page (clippy)",
+        LOWEST,
         &["lints", "--page"],
     )?;
     tally.step("episodes in real browsers (node)", |count| {
@@ -254,18 +260,23 @@ fn beside(workspace: &Workspace, name: &'static str, words: &[&str]) -> Result<B
 }
 
 /// The same, for when nothing else wants the processor.
-fn beside_idle(workspace: &Workspace, name: &'static str, words: &[&str]) -> Result<Beside> {
+fn beside_idle(
+    workspace: &Workspace,
+    name: &'static str,
+    niceness: &str,
+    words: &[&str],
+) -> Result<Beside> {
     let program = std::env::current_exe().context("this program has a path")?;
-    start(workspace, name, idle(workspace, program), words)
+    start(workspace, name, idle(workspace, niceness, program), words)
 }
 
 /// A program that leaves the processor to others. Not at idle priority: it holds locks that the others wait for.
-fn idle(workspace: &Workspace, program: impl AsRef<OsStr>) -> Command {
+fn idle(workspace: &Workspace, niceness: &str, program: impl AsRef<OsStr>) -> Command {
     if setup::find("nice").is_none() {
         return workspace.command(program.as_ref());
     }
     let mut command = workspace.command("nice");
-    command.args(["-n", "19"]).arg(program.as_ref());
+    command.args(["-n", niceness]).arg(program.as_ref());
     command
 }
 
@@ -324,7 +335,7 @@ fn simulate(workspace: &Workspace, name: &'static str, options: &[&str]) -> Resu
     start(
         workspace,
         name,
-        idle(workspace, workspace.checked("dst")),
+        idle(workspace, LOWEST, workspace.checked("dst")),
         options,
     )
 }
