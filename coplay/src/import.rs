@@ -104,6 +104,7 @@ impl fmt::Display for ImportReport {
         }
         match self.faults.len() {
             0 => Ok(()),
+            1 => write!(f, "; 1 file not imported in full"),
             faults => write!(f, "; {faults} files not imported in full"),
         }
     }

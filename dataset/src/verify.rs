@@ -293,7 +293,7 @@ pub(crate) fn check_all(
             let checked = checked.inspect_err(|_| next.store(files.len(), Ordering::Relaxed))?;
             found.push((at, checked));
             let mut progress = progress.lock().unwrap_or_else(PoisonError::into_inner);
-            progress.step("episodes");
+            progress.step("episodes verified");
         }
         anyhow::Ok(found)
     };

@@ -11,6 +11,7 @@ and side. Needs nothing but Python.
 
 import csv
 import json
+import re
 import statistics
 import sys
 from collections import defaultdict
@@ -34,7 +35,7 @@ def read_rounds(folder):
         found = rounds.setdefault(row["episode_id"], {})
         if row["partner"]:
             # `cec_2` is a checkpoint of `cec`.
-            found["partner"] = row["partner"].rsplit("_", 1)[0]
+            found["partner"] = re.sub(r"_\d+$", "", row["partner"])
             found.update(algorithm=row["algorithm"], training_seed=row["training_seed"],
                          checkpoint=row["checkpoint"], model=row["model_sha256"])
         else:

@@ -100,7 +100,7 @@ enum Record {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JournalError {
     /// Something else.
-    #[error("this is no file of a study without a server; such files end in .{EXTENSION}")]
+    #[error("its content is not that of a file of a study without a server (.{EXTENSION})")]
     Foreign,
     /// Its hash is wrong.
     #[error(

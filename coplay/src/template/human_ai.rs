@@ -223,7 +223,7 @@ fn study(
         .replace("@TUTORIAL@\n", &kitchens.tutorial())
         .replace("@PARAMS@", &kitchens.params_key())
         .replace("@PRACTICE@", kitchens.practice())
-        .replace("@PRACTICE_PARTNER@", kitchens.practice_partner())
+        .replace("@PRACTICE_PARTNER@", kitchens.practice_partner(agents))
         .replace("@OBSERVATION@", &observation)
         .replace("@PARTNERS@\n", &(partners + "\n"))
         .replace("@NAMES@", &names.join(", "))

@@ -109,7 +109,7 @@ pub(super) fn write_tables(
                 }
             }
         }
-        progress.step("episodes");
+        progress.step("episodes exported");
     }
     tables
         .into_iter()

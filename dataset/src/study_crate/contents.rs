@@ -68,7 +68,7 @@ pub(super) async fn copy_record(
                 copied += 1;
             }
         }
-        progress.step("episodes");
+        progress.step("episodes copied");
     }
     for folder in ["modules", "networks"] {
         let from = data.join(folder);

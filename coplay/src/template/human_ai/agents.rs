@@ -29,11 +29,15 @@ pub(super) fn read_agents(given: &[String]) -> anyhow::Result<Vec<Agent>> {
         let is_script = catalog::agent::SCRIPTS.contains(&given.as_str());
         let file = (!is_script).then(|| PathBuf::from(given));
         if let Some(file) = &file {
+            let scripts = catalog::agent::SCRIPTS.join(", ");
             let ending = file.extension().is_some_and(|ending| ending == "onnx");
             ensure!(
-                ending && file.is_file(),
-                "`{given}` is no file of a model (.onnx) and no built-in policy; the built-in policies are {}",
-                catalog::agent::SCRIPTS.join(", ")
+                ending,
+                "`{given}` is no model (.onnx) and no built-in policy; the built-in policies are {scripts}"
+            );
+            ensure!(
+                file.is_file(),
+                "there is no file `{given}`; name a model, or a built-in policy: {scripts}"
             );
         }
         let stem = file.as_deref().and_then(Path::file_stem);

@@ -8,6 +8,8 @@ use catalog::kitchens::{
 };
 use serde_json::{Map, Value, json};
 
+use super::agents::Agent;
+
 /// CoGrid's environment, and the kitchens that are looked at if none is named.
 const COGRID: &str = "overcooked";
 pub(super) const KITCHENS: [&str; 5] = [
@@ -120,10 +122,14 @@ impl Kitchens {
         usual.first().copied().unwrap_or(KITCHENS[0])
     }
 
-    /// The script that is the partner in the practice round: the cook, where it can play.
-    pub(super) fn practice_partner(&self) -> &'static str {
-        let cooks = self.check_script("cook", self.practice());
-        cooks.map_or("random", |()| "cook")
+    /// The script that is the partner in the practice round: the cook, where it can play and nobody rates it.
+    pub(super) fn practice_partner(&self, agents: &[Agent]) -> &'static str {
+        let is_rated = |script: &str| agents.iter().any(|agent| agent.policy == script);
+        match self.check_script("cook", self.practice()) {
+            Ok(()) if !is_rated("cook") => "cook",
+            _ if !is_rated("random") => "random",
+            _ => "idle",
+        }
     }
 
     fn params(&self, layout: &str, observation: Option<&str>) -> String {

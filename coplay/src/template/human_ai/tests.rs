@@ -184,7 +184,7 @@ fn agents_of_overcooked_v2_get_its_kitchens_its_soups_and_the_view_that_they_had
         (&plain, "    for_each: {layout: [cramped_room]}\n"),
         (
             &plain,
-            "    players: [self, {policy: random, disclose: false}]\n",
+            "    players: [self, {policy: idle, disclose: false}]\n",
         ),
         (
             &plain,
@@ -261,7 +261,7 @@ fn what_cannot_be_a_study_is_refused_before_anything_is_written() {
         format!("{error:#}")
     };
     assert!(refused(&["cook"], &[]).contains("`--agents cook cook`"));
-    assert!(refused(&["cook", "chef.onnx"], &[]).contains("`chef.onnx` is no file of a model"));
+    assert!(refused(&["cook", "chef.onnx"], &[]).contains("there is no file `chef.onnx`"));
     assert!(refused(&["cook", "idle"], &["moon"]).contains("`moon` is no kitchen"));
     let twice = ["cramped_room", "cramped_room"];
     assert!(refused(&["cook", "idle"], &twice).contains("named twice"));
