@@ -5,6 +5,7 @@
 use serde::Serialize;
 
 use crate::design::{Assign, Quota};
+use crate::outcome::Outcome;
 use crate::problem::Problem;
 use crate::read::Cursor;
 use crate::recruitment::Provider;
@@ -105,14 +106,20 @@ impl Study {
             recruitment.provider,
             Provider::Prolific | Provider::Parameters
         );
-        for (outcome, way_out) in recruitment.outcomes.iter().filter(|_| has_codes) {
-            if way_out.code.is_none() {
-                let why = format!(
-                    "without a server, every page would draw another completion code for `{outcome}`; write the code that \
-                     you give the recruiter: `code: …`"
-                );
-                needs.push(self.key_problem("recruitment", &why));
-            }
+        let possible = self.outcomes();
+        let lacks_code = |outcome: &&Outcome| {
+            let way_out = recruitment.outcomes.get(*outcome);
+            way_out.is_some_and(|way_out| way_out.code.is_none())
+        };
+        let lacking = possible.iter().filter(lacks_code).filter(|_| has_codes);
+        let lacking: Vec<_> = lacking.map(|outcome| format!("`{outcome}`")).collect();
+        if !lacking.is_empty() {
+            let why = format!(
+                "without a server, every page would draw another completion code; under `outcomes`, write the code that you \
+                 give the recruiter (`code: …`) for {}",
+                lacking.join(", ")
+            );
+            needs.push(self.key_problem("recruitment", &why));
         }
         needs
     }

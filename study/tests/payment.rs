@@ -281,3 +281,18 @@ fn what_a_withdrawal_means_for_the_pay_is_said_as_it_is() {
     assert_eq!(meant("zero", &base_of_zero), (None, None));
     assert_eq!(meant("nobody", PAID), (None, None));
 }
+
+#[test]
+fn without_a_server_only_outcomes_that_can_happen_need_a_code() {
+    let file = PAID.replace("  currency", "  provider: prolific\n  currency");
+    let study = load("payment-offline", &file).unwrap();
+    let needs = study.list_server_needs();
+    assert_eq!(needs.len(), 1, "{needs:?}");
+    let told = needs[0].to_string();
+    for outcome in ["left_early", "technical", "page_failed"] {
+        assert!(told.contains(&format!("`{outcome}`")), "{told}");
+    }
+    for outcome in ["completed", "partner_left", "lobby_timeout", "ineligible"] {
+        assert!(!told.contains(&format!("`{outcome}`")), "{told}");
+    }
+}
