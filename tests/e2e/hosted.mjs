@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Participant, Server, scratch } from './harness.mjs';
 
 /** The server starts a whole Python, and JAX compiles before the first step. */
-export const COMPILED = 120_000;
+export const COMPILED = 300_000;
 
 /**
  * Starts a server and has one person begin to play; gives both, and the bytes that the page receives. `players` and `more`
