@@ -401,7 +401,7 @@ sideBySide(2, () => {
     const folder = await scratch(t);
     const study = await studyIn(folder);
     const file = path.join(folder, 'bad.coplay-journal');
-    for (const [bytes, words] of [['PK', /no file of a study without a server/], ['COPLAYJ\x01 and no more than that', /damaged or not whole/]]) {
+    for (const [bytes, words] of [['PK', /not that of a file of a study without a server/], ['COPLAYJ\x01 and no more than that', /damaged or not whole/]]) {
       await writeFile(file, bytes);
       const { code, stderr } = await coplay('import', study, file, '--data', `${folder}/data`);
       assert.equal(code, 1);

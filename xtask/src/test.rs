@@ -206,9 +206,6 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     tally.step("heavy environments on hosts (pytest)", |count| {
         hosts::check(workspace, count)
     })?;
-    tally.step("heavy environments in a browser", |count| {
-        hosts::check_pages(workspace, &chromium, count)
-    })?;
     formats::check_all(workspace, tally)?;
     // What follows tries the program that people install.
     let coplay = tally.step("release, installed (dist)", |count| {
@@ -217,6 +214,9 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
     // The pages below keep time.
     tally.finish(more)?;
     tally.finish(full)?;
+    tally.step("heavy environments in a browser", |count| {
+        hosts::check_pages(workspace, &chromium, count)
+    })?;
     tally.step("every pairing of browsers (node)", |count| {
         counted(&mut net::pairings(workspace, &chromium, &coplay)?, count)
     })?;
