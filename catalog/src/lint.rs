@@ -288,14 +288,19 @@ fn of_lobby(lobby: &LobbyOutline) -> String {
         cells,
         same,
         wait_min,
+        timeout_min,
     } = lobby;
     let by = match same.is_empty() {
         true => String::new(),
         false => format!(" (same {})", same.join(", ")),
     };
     let cells = count(*cells, "waiting room");
+    let limit = match timeout_min.filter(|limit| limit < wait_min) {
+        Some(limit) => format!(", longer than its limit of {limit:.1} min"),
+        None => String::new(),
+    };
     format!(
-        "{id}: {cells}{by}; if one person arrives per minute, the average wait is {wait_min:.1} min"
+        "{id}: {cells}{by}; if one person arrives per minute, the average wait is {wait_min:.1} min{limit}"
     )
 }
 

@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde::Serialize;
 use signaling_server::assets::Assets;
-use signaling_server::site::{StudySite, make_offline_site, make_site};
+use signaling_server::site::{StudySite, is_study_bundle, make_offline_site, make_site};
 
 use crate::cli::SiteArgs;
 
@@ -69,7 +69,7 @@ impl fmt::Display for SiteReport {
 }
 
 /// Writes the site of a study. A folder that has an older one keeps its modules, networks and media, which open pages may
-/// still load.
+/// still load, but no older study.
 ///
 /// # Errors
 /// The study has faults or cannot be a site; the folder has other files, or cannot be written.
@@ -125,7 +125,23 @@ fn write(site: &StudySite, server: Option<&str>, out: &Path) -> anyhow::Result<S
             write_file(&format!("{name}.gz"), &packed)?;
         }
     }
+    remove_older_studies(site, out)?;
     Ok(report)
+}
+
+/// Removes the studies of older sites without a server, which pages load once, at their start.
+fn remove_older_studies(site: &StudySite, out: &Path) -> anyhow::Result<()> {
+    let entries = fs::read_dir(out).with_context(|| format!("reading {}", out.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("reading {}", out.display()))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let plain = name.strip_suffix(".gz").unwrap_or(&name);
+        if is_study_bundle(plain) && !site.files.contains_key(plain) {
+            let path = entry.path();
+            fs::remove_file(&path).with_context(|| format!("removing {}", path.display()))?;
+        }
+    }
+    Ok(())
 }
 
 /// A file in the form of gzip, if that is much smaller.
@@ -164,9 +180,12 @@ mod tests {
             ("index.html", "one"),
             ("modules/a.wasm", &long),
             ("modules/a.wasm.br", "x"),
+            ("study-0123456789ab.bundle", &long),
         ]);
         let report = write(&first, Some("wss://study.example.edu"), &out).unwrap();
-        assert_eq!((report.files, report.bytes), (2, 7_003));
+        assert_eq!((report.files, report.bytes), (3, 14_003));
+        let bundle = ["study-0123456789ab.bundle", "study-0123456789ab.bundle.gz"];
+        assert!(bundle.iter().all(|name| out.join(name).is_file()));
         let packed = fs::read(out.join("modules/a.wasm.gz")).unwrap();
         let mut text = String::new();
         std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(&packed[..]), &mut text)
@@ -180,6 +199,7 @@ mod tests {
         .unwrap();
         assert_eq!(fs::read_to_string(out.join("index.html")).unwrap(), "two");
         assert!(out.join("modules/a.wasm").is_file());
+        assert!(bundle.iter().all(|name| !out.join(name).exists()));
     }
 
     #[test]

@@ -61,6 +61,16 @@ fn rows(dir: &Path, table: &str) -> Vec<Value> {
         .collect()
 }
 
+/// Compares the partners in the exported tables by the analysis of a study.
+fn analyse(study: &Path, dir: &Path) -> Value {
+    let mut python = Command::new("python3");
+    python.arg(study.join("analysis.py"));
+    python.arg(dir.join("tables")).arg("--json");
+    let done = python.output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
 #[test]
 fn the_example_is_played_and_its_analysis_finds_every_partner() {
     let home = tempfile::tempdir().unwrap();
@@ -71,14 +81,7 @@ fn the_example_is_played_and_its_analysis_finds_every_partner() {
         .count();
     assert!(lines < 80, "{lines} lines");
     play(home.path(), &example.display().to_string(), "6", "none");
-    let mut python = Command::new("python3");
-    python
-        .arg(example.join("analysis.py"))
-        .arg(home.path().join("tables"))
-        .arg("--json");
-    let done = python.output().unwrap();
-    assert!(done.status.success(), "{done:?}");
-    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let found = analyse(&example, home.path());
     let partners = [
         "cec",
         "cec_tuned",
@@ -232,6 +235,16 @@ fn a_new_study_of_agents_is_clean_and_played_with_every_fault() {
         partners,
         BTreeSet::from(["", "cook", "cook_clone", "random"])
     );
+    let found = analyse(&home.path().join("study"), home.path());
+    assert_eq!(found.as_object().unwrap().len(), 3, "{found:#}");
+    for (partner, line) in found.as_object().unwrap() {
+        for item in ["score", "adapted", "quality", "fluent"] {
+            assert!(
+                line[item]["people"].as_u64() > Some(0),
+                "{partner} {item}: {line}"
+            );
+        }
+    }
     let again = coplay(home.path(), &args);
     assert!(
         !again.status.success() && String::from_utf8_lossy(&again.stderr).contains("not empty")

@@ -4,9 +4,10 @@
     python3 analysis.py tables            # a table to read
     python3 analysis.py tables --json     # the same for scripts
 
-A round counts if it was played to its end. Each person counts once per partner: means are over people, and the standard
-errors too. The rows of the AI partners in `seats.csv` have what was drawn: partner, algorithm, training seed, checkpoint
-and side. Needs nothing but Python.
+Reads the rounds of the stage `play`, and the answers of the stage `rate`, which follows each round. A round counts if it
+was played to its end. Each person counts once per partner: means are over people, and the standard errors too. Of the
+answers, those that are numbers count; the items are those that the data have. The rows of the AI partners in `seats.csv`
+have what was drawn: partner, algorithm, training seed, checkpoint. Needs nothing but Python.
 """
 
 import csv
@@ -17,74 +18,95 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-ITEMS = ("adapted", "consistent", "human_like", "in_my_way", "frustrating", "enjoyed")
-
 
 def rows(folder, table):
     with open(Path(folder) / f"{table}.csv", newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 
+def name_partner(row):
+    """Checkpoints of one algorithm are one partner: `cec_2` is a checkpoint of `cec`."""
+    return re.sub(r"_\d+$", "", row["partner"]) if row["algorithm"] else row["partner"]
+
+
+def read_number(text):
+    try:
+        return float(text)
+    except (TypeError, ValueError):
+        return None
+
+
+def read_answers(folder):
+    """The numbers that each person answered, by person and visit: {item: number}; a matrix has an item per row."""
+    answers = defaultdict(dict)
+    for row in rows(folder, "responses"):
+        if row["stage_id"] != "rate":
+            continue
+        value = json.loads(row["value"]) if row["value"].startswith("{") else {row["item"]: row["value"]}
+        numbers = ((item, read_number(answer)) for item, answer in value.items())
+        answers[row["participant_id"], int(row["visit"])].update(
+            {item: number for item, number in numbers if number is not None})
+    return answers
+
+
 def read_rounds(folder):
-    """One dict per round of `play`: person, partner, algorithm, checkpoint, side, score and ratings."""
+    """One dict per round: person, partner, algorithm, training seed, checkpoint, model, side, score and ratings."""
     ended = {row["episode_id"]: row["ended_on"] for row in rows(folder, "episodes")}
-    rounds = {}
+    answers = read_answers(folder)
+    rounds = defaultdict(dict)
     for row in rows(folder, "seats"):
         if row["stage_id"] != "play" or ended.get(row["episode_id"]) != "played":
             continue
-        found = rounds.setdefault(row["episode_id"], {})
+        found = rounds[row["episode_id"]]
         if row["partner"]:
-            # `cec_2` is a checkpoint of `cec`.
-            found["partner"] = re.sub(r"_\d+$", "", row["partner"])
-            found.update(algorithm=row["algorithm"], training_seed=row["training_seed"],
+            found.update(partner=name_partner(row), algorithm=row["algorithm"], training_seed=row["training_seed"],
                          checkpoint=row["checkpoint"], model=row["model_sha256"])
         else:
-            found.update(person=row["participant_id"], visit=int(row["visit"]),
-                         side=int(row["seat"]), score=float(row["score"]))
-    answers = defaultdict(dict)
-    for row in rows(folder, "responses"):
-        if row["stage_id"] == "rate":
-            key = (row["participant_id"], int(row["visit"]))
-            if row["item"] == "partner":
-                answers[key].update({item: float(value) for item, value in json.loads(row["value"]).items()})
-            else:
-                answers[key][row["item"]] = float(row["value"])
-    for found in rounds.values():
-        # The questions are the visit after the round.
-        found["ratings"] = answers.get((found.get("person"), found.get("visit", -2) + 1), {})
+            # The questions are the visit after the round.
+            ratings = answers[row["participant_id"], int(row["visit"]) + 1]
+            found.update(person=row["participant_id"], side=int(row["seat"]), score=float(row["score"]),
+                         ratings=ratings)
     return [found for found in rounds.values() if "partner" in found and "person" in found]
 
 
 def summarise(values):
-    """Mean over people, its standard error (`None` for one person), and the number of people."""
-    values = list(values)
-    error = statistics.stdev(values) / len(values) ** 0.5 if len(values) > 1 else None
-    return {"mean": statistics.fmean(values), "se": error, "people": len(values)} if values else None
+    """Mean over people, its standard error (`None` for one person), and their number, of pairs of person and value."""
+    people = defaultdict(list)
+    for person, value in values:
+        people[person].append(value)
+    means = [statistics.fmean(own) for own in people.values()]
+    error = statistics.stdev(means) / len(means) ** 0.5 if len(means) > 1 else None
+    return {"mean": statistics.fmean(means), "se": error, "people": len(means)} if means else None
 
 
-def compare(rounds):
+def compare(rounds, items):
     table = {}
     for partner in sorted({found["partner"] for found in rounds}):
         own = [found for found in rounds if found["partner"] == partner]
         line = {"algorithm": own[0]["algorithm"], "rounds": len(own),
                 "checkpoints": sorted({found["checkpoint"] for found in own}),
                 "left": sum(found["side"] == 0 for found in own),
-                "score": summarise(found["score"] for found in own)}
-        for item in (*ITEMS, "quality"):
-            line[item] = summarise(found["ratings"][item] for found in own if item in found["ratings"])
+                "score": summarise((found["person"], found["score"]) for found in own)}
+        for item in items:
+            line[item] = summarise((found["person"], found["ratings"][item]) for found in own if item in found["ratings"])
         table[partner] = line
     return table
 
 
 def main():
-    table = compare(read_rounds(sys.argv[1]))
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    rounds = read_rounds(sys.argv[1])
+    items = list(dict.fromkeys(item for found in rounds for item in found["ratings"]))
+    table = compare(rounds, items)
     if "--json" in sys.argv:
         return print(json.dumps(table, indent=1))
-    print(f"{'partner':10} {'rounds':>6} {'left':>5} {'score':>12}", *(f"{item:>11}" for item in (*ITEMS, "quality")))
+    wide = max([7, *(len(partner) for partner in table)])
+    print(f"{'partner':{wide}} {'rounds':>6} {'left':>5}", *(f"{item:>12}" for item in ("score", *items)))
     for partner, line in table.items():
         cell = lambda of: "" if of is None else f"{of['mean']:.1f}" + (f" ±{of['se']:.1f}" if of["se"] else "")
-        print(f"{partner:10} {line['rounds']:6} {line['left']:5} {cell(line['score']):>12}",
-              *(f"{cell(line[item]):>11}" for item in (*ITEMS, "quality")))
+        print(f"{partner:{wide}} {line['rounds']:6} {line['left']:5}",
+              *(f"{cell(line[item]):>12}" for item in ("score", *items)))
 
 
 if __name__ == "__main__":

@@ -276,6 +276,10 @@ fn a_model_takes_the_field_that_has_its_shape_and_no_other() {
         taken(&model("mlp"), &rows, Some("features")).unwrap(),
         ["features"]
     );
+    // A model of another environment takes none of the fields.
+    let error = taken(CLONE, &rows, None).unwrap_err().to_string();
+    let told = "input `agent_dir` is not a field of the observation of `lab`, whose fields are `features` [12], `pots` [3]";
+    assert!(error.starts_with(told), "{error}");
 }
 
 #[test]

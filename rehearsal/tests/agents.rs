@@ -269,6 +269,14 @@ async fn agents_have_rows_in_the_tables_of_people_and_are_named() {
             "{report}"
         );
     }
+    let seats = rows(dir.path(), "seats");
+    let mut people: BTreeMap<&String, usize> = BTreeMap::new();
+    for seat in seats.iter().filter(|row| row["controller"] == "human") {
+        *people.entry(&seat["episode_id"]).or_default() += 1;
+    }
+    let together = people.values().filter(|count| **count > 1).count();
+    let met = report.groups.iter().map(|of| of.episodes).sum::<usize>();
+    assert!(met > 0 && met == together, "{report}");
     let sessions = rows(dir.path(), "sessions");
     assert_eq!(sessions.len(), 4);
     assert!(sessions.iter().all(|row| row["outcome"] == "completed"));

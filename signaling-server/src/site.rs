@@ -41,6 +41,14 @@ const OFFLINE: &str = "offline_";
 /// The program of the server's part, in the front end.
 const OFFLINE_PROGRAM: &str = "offline_wasm_bg.wasm";
 
+/// Around the hash, in the name of the file with the study of a site without a server.
+const BUNDLE: [&str; 2] = ["study-", ".bundle"];
+
+/// True if a file of a site is the study of one without a server.
+pub fn is_study_bundle(name: &str) -> bool {
+    name.starts_with(BUNDLE[0]) && name.ends_with(BUNDLE[1])
+}
+
 /// The server's part of a study without a server, as a journal names it: the version of Coplay, and the beginning of the
 /// SHA-256 of the program. `None` if the front end has none.
 pub fn name_offline_program(assets: &Assets) -> Option<String> {
@@ -183,7 +191,7 @@ pub fn make_offline_site(
         return Err(anyhow::anyhow!(why).into());
     }
     let bundle = bundle.encode();
-    let name = format!("study-{}.bundle", &sha256_hex(&bundle)[..12]);
+    let name = BUNDLE.join(&sha256_hex(&bundle)[..12]);
     let post = study.offline.as_ref().and_then(|terms| terms.post.clone());
     let origin = post.as_deref().and_then(find_origin);
     let meta = post.map_or(String::new(), |post| {

@@ -34,6 +34,8 @@ const PAGES: [(&str, &str); 4] = [
         include_str!("../../templates/study/human-ai/thanks.md"),
     ),
 ];
+/// The analysis fits every study whose rounds are `play` and `rate`.
+const ANALYSIS: &str = include_str!("../../../examples/seven-partners/analysis.py");
 
 /// Kitchens of a study that names none: more make it long.
 const USUAL_KITCHENS: usize = 2;
@@ -130,6 +132,7 @@ pub fn write(dir: &Path, order: &HumanAiOrder<'_>) -> anyhow::Result<Written> {
             }
         }
     }
+    put("analysis.py", ANALYSIS.to_owned())?;
     write_schema(dir)?;
     put(".gitignore", "coplay-data/\ncoplay-dev-data/\n".to_owned())?;
     Ok(Written {
@@ -317,7 +320,8 @@ impl fmt::Display for Written {
             "Wrote a study into {dir}: {} partners ({}) in {}. Begin with {dir}/study.yaml.\n\n  \
              coplay dev {typed}        try it, and change it while it runs\n  \
              coplay lint {typed}       check it\n  \
-             coplay rehearse {typed}   let bots take part",
+             coplay rehearse {typed}   let bots take part\n\n\
+             With the data: {dir}/analysis.py compares the partners.",
             self.names.len(),
             self.names.join(", "),
             self.layouts.join(", ")

@@ -17,9 +17,11 @@ mod adherence;
 mod annotations;
 mod cells;
 mod decisions;
+mod folders;
 mod formats;
 mod infos;
 mod recorded;
+mod responses;
 mod seats;
 mod shared;
 
@@ -511,109 +513,6 @@ async fn a_page_whose_frames_cannot_be_so_is_left_out_and_named() {
 }
 
 #[tokio::test]
-async fn responses_have_a_row_for_each_item() {
-    let data = tempfile::tempdir().unwrap();
-    let store = StudyStore::open(data.path()).await.unwrap();
-    let session = NewSession {
-        number: 0,
-        participant: "P-A".into(),
-        token: "secret".into(),
-        link: None,
-        study: "dyad".into(),
-        study_version: "2".into(),
-        study_hash: "ab".into(),
-        identity: None,
-        place: place(),
-    };
-    store.create_session(&session).await.unwrap();
-    let answer = |name: &str, value: &str| Answer {
-        name: name.into(),
-        value: value.into(),
-    };
-    let values = [
-        "\"with, comma and \\\"quote\\\"\\nand line\"",
-        "4",
-        "[\"a\",\"b\"]",
-        "not json",
-    ];
-    let answers = values
-        .iter()
-        .enumerate()
-        .map(|(index, value)| answer(&format!("q{index}"), value))
-        .collect();
-    let answers = Answers {
-        stage: "survey".into(),
-        stage_index: 3,
-        visit: 7,
-        answers,
-        marks: vec![Mark {
-            item: "q1".into(),
-            correct: false,
-            flag: true,
-        }],
-        shown: vec![ShownOrder {
-            item: "q2".into(),
-            order: "[\"b\",\"a\"]".into(),
-        }],
-        pages_ms: vec![1_000, 500],
-    };
-    store
-        .save_place("P-A", &place(), Some(&answers))
-        .await
-        .unwrap();
-
-    let summary = export(
-        data.path(),
-        &data.path().join("out"),
-        &ExportOptions::default(),
-    )
-    .await
-    .unwrap();
-    let responses = Cells::read(path(&summary, "responses"));
-    assert_eq!(
-        (summary.count_rows("responses"), responses.rows.len()),
-        (Some(4), 4)
-    );
-    let names = "study_id version participant_id session_id stage_id stage_index visit copy episode_id group_id round item question value value_text correct flag shown page elapsed_ms at_unix_us";
-    assert_eq!(responses.names.join(" "), names);
-    assert_eq!(
-        responses.column("value"),
-        [
-            "with, comma and \"quote\"\nand line",
-            "4",
-            "[\"a\",\"b\"]",
-            "not json"
-        ]
-    );
-    assert_eq!(responses.cells(0, "correct flag"), ["", ""]);
-    assert_eq!(responses.cells(1, "correct flag"), ["false", "attention"]);
-    assert_eq!(
-        responses.cells(0, "study_id version participant_id visit"),
-        ["dyad", "2", "P-A", "7"]
-    );
-    let first = &responses.rows[0];
-    assert!(first["session_id"].starts_with("S-") && first["at_unix_us"].len() == 16);
-    let shown = responses.column("shown");
-    assert_eq!(
-        [shown[0], shown[2]],
-        ["", "[\"b\",\"a\"]"],
-        "the order that was drawn"
-    );
-    assert_eq!(first["elapsed_ms"], "1500", "the time on all pages");
-    let pages = Cells::read(path(&summary, "pages"));
-    let names = "study_id version participant_id session_id stage_id stage_index visit copy episode_id group_id round page elapsed_ms";
-    assert_eq!(pages.names.join(" "), names);
-    assert_eq!(
-        (summary.count_rows("pages"), pages.rows.len()),
-        (Some(2), 2)
-    );
-    assert_eq!(pages.cells(0, "page elapsed_ms"), ["0", "1000"]);
-    assert_eq!(pages.cells(1, "page elapsed_ms"), ["1", "500"]);
-    let bytes = fs::read_to_string(path(&summary, "responses")).unwrap();
-    assert!(!bytes.contains("secret"));
-}
-
-#[tokio::test]
 async fn a_table_without_rows_has_its_columns() {
     let data = tempfile::tempdir().unwrap();
     StudyStore::open(data.path()).await.unwrap().close().await;
@@ -632,68 +531,4 @@ async fn a_table_without_rows_has_its_columns() {
     let chat = Cells::read(path(&report, "chat"));
     let own = "partner place visit number tick sent_unix_us at_unix_us text";
     assert_eq!(chat.names.join(" "), format!("{KEYS} {own}"));
-}
-
-#[tokio::test]
-async fn a_missing_database_beside_episodes_is_named() {
-    let data = tempfile::tempdir().unwrap();
-    let dir = data.path().join(archive::FOLDER);
-    fs::create_dir(&dir).unwrap();
-    let header = header([PERSON, PERSON], 12);
-    let mut episode = archive::Episode::create(&dir, header).unwrap();
-    say(&mut episode, 0, 5);
-    let out = data.path().join("out");
-    let report = export(data.path(), &out, &ExportOptions::default())
-        .await
-        .unwrap();
-    let [missing] = &report.skipped[..] else {
-        panic!("{report}")
-    };
-    assert!(missing.path.ends_with(store::FILE));
-    assert_eq!(report.count_rows("steps"), Some(10), "the rest is there");
-}
-
-#[tokio::test]
-async fn a_new_database_beside_old_episodes_is_named() {
-    let data = tempfile::tempdir().unwrap();
-    let dir = data.path().join(archive::FOLDER);
-    fs::create_dir(&dir).unwrap();
-    let header = header([PERSON, PERSON], 12);
-    let mut episode = archive::Episode::create(&dir, header).unwrap();
-    say(&mut episode, 0, 12);
-    episode.end(EndReason::Played).unwrap();
-    store::StudyStore::open(data.path())
-        .await
-        .unwrap()
-        .close()
-        .await;
-    let out = data.path().join("out");
-    let report = export(data.path(), &out, &ExportOptions::default())
-        .await
-        .unwrap();
-    let [unknown] = &report.unknown[..] else {
-        panic!("{report}")
-    };
-    assert!(unknown.ends_with("episodes/e-1.coplay"), "{report}");
-    assert!(!report.is_fine());
-    let ledger = crate::pay::pay(data.path(), None).await.unwrap();
-    let [because] = &ledger.altered[..] else {
-        panic!("{ledger}")
-    };
-    assert!(
-        because.contains("1 ended episode, such as e-1"),
-        "{because}"
-    );
-}
-
-#[tokio::test]
-async fn a_folder_that_is_not_there_is_named() {
-    let error = export(
-        Path::new("/nowhere/at all"),
-        Path::new("/tmp"),
-        &ExportOptions::default(),
-    )
-    .await
-    .unwrap_err();
-    assert!(error.to_string().contains("/nowhere/at all"));
 }

@@ -37,6 +37,15 @@ pub(super) fn find_fields<'a>(
         check_sides(name, shape, field)?;
         named.push(field);
     }
+    // Each state that a model remembers is an input and an output.
+    if named.is_empty() && graph.inputs.len() > graph.outputs.len() {
+        return Err(format!(
+            "input `{name}` is not a field of the observation of `{}`, whose fields are {}; choose the environment in which \
+             the model was trained, or give the inputs the names of these fields",
+            spec.id,
+            list(&spec.observation.iter().collect::<Vec<_>>())
+        ));
+    }
     let len = count(shape)?;
     if named.is_empty() && len != spec.observation_len() {
         return find_by_shape(name, shape, spec);

@@ -1,5 +1,6 @@
 //! The findings after agents took part in a study, for people and for scripts.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -20,6 +21,8 @@ pub struct AgentsReport {
     pub data: String,
     /// The results of each agent.
     pub agents: Vec<AgentSummary>,
+    /// The results of each group of agents that met in an episode.
+    pub groups: Vec<AgentGroup>,
     /// Sessions that got stuck, or whose data differ from what the agent saw.
     pub stuck: Vec<Stuck>,
     /// Problems of the data as a whole.
@@ -41,6 +44,17 @@ pub struct AgentSummary {
     pub mean_score: Option<f64>,
 }
 
+/// The results of agents that met.
+#[derive(Clone, Debug, Serialize)]
+pub struct AgentGroup {
+    /// Their names, in the order of the alphabet.
+    pub agents: Vec<String>,
+    /// Episodes that they played together.
+    pub episodes: usize,
+    /// The mean score of these episodes.
+    pub mean_score: f64,
+}
+
 impl AgentsReport {
     pub(super) fn new(options: &AgentOptions, judged: RehearsalReport, records: &[Record]) -> Self {
         let count = options.policies.len();
@@ -54,6 +68,7 @@ impl AgentsReport {
             seed: options.seed,
             data: options.data.display().to_string(),
             agents: policies.map(summary).collect(),
+            groups: list_groups(&options.policies, records),
             stuck: judged.stuck,
             wrong: judged.wrong,
         }
@@ -63,6 +78,29 @@ impl AgentsReport {
     pub fn is_fine(&self) -> bool {
         self.stuck.is_empty() && self.wrong.is_empty()
     }
+}
+
+/// Lists who met in the episodes of several agents.
+fn list_groups(policies: &[AgentPolicy], records: &[Record]) -> Vec<AgentGroup> {
+    let mut episodes: BTreeMap<&str, (Vec<&str>, i64)> = BTreeMap::new();
+    for (record, policy) in records.iter().zip(policies.iter().cycle()) {
+        for (id, verdict) in &record.verdicts {
+            let (agents, score) = episodes.entry(id).or_default();
+            agents.push(&policy.name);
+            *score = verdict.score;
+        }
+    }
+    let mut groups: BTreeMap<Vec<&str>, Vec<i64>> = BTreeMap::new();
+    for (mut agents, score) in episodes.into_values().filter(|(met, _)| met.len() > 1) {
+        agents.sort_unstable();
+        groups.entry(agents).or_default().push(score);
+    }
+    let group = |(agents, scores): (Vec<&str>, Vec<i64>)| AgentGroup {
+        agents: agents.into_iter().map(str::to_owned).collect(),
+        episodes: scores.len(),
+        mean_score: scores.iter().sum::<i64>() as f64 / scores.len() as f64,
+    };
+    groups.into_iter().map(group).collect()
 }
 
 impl AgentSummary {
@@ -104,6 +142,18 @@ impl fmt::Display for AgentsReport {
             writeln!(
                 f,
                 "  {name:<width$}  {sessions:>8}  {completed:>9}  {episodes:>8}  {score:>10}"
+            )?;
+        }
+        for group in &self.groups {
+            let AgentGroup {
+                agents,
+                episodes,
+                mean_score,
+            } = group;
+            let agents = agents.join(" and ");
+            writeln!(
+                f,
+                "  {agents} met in {episodes} episodes, mean score {mean_score:.1}"
             )?;
         }
         for Stuck {

@@ -22,9 +22,11 @@ impl Arbiter {
         }
     }
 
-    /// The recruiter action and completion code of each outcome.
+    /// The recruiter action and completion code of each outcome that a participant can have.
     pub fn list_codes(&self) -> Vec<(Outcome, RecruiterAction, String)> {
+        let possible = self.study.outcomes();
         let ways = self.study.recruitment.outcomes.iter();
+        let ways = ways.filter(|(outcome, _)| possible.contains(outcome));
         let code = |(outcome, way): (&Outcome, &WayOut)| {
             let code = payment::code(&self.study, *outcome, self.seed)?;
             Some((*outcome, way.deed, code))

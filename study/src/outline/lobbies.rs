@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::stage::StageKind;
-use crate::stage::lobby::Lobby;
+use crate::stage::lobby::{Lobby, OnTimeout};
 use crate::study::Study;
 use crate::timeline::most::values_at;
 
@@ -22,6 +22,8 @@ pub struct LobbyOutline {
     /// The mean time that people wait until their group is complete, minutes, if one person arrives per minute. Twice
     /// as many arrivals halve it.
     pub wait_min: f64,
+    /// The time after which a person stops waiting, minutes; `None` without such a limit.
+    pub timeout_min: Option<f64>,
 }
 
 impl Study {
@@ -59,6 +61,8 @@ impl Study {
             cells: rooms.len(),
             same: same.map(|(_, name)| name.clone()).collect(),
             wait_min: others * rooms.len() as f64 * minutes,
+            timeout_min: (lobby.on_timeout != OnTimeout::Wait)
+                .then(|| f64::from(lobby.timeout_s) / 60.0),
         }
     }
 
