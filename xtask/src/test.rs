@@ -20,7 +20,7 @@ use crate::{
 };
 
 const HELP: &str = "\
-cargo xtask test [--quick | --all]
+cargo xtask test [--quick | --more | --all]
 
 Format, house rules, licences of third-party crates, unit tests, laws, simulated episodes, 150 seeds of whole studies,
 recorded trajectories through library and module, the Python package, real episodes of
@@ -32,12 +32,14 @@ Stops at the first step that fails. The last line is `N passed, N failed`.
 --quick    for while editing: format, house rules, and the lints and tests of the
            crates that differ from main (of the core crates if no file does); without
            browsers, tests in docs, rehearsals and crowds
---all      besides: 2,850 more seeds and 100 with all seats taken, models that PyTorch, Flax
+--more     what takes too long for every commit, alone, with what `cargo xtask test` has
+           compiled: 2,850 more seeds and 100 with all seats taken, models that PyTorch, Flax
            and TensorFlow export today (some gigabytes the first time), a published study by
            validators of its standards, the analysis in R where R is, a release as `dist` makes
            it, installed and tried, and with its program every pairing of browsers and the
            kill test of `rehearse`, two servers over PostgreSQL where that can be had, and
-           the page by trunk. Puts the result into docs/testing.md";
+           the page by trunk. Puts the result into docs/testing.md
+--all      first `cargo xtask test`, then the same";
 
 const LINTS: &str = "\
 cargo xtask lints [--page]
@@ -79,7 +81,7 @@ const CLIENT: &str = "client-wasm";
 pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     let takes = Takes {
         help: HELP,
-        switches: &["quick", "all"],
+        switches: &["quick", "more", "all"],
         ..Takes::default()
     };
     let Some(options) = Options::parse(parser, takes)? else {
@@ -87,11 +89,19 @@ pub(crate) fn command(parser: lexopt::Parser) -> Result<()> {
     };
     let workspace = Workspace::find()?;
     let mut tally = Tally::default();
-    let result = match (options.has("quick"), options.has("all")) {
-        (true, true) => bail!("--quick or --all, not both"),
-        (true, false) => quick(&workspace, &mut tally),
-        (false, false) => everything(&workspace, &mut tally).map(drop),
-        (false, true) => all(&workspace, &mut tally),
+    let which = [
+        options.has("quick"),
+        options.has("more"),
+        options.has("all"),
+    ];
+    let result = match which {
+        [false, false, false] => everything(&workspace, &mut tally).map(drop),
+        [true, false, false] => quick(&workspace, &mut tally),
+        [false, true, false] => compile(&workspace, &mut tally)
+            .and_then(|chromium| more(&workspace, &chromium, &mut tally, "--more")),
+        [false, false, true] => everything(&workspace, &mut tally)
+            .and_then(|chromium| more(&workspace, &chromium, &mut tally, "--all")),
+        _ => bail!("one of --quick, --more and --all"),
     };
     if let Err(error) = &result {
         // Before the summary, whose last line is read by machines.
@@ -129,12 +139,8 @@ pub(crate) fn lints_command(parser: lexopt::Parser) -> Result<()> {
     clippy(&workspace, &[&host[..], &BUNDLE].concat())
 }
 
-/// Runs the default tests; gives the browser that they drove.
-fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
-    rules(workspace, tally)?;
-    tally.step("third-party crates (cargo-deny)", |_| {
-        deny::check(workspace)
-    })?;
+/// Sets up and compiles what the tests need; gives the browser that they drive.
+fn compile(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     setup::room(workspace)?;
     setup::wasm(workspace)?;
     setup::check(workspace)?;
@@ -156,7 +162,16 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
         build::bind_decision(workspace, bundler())
     })?;
     tally.finish(others)?;
-    let chromium = setup::browser(workspace)?;
+    setup::browser(workspace)
+}
+
+/// Runs the default tests; gives the browser that they drove.
+fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
+    rules(workspace, tally)?;
+    tally.step("third-party crates (cargo-deny)", |_| {
+        deny::check(workspace)
+    })?;
+    let chromium = compile(workspace, tally)?;
     // Some tests wait for a server that is started, killed and started again, and leave the processor to others:
     // first to the Python package, whose tests take one core, and then to the simulation, which takes every core.
     let words = ["python", "--profile", CHECKED];
@@ -192,12 +207,11 @@ fn everything(workspace: &Workspace, tally: &mut Tally) -> Result<PathBuf> {
     Ok(chromium)
 }
 
-/// Runs the default tests and what takes too long for them, and puts the result into the page.
-fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
-    let chromium = everything(workspace, tally)?;
+/// Runs what takes too long for the default tests, and puts the result into the page.
+fn more(workspace: &Workspace, chromium: &Path, tally: &mut Tally, switch: &str) -> Result<()> {
     // What follows waits for the network, or compiles on one core.
-    let more = ["--from", SEEDS, "--seeds", MORE_SEEDS];
-    let more = simulate(workspace, "more seeds (dst)", &more)?;
+    let seeds = ["--from", SEEDS, "--seeds", MORE_SEEDS];
+    let seeds = simulate(workspace, "more seeds (dst)", &seeds)?;
     let full = ["--seats", "16", "--seeds", "100", "--kills", "0"];
     let full = simulate(workspace, "all seats taken (dst)", &full)?;
     tally.step("exports beside onnxruntime", |count| {
@@ -212,13 +226,13 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         dist::check(workspace, count)
     })?;
     // The pages below keep time.
-    tally.finish(more)?;
+    tally.finish(seeds)?;
     tally.finish(full)?;
     tally.step("heavy environments in a browser", |count| {
-        hosts::check_pages(workspace, &chromium, count)
+        hosts::check_pages(workspace, chromium, count)
     })?;
     tally.step("every pairing of browsers (node)", |count| {
-        counted(&mut net::pairings(workspace, &chromium, &coplay)?, count)
+        counted(&mut net::pairings(workspace, chromium, &coplay)?, count)
     })?;
     tally.step("kill test (coplay rehearse)", |_| {
         let coplay = workspace.command(&coplay);
@@ -228,11 +242,11 @@ fn all(workspace: &Workspace, tally: &mut Tally) -> Result<()> {
         )
     })?;
     postgres::check_if_there(workspace, tally)?;
-    trunk::step(workspace, &chromium, tally)?;
-    write_result(workspace, tally)
+    trunk::step(workspace, chromium, tally)?;
+    write_result(workspace, tally, switch)
 }
 
-fn write_result(workspace: &Workspace, tally: &Tally) -> Result<()> {
+fn write_result(workspace: &Workspace, tally: &Tally, switch: &str) -> Result<()> {
     let text = |program: &str, args: &[&str]| -> Result<String> {
         let text = output(workspace.command(program).args(args))?;
         Ok(text.trim().to_owned())
@@ -242,7 +256,7 @@ fn write_result(workspace: &Workspace, tally: &Tally) -> Result<()> {
     let more = if is_clean { "" } else { " with changes" };
     let date = text("date", &["-u", "+%Y-%m-%d"])?;
     let body = format!(
-        "`cargo xtask test --all` on {date}, commit {commit}{more}, in {:.0} minutes.\nMachine: {}.\n\n{}",
+        "`cargo xtask test {switch}` on {date}, commit {commit}{more}, in {:.0} minutes.\nMachine: {}.\n\n{}",
         tally.seconds() / 60.0,
         machine(),
         tally.rows()
